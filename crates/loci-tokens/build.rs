@@ -1,5 +1,5 @@
-//! Turns the vocabulary `o200k_base` into tables that are used as they lie in the binary, so that counting tokens
-//! takes no time to load and no memory of its own.
+//! Turns the vocabulary `o200k_base` into tables that are used as they lie in the binary, so that
+//! counting tokens takes no time to load and no memory of its own.
 
 use std::error::Error;
 use std::io::Write;
@@ -12,7 +12,10 @@ mod hash;
 use hash::{EMPTY, SLOTS, first_slot};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    writeln!(std::io::stdout(), "cargo::rerun-if-changed=build.rs\ncargo::rerun-if-changed=src/hash.rs")?;
+    writeln!(
+        std::io::stdout(),
+        "cargo::rerun-if-changed=build.rs\ncargo::rerun-if-changed=src/hash.rs"
+    )?;
     let vocabulary = tiktoken_rs::o200k_base()?;
     let (mut bytes, mut ends, mut slots) = (Vec::new(), Vec::new(), vec![EMPTY; SLOTS]);
     // The special tokens come after a gap, and no text has them.
@@ -34,5 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn in_little_endian(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+    numbers
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect()
 }

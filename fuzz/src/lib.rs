@@ -16,22 +16,39 @@ pub fn engine() -> Arc<Engine> {
 
 /// The same over a store.
 pub fn engine_over(store: Arc<dyn Store>) -> Arc<Engine> {
-    let (embedder, clock) = (Arc::new(HashingEmbedder::default()), Arc::new(FixedClock::default()));
+    let (embedder, clock) = (
+        Arc::new(HashingEmbedder::default()),
+        Arc::new(FixedClock::default()),
+    );
     Arc::new(Engine::new(store, embedder, clock, SearchMode::Hybrid))
 }
 
-/// Calls a tool as the local user: its reply, or the code of its failure. That a failure is the caller's and says
-/// something is part of every tool's promise.
+/// Calls a tool as the local user: its reply, or the code of its failure. That a failure is the
+/// caller's and says something is part of every tool's promise.
 ///
 /// # Panics
 /// If it fails by a fault of loci's own.
-pub fn call(engine: &Engine, dialect_name: &str, tool: &str, arguments: Value) -> Result<Value, ErrorCode> {
+pub fn call(
+    engine: &Engine,
+    dialect_name: &str,
+    tool: &str,
+    arguments: Value,
+) -> Result<Value, ErrorCode> {
     let dialect = dialect(dialect_name).expect("the dialect is there");
     let tool = dialect.tool(tool).expect("the tool is there");
-    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    let Value::Object(arguments) = arguments else {
+        panic!("arguments are an object")
+    };
     let caller = Caller::local();
     let arguments: Map<String, Value> = arguments;
-    match dialect.call(tool, Context { engine, caller: &caller }, arguments) {
+    match dialect.call(
+        tool,
+        Context {
+            engine,
+            caller: &caller,
+        },
+        arguments,
+    ) {
         Ok(reply) => Ok(reply.structured),
         Err(error) => {
             assert_ne!(error.code, ErrorCode::Internal, "{}", error.message);
@@ -50,7 +67,11 @@ pub fn text(bytes: &[u8]) -> Option<&str> {
 pub fn folder() -> tempfile::TempDir {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         let memory = PathBuf::from("/dev/shm");
-        if memory.is_dir() { memory } else { std::env::temp_dir() }
+        if memory.is_dir() {
+            memory
+        } else {
+            std::env::temp_dir()
+        }
     });
     tempfile::tempdir_in(&*ROOT).expect("there is room for a folder")
 }

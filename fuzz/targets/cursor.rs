@@ -1,4 +1,5 @@
-//! Cursors of `memory_search`: only those that the server made are taken, and no others say anything.
+//! Cursors of `memory_search`: only those that the server made are taken, and no others say
+//! anything.
 
 #![no_main]
 
@@ -17,19 +18,42 @@ struct Searched {
 static SEARCHED: LazyLock<Searched> = LazyLock::new(|| {
     let engine = engine();
     for number in 0..5 {
-        call(&engine, "mememory", "remember", json!({"content": format!("The crane {number} is yellow")})).unwrap();
+        call(
+            &engine,
+            "mememory",
+            "remember",
+            json!({"content": format!("The crane {number} is yellow")}),
+        )
+        .unwrap();
     }
-    let page = call(&engine, "vault", "memory_search", json!({"query": "yellow crane", "top_k": 2})).unwrap();
-    let cursor = page["next_cursor"].as_str().expect("there are further pages").to_owned();
+    let page = call(
+        &engine,
+        "vault",
+        "memory_search",
+        json!({"query": "yellow crane", "top_k": 2}),
+    )
+    .unwrap();
+    let cursor = page["next_cursor"]
+        .as_str()
+        .expect("there are further pages")
+        .to_owned();
     Searched { engine, cursor }
 });
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Searched { engine, cursor } = &*SEARCHED;
     let search = |cursor: &str| {
-        call(engine, "vault", "memory_search", json!({"query": "yellow crane", "top_k": 2, "cursor": cursor}))
+        call(
+            engine,
+            "vault",
+            "memory_search",
+            json!({"query": "yellow crane", "top_k": 2, "cursor": cursor}),
+        )
     };
-    assert_eq!(search(cursor).map(|page| page["results"].as_array().map(Vec::len)), Ok(Some(2)));
+    assert_eq!(
+        search(cursor).map(|page| page["results"].as_array().map(Vec::len)),
+        Ok(Some(2))
+    );
     // Any text, and the real one with some of its bytes changed.
     let other = text(data).map(str::to_owned);
     let mut changed = cursor.clone().into_bytes();
@@ -40,7 +64,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     for cursor_of_others in other.into_iter().chain(String::from_utf8(changed)) {
         // Nothing is the argument left out: the first page.
         if cursor_of_others != *cursor && !cursor_of_others.is_empty() {
-            assert_eq!(search(&cursor_of_others).unwrap_err(), ErrorCode::InvalidArgument, "{cursor_of_others}");
+            assert_eq!(
+                search(&cursor_of_others).unwrap_err(),
+                ErrorCode::InvalidArgument,
+                "{cursor_of_others}"
+            );
         }
     }
 });

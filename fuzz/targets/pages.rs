@@ -1,4 +1,5 @@
-//! Pages of a damaged database: whatever bytes are in it, salvage ends, and hands out nothing that was not there.
+//! Pages of a damaged database: whatever bytes are in it, salvage ends, and hands out nothing that
+//! was not there.
 
 #![no_main]
 
@@ -21,12 +22,21 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
     let store = std::sync::Arc::new(SqliteStore::open(root.path(), Options::default()).unwrap());
     let engine = engine_over(store.clone());
     for number in 0..40 {
-        let content = format!("The crane {number} is yellow. {}", "Long. ".repeat(number * number));
+        let content = format!(
+            "The crane {number} is yellow. {}",
+            "Long. ".repeat(number * number)
+        );
         call(&engine, "mememory", "remember", json!({"content": content})).unwrap();
     }
     let fact = json!({"subject": "crane", "predicate": "stands_in", "object": "harbour"});
     call(&engine, "mempalace", "mempalace_kg_add", fact).unwrap();
-    call(&engine, "mempalace", "mempalace_hook_settings", json!({"silent_save": true})).unwrap();
+    call(
+        &engine,
+        "mempalace",
+        "mempalace_hook_settings",
+        json!({"silent_save": true}),
+    )
+    .unwrap();
     let mut records = Vec::new();
     store
         .archive(FixedClock::default().now(), &mut |archived| {
@@ -35,7 +45,10 @@ static WHOLE: LazyLock<Whole> = LazyLock::new(|| {
         })
         .unwrap();
     drop((engine, store));
-    Whole { bytes: std::fs::read(root.path().join("loci.db")).unwrap(), records }
+    Whole {
+        bytes: std::fs::read(root.path().join("loci.db")).unwrap(),
+        records,
+    }
 });
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -55,7 +68,11 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let database = root.path().join("loci.db");
     std::fs::write(&database, &bytes).unwrap();
     check(&database, records);
-    assert_eq!(std::fs::read(&database).unwrap(), bytes, "what is damaged is left as it is");
+    assert_eq!(
+        std::fs::read(&database).unwrap(),
+        bytes,
+        "what is damaged is left as it is"
+    );
 });
 
 fn check(database: &Path, records: &[Archived]) {
@@ -69,7 +86,10 @@ fn check(database: &Path, records: &[Archived]) {
         return;
     }
     for archived in &found {
-        assert!(records.contains(archived), "something was made up: {archived:?}");
+        assert!(
+            records.contains(archived),
+            "something was made up: {archived:?}"
+        );
     }
     assert!(found.len() <= records.len(), "something came twice");
 }

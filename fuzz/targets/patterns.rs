@@ -1,4 +1,5 @@
-//! Regular expressions of `cache_invalidate`: refused or run, in bounded time, and what is removed matches.
+//! Regular expressions of `cache_invalidate`: refused or run, in bounded time, and what is removed
+//! matches.
 
 #![no_main]
 
@@ -9,7 +10,11 @@ use serde_json::json;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(pattern) = text(data) else { return };
     let engine = engine();
-    let cached = ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "When does the ferry leave?", "\u{10ffff}é"];
+    let cached = [
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!",
+        "When does the ferry leave?",
+        "\u{10ffff}é",
+    ];
     for query in cached {
         let entry = json!({"user_id": "local", "query": query, "response": "soon"});
         call(&engine, "memory-mcp", "store_cache", entry).unwrap();
@@ -17,7 +22,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let arguments = json!({"user_id": "local", "pattern": pattern});
     match call(&engine, "memory-mcp", "cache_invalidate", arguments.clone()) {
         Ok(reply) => {
-            assert!(reply["deleted_count"].as_u64().is_some_and(|deleted| deleted <= 3), "{reply}");
+            assert!(
+                reply["deleted_count"]
+                    .as_u64()
+                    .is_some_and(|deleted| deleted <= 3),
+                "{reply}"
+            );
             let again = call(&engine, "memory-mcp", "cache_invalidate", arguments).unwrap();
             assert_eq!(again["deleted_count"], 0, "what matched is gone");
         }

@@ -14,19 +14,27 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     match call(&engine, "mempalace", "mempalace_kg_add", fact) {
         Ok(_) => {
             let query = json!({"entity": "crane", "as_of": from});
-            let found = call(&engine, "mempalace", "mempalace_kg_query", query).expect("a time that was taken is one");
+            let found = call(&engine, "mempalace", "mempalace_kg_query", query)
+                .expect("a time that was taken is one");
             assert_eq!(found["count"], 1, "{from:?}");
             let ended = json!({"subject": "crane", "predicate": "stands_in", "object": "harbour", "ended": to});
             if call(&engine, "mempalace", "mempalace_kg_invalidate", ended).is_ok() {
                 let query = json!({"entity": "crane", "as_of": from});
                 let still = call(&engine, "mempalace", "mempalace_kg_query", query).unwrap();
-                assert_eq!(still["count"], 1, "a fact holds from {from:?} to {to:?}, both included");
+                assert_eq!(
+                    still["count"], 1,
+                    "a fact holds from {from:?} to {to:?}, both included"
+                );
             }
         }
         Err(code) => {
             assert_eq!(code, ErrorCode::InvalidArgument);
             let query = json!({"entity": "crane", "as_of": from});
-            assert_eq!(call(&engine, "mempalace", "mempalace_kg_query", query).unwrap_err(), code, "{from:?}");
+            assert_eq!(
+                call(&engine, "mempalace", "mempalace_kg_query", query).unwrap_err(),
+                code,
+                "{from:?}"
+            );
         }
     }
 });

@@ -1,5 +1,5 @@
-//! Analysis of texts and questions: ranges at the borders of characters that are together the text, and terms that do
-//! not depend on what stands around them.
+//! Analysis of texts and questions: ranges at the borders of characters that are together the text,
+//! and terms that do not depend on what stands around them.
 
 #![no_main]
 
@@ -12,7 +12,9 @@ use loci_search::query::Query;
 use loci_search::{analysis, dates, document};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let Some(text) = text(data).filter(|text| text.len() <= CONTENT_BYTES_MAX) else { return };
+    let Some(text) = text(data).filter(|text| text.len() <= CONTENT_BYTES_MAX) else {
+        return;
+    };
     let today = dates::day(1_790_000_000_000_000);
 
     for (start, word) in analysis::words(text) {

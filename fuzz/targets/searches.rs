@@ -1,5 +1,6 @@
-//! What people write into search boxes, through every tool that searches: quotes, operators, brackets, wildcards. Each
-//! answers, or says what is wrong with the question; and a text is found by all of its own words.
+//! What people write into search boxes, through every tool that searches: quotes, operators,
+//! brackets, wildcards. Each answers, or says what is wrong with the question; and a text is found
+//! by all of its own words.
 
 #![no_main]
 
@@ -16,16 +17,39 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let searches = [
         ("mememory", "recall", json!({"query": query})),
         ("vault", "memory_search", json!({"query": query})),
-        ("engram", "search_memory", json!({"query": query, "scope": "global"})),
-        ("engram", "search_discovery", json!({"query": query, "cross_spine": true})),
-        ("memory-mcp", "recall_memory", json!({"user_id": "local", "query": query})),
-        ("memory-mcp", "hybrid_search", json!({"user_id": "local", "query": query})),
+        (
+            "engram",
+            "search_memory",
+            json!({"query": query, "scope": "global"}),
+        ),
+        (
+            "engram",
+            "search_discovery",
+            json!({"query": query, "cross_spine": true}),
+        ),
+        (
+            "memory-mcp",
+            "recall_memory",
+            json!({"user_id": "local", "query": query}),
+        ),
+        (
+            "memory-mcp",
+            "hybrid_search",
+            json!({"user_id": "local", "query": query}),
+        ),
         ("mempalace", "mempalace_search", json!({"query": query})),
-        ("mempalace", "mempalace_check_duplicate", json!({"content": query})),
+        (
+            "mempalace",
+            "mempalace_check_duplicate",
+            json!({"content": query}),
+        ),
     ];
     for (dialect, tool, arguments) in searches {
         if let Err(code) = call(&engine, dialect, tool, arguments) {
-            assert!(matches!(code, ErrorCode::InvalidArgument | ErrorCode::TooLarge), "{tool}: {code:?}");
+            assert!(
+                matches!(code, ErrorCode::InvalidArgument | ErrorCode::TooLarge),
+                "{tool}: {code:?}"
+            );
             assert!(
                 query.trim().is_empty() || query.contains('\0') || query.len() > 4_096,
                 "{tool} refuses a question"
@@ -35,7 +59,12 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     // There are two texts, so that every search has room for both.
     let Ok(record) = stored else { return };
     assert_eq!(record["content"], query, "byte for byte");
-    let Ok(hits) = call(&engine, "mememory", "recall", json!({"query": query})) else { return };
+    let Ok(hits) = call(&engine, "mememory", "recall", json!({"query": query})) else {
+        return;
+    };
     let found = |hit: &Value| hit["memory"]["id"] == record["id"];
-    assert!(hits.as_array().is_some_and(|hits| hits.iter().any(found)), "{query:?} does not find itself");
+    assert!(
+        hits.as_array().is_some_and(|hits| hits.iter().any(found)),
+        "{query:?} does not find itself"
+    );
 });

@@ -5,10 +5,18 @@
 use std::path::Path;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let Some((choice, data)) = data.split_first() else { return };
-    let Some(text) = loci_fuzz::text(data) else { return };
-    let names = ["a.rs", "a.py", "a.md", "a.go", "a.ts", "a.java", "a.c", "a.sql", "a.toml", "a.txt", "Makefile"];
-    let sections = loci_mine::project::sections(Path::new(names[usize::from(*choice) % names.len()]), text);
+    let Some((choice, data)) = data.split_first() else {
+        return;
+    };
+    let Some(text) = loci_fuzz::text(data) else {
+        return;
+    };
+    let names = [
+        "a.rs", "a.py", "a.md", "a.go", "a.ts", "a.java", "a.c", "a.sql", "a.toml", "a.txt",
+        "Makefile",
+    ];
+    let sections =
+        loci_mine::project::sections(Path::new(names[usize::from(*choice) % names.len()]), text);
     let mut end = 0;
     for section in &sections {
         assert_eq!(section.bytes.start, end);

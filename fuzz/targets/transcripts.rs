@@ -1,5 +1,5 @@
-//! Transcripts of conversations: whole or part by part, what is said comes back, in the text of the file where that is
-//! plain, and reading on from a mark never reads anything twice.
+//! Transcripts of conversations: whole or part by part, what is said comes back, in the text of the
+//! file where that is plain, and reading on from a mark never reads anything twice.
 
 #![no_main]
 
@@ -13,16 +13,29 @@ const PARTS_MAX: usize = 10_000;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let root = folder();
     // Slack's form is known by its folders, the others by what is in them.
-    let Some((choice, data)) = data.split_first() else { return };
-    let name = ["t.jsonl", "conversations.json", "general/2026-01-31.json", "t.txt", "t.json"][usize::from(choice % 5)];
+    let Some((choice, data)) = data.split_first() else {
+        return;
+    };
+    let name = [
+        "t.jsonl",
+        "conversations.json",
+        "general/2026-01-31.json",
+        "t.txt",
+        "t.json",
+    ][usize::from(choice % 5)];
     let path = root.path().join(name);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(&path, data).unwrap();
     let _ = conversation::folder(&path).expect("a file that is there can be read");
-    let whole = conversation::read(&path, None, u64::MAX).expect("a file that is there can be read");
+    let whole =
+        conversation::read(&path, None, u64::MAX).expect("a file that is there can be read");
     let Some(whole) = whole else { return };
     let said = |transcript: &conversation::Transcript| -> Vec<Said> {
-        transcript.conversations.iter().flat_map(|conversation| conversation.messages.clone()).collect()
+        transcript
+            .conversations
+            .iter()
+            .flat_map(|conversation| conversation.messages.clone())
+            .collect()
     };
     for message in said(&whole.transcript) {
         assert!(!message.text.is_empty());
@@ -33,11 +46,19 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
     let (mut parts, mut mark) = (Vec::new(), None);
     for _ in 0..PARTS_MAX {
-        let Some(reading) = conversation::read(&path, mark, PART_BYTES).unwrap() else { break };
-        assert!(reading.is_from_start == mark.is_none(), "a file that did not change is read on");
+        let Some(reading) = conversation::read(&path, mark, PART_BYTES).unwrap() else {
+            break;
+        };
+        assert!(
+            reading.is_from_start == mark.is_none(),
+            "a file that did not change is read on"
+        );
         parts.extend(said(&reading.transcript));
         let next = Some(reading.transcript.mark);
-        assert!(next != mark || !reading.transcript.has_more, "reading on comes forward");
+        assert!(
+            next != mark || !reading.transcript.has_more,
+            "reading on comes forward"
+        );
         mark = next;
         if !reading.transcript.has_more {
             break;

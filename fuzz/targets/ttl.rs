@@ -1,4 +1,5 @@
-//! Times to live: a text is refused, or what is kept by it is over within the longest time there is.
+//! Times to live: a text is refused, or what is kept by it is over within the longest time there
+//! is.
 
 #![no_main]
 
@@ -9,17 +10,33 @@ use serde_json::{Value, json};
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Some(ttl) = text(data) else { return };
     let engine = engine();
-    match call(&engine, "mememory", "remember", json!({"content": "a tide table", "ttl": ttl})) {
+    match call(
+        &engine,
+        "mememory",
+        "remember",
+        json!({"content": "a tide table", "ttl": ttl}),
+    ) {
         Ok(record) => {
             // Nothing is the argument left out.
             if ttl.is_empty() {
                 assert!(record["expires_at"].is_null(), "{record}");
                 return;
             }
-            let shown = record["ttl"].as_str().expect("a memory that ends says when");
+            let shown = record["ttl"]
+                .as_str()
+                .expect("a memory that ends says when");
             // What is shown is taken again and means the same.
-            let second = call(&engine, "mememory", "remember", json!({"content": "another", "ttl": shown})).unwrap();
-            assert_eq!(second["expires_at"], record["expires_at"], "{ttl:?} is shown as {shown:?}");
+            let second = call(
+                &engine,
+                "mememory",
+                "remember",
+                json!({"content": "another", "ttl": shown}),
+            )
+            .unwrap();
+            assert_eq!(
+                second["expires_at"], record["expires_at"],
+                "{ttl:?} is shown as {shown:?}"
+            );
         }
         Err(code) => assert_eq!(code, ErrorCode::InvalidArgument),
     }

@@ -1,5 +1,5 @@
-//! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house rules, `cargo xtask
-//! notices` writes the notices of third parties.
+//! Tasks of the repository that are no part of the product: `cargo xtask tidy` holds the house
+//! rules, `cargo xtask notices` writes the notices of third parties.
 
 use std::process::ExitCode;
 
@@ -9,10 +9,18 @@ use cargo_metadata::MetadataCommand;
 mod notices;
 mod tidy;
 
-#[expect(clippy::print_stderr, reason = "this is a command line, and its words go to stderr")]
+#[expect(
+    clippy::print_stderr,
+    reason = "this is a command line, and its words go to stderr"
+)]
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+    match arguments
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
         ["tidy"] => {}
         ["notices"] => return notices::run(false).map(|()| ExitCode::SUCCESS),
         ["notices", "--check"] => return notices::run(true).map(|()| ExitCode::SUCCESS),
@@ -22,12 +30,19 @@ fn main() -> Result<ExitCode> {
         }
     }
     // Without dependencies nothing is resolved or downloaded: what the manifests declare is enough.
-    let metadata = MetadataCommand::new().no_deps().exec().context("cannot read the workspace with cargo metadata")?;
+    let metadata = MetadataCommand::new()
+        .no_deps()
+        .exec()
+        .context("cannot read the workspace with cargo metadata")?;
     let tree = tidy::Tree::load(metadata.workspace_root.as_std_path())?;
     let faults = tidy::check(&tree, &metadata);
     for fault in &faults {
         eprintln!("{fault}");
     }
     eprintln!("tidy: {} files, {} faults", tree.len(), faults.len());
-    Ok(if faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(if faults.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

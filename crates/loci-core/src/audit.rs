@@ -28,8 +28,8 @@ pub struct AuditEntry {
     pub results: Option<u64>,
     /// Why it failed; none if it did not.
     pub failure: Option<AuditFailure>,
-    /// The records that it read by their ids, stored, changed or deleted, in the order in which it came to them, each
-    /// once: at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
+    /// The records that it read by their ids, stored, changed or deleted, in the order in which it
+    /// came to them, each once: at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
     pub records: Vec<AuditRecord>,
     /// How many more there were.
     pub further_records: u64,
@@ -42,8 +42,8 @@ pub struct AuditRecord {
     pub id: String,
     /// The act of the call on it.
     pub verb: RecordVerb,
-    /// Whether a [wipe](crate::Store::wipe) of the user would have removed it then. What the user did to others stays
-    /// in the log.
+    /// Whether a [wipe](crate::Store::wipe) of the user would have removed it then. What the user
+    /// did to others stays in the log.
     pub is_own: bool,
 }
 
@@ -62,7 +62,12 @@ pub enum RecordVerb {
 
 impl RecordVerb {
     /// Every verb, weakest first.
-    pub const ALL: [RecordVerb; 4] = [RecordVerb::Read, RecordVerb::Changed, RecordVerb::Stored, RecordVerb::Deleted];
+    pub const ALL: [RecordVerb; 4] = [
+        RecordVerb::Read,
+        RecordVerb::Changed,
+        RecordVerb::Stored,
+        RecordVerb::Deleted,
+    ];
 
     /// The word for it in stores and for people.
     pub const fn name(self) -> &'static str {

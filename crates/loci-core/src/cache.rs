@@ -25,18 +25,19 @@ pub struct CacheEntry {
 
 /// Keeps cache entries. No call for one owner sees, counts or removes those of another.
 pub trait CacheStore: Send + Sync {
-    /// Adds an entry in the place of those of the same owner to the same question, byte for byte, expired or not; durable
-    /// when it returns. `since` is as in
+    /// Adds an entry in the place of those of the same owner to the same question, byte for byte,
+    /// expired or not; durable when it returns. `since` is as in
     /// [`Change::NotWiped`](crate::Change::NotWiped).
     ///
     /// # Errors
-    /// `conflict` if the id is taken in the space, by whomever, or if the owner's data was wiped after `since`;
-    /// `unavailable` if the store cannot be written.
+    /// `conflict` if the id is taken in the space, by whomever, or if the owner's data was wiped
+    /// after `since`; `unavailable` if the store cannot be written.
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()>;
 
-    /// The live entries of the owner nearest to the query, at most `limit`, nearest first, with their cosines: 1 where
-    /// the words are the same, byte for byte, which is nearest of all; else that of the vectors, where both are of one
-    /// model and length. Of equally near ones first the newest, then the one with the lowest id.
+    /// The live entries of the owner nearest to the query, at most `limit`, nearest first, with
+    /// their cosines: 1 where the words are the same, byte for byte, which is nearest of all; else
+    /// that of the vectors, where both are of one model and length. Of equally near ones first the
+    /// newest, then the one with the lowest id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -54,10 +55,15 @@ pub trait CacheStore: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>>;
+    fn cached_queries(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(MemoryId, String)>>;
 
-    /// Removes those of the owner's entries that have these ids, expired or not; returns how many. Others
-    /// may write in between.
+    /// Removes those of the owner's entries that have these ids, expired or not; returns how many.
+    /// Others may write in between.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. What was removed until then stays removed.

@@ -30,8 +30,12 @@ pub enum CitationKind {
 
 impl CitationKind {
     /// Every kind.
-    pub const ALL: [CitationKind; 4] =
-        [CitationKind::File, CitationKind::Commit, CitationKind::Url, CitationKind::Repository];
+    pub const ALL: [CitationKind; 4] = [
+        CitationKind::File,
+        CitationKind::Commit,
+        CitationKind::Url,
+        CitationKind::Repository,
+    ];
 
     /// The word for it in arguments, replies and stores.
     pub const fn name(self) -> &'static str {
@@ -45,6 +49,8 @@ impl CitationKind {
 
     /// The kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        CitationKind::ALL.into_iter().find(|kind| kind.name() == name)
+        CitationKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }

@@ -36,5 +36,11 @@ pub trait DecisionStore: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>>;
+    fn decision(
+        &self,
+        space: &Space,
+        owner: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<Decision>>;
 }

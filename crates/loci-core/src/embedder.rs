@@ -30,19 +30,25 @@ impl fmt::Display for ModelId {
 /// Where the cosines of a model lie, so that those of different models mean the same to a ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CosineScale {
-    /// The cosine of a question and the nearest of many texts (about a thousand) that have nothing to do with it, -1 to 1.
+    /// The cosine of a question and the nearest of many texts (about a thousand) that have nothing
+    /// to do with it, -1 to 1.
     pub unrelated: f32,
-    /// The cosine of a question and a text that answers it in nearly the same words; above `unrelated`, at most 1.
+    /// The cosine of a question and a text that answers it in nearly the same words; above
+    /// `unrelated`, at most 1.
     pub same: f32,
 }
 
 impl CosineScale {
     /// That of all-MiniLM-L6-v2, the model inside the binary.
-    pub const BUNDLED: CosineScale = CosineScale { unrelated: 0.15, same: 0.5 };
+    pub const BUNDLED: CosineScale = CosineScale {
+        unrelated: 0.15,
+        same: 0.5,
+    };
 }
 
 impl Default for CosineScale {
-    /// For a model of which nothing is known: that of the bundled one, as most models spread their cosines like it.
+    /// For a model of which nothing is known: that of the bundled one, as most models spread their
+    /// cosines like it.
     fn default() -> Self {
         CosineScale::BUNDLED
     }
@@ -53,14 +59,14 @@ pub trait Embedder: Send + Sync {
     /// The model's fingerprint. Known without loading the model.
     fn model(&self) -> &ModelId;
 
-    /// Where its cosines lie. Known without loading the model; of a model of which nothing is known, the
-    /// [default](CosineScale::default).
+    /// Where its cosines lie. Known without loading the model; of a model of which nothing is
+    /// known, the [default](CosineScale::default).
     fn cosine_scale(&self) -> CosineScale {
         CosineScale::default()
     }
 
-    /// Whether it was trained on the language with this ISO 639-1 code. Known without loading the model; of a model of
-    /// which nothing is known, yes.
+    /// Whether it was trained on the language with this ISO 639-1 code. Known without loading the
+    /// model; of a model of which nothing is known, yes.
     fn knows(&self, _language: &str) -> bool {
         true
     }
@@ -73,9 +79,10 @@ pub trait Embedder: Send + Sync {
     /// names the model and the way out.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// The vector of a question. Some models tell questions from the texts that answer them by a prefix; for the others
-    /// it is the same as [`embed`](Embedder::embed) gives. An implementation may
-    /// keep question and vector in memory for the next time, so this is never given a memory's text.
+    /// The vector of a question. Some models tell questions from the texts that answer them by a
+    /// prefix; for the others it is the same as [`embed`](Embedder::embed) gives. An implementation
+    /// may keep question and vector in memory for the next time, so this is never given a memory's
+    /// text.
     ///
     /// # Errors
     /// As for [`embed`](Embedder::embed); `internal` if that returns more or less than one vector.
@@ -83,13 +90,17 @@ pub trait Embedder: Send + Sync {
         let vectors = self.embed(&[text])?;
         let [vector] = <[Vec<f32>; 1]>::try_from(vectors).map_err(|vectors| {
             let count = vectors.len();
-            Error::internal(format!("the model {} returned {count} vectors for one query", self.model()))
+            Error::internal(format!(
+                "the model {} returned {count} vectors for one query",
+                self.model()
+            ))
         })?;
         Ok(vector)
     }
 }
 
-/// Finds models by their fingerprints: those that made the vectors which are stored, before another one was chosen.
+/// Finds models by their fingerprints: those that made the vectors which are stored, before another
+/// one was chosen.
 pub trait FormerModels: Send + Sync {
     /// The model with this fingerprint, if it can be had. Loads nothing, but may read files.
     fn embedder_of(&self, model: &ModelId) -> Option<Arc<dyn Embedder>>;
@@ -110,7 +121,11 @@ mod tests {
 
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
             assert_eq!(texts, ["a query"]);
-            if self.1 == 9 { Err(Error::unavailable("away")) } else { Ok(vec![vec![1.0]; self.1]) }
+            if self.1 == 9 {
+                Err(Error::unavailable("away"))
+            } else {
+                Ok(vec![vec![1.0]; self.1])
+            }
         }
     }
 
@@ -124,7 +139,11 @@ mod tests {
         ];
         for (count, expected) in rows {
             let embedder = Giving(ModelId::new("m"), count);
-            assert_eq!(embedder.embed_query("a query").map_err(|error| error.code), expected, "{count}");
+            assert_eq!(
+                embedder.embed_query("a query").map_err(|error| error.code),
+                expected,
+                "{count}"
+            );
         }
     }
 }

@@ -14,7 +14,15 @@ pub struct Enrichment {
 }
 
 /// The kinds that an [`Enricher`] chooses from.
-pub const MEMORY_KINDS: [&str; 7] = ["fact", "preference", "decision", "event", "task", "question", "other"];
+pub const MEMORY_KINDS: [&str; 7] = [
+    "fact",
+    "preference",
+    "decision",
+    "event",
+    "task",
+    "question",
+    "other",
+];
 
 /// Judges what people said.
 pub trait Enricher: Send + Sync {

@@ -84,25 +84,37 @@ pub struct Error {
     pub code: ErrorCode,
     /// What was wrong and what to do.
     pub message: String,
-    /// The argument at fault, with dots before what is inside of another; none, if the fault is of no single one.
+    /// The argument at fault, with dots before what is inside of another; none, if the fault is of
+    /// no single one.
     pub argument: Option<String>,
 }
 
 impl Error {
     /// A failure of the given kind.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Error { code, message: message.into(), argument: None }
+        Error {
+            code,
+            message: message.into(),
+            argument: None,
+        }
     }
 
     /// An argument that cannot be taken. The message begins with the argument's name.
     pub fn invalid(argument: &str, problem: impl fmt::Display) -> Self {
-        Error::new(ErrorCode::InvalidArgument, format!("`{argument}` {problem}")).of_argument(argument)
+        Error::new(
+            ErrorCode::InvalidArgument,
+            format!("`{argument}` {problem}"),
+        )
+        .of_argument(argument)
     }
 
     /// The failure, said of this argument.
     #[must_use]
     pub fn of_argument(self, argument: impl Into<String>) -> Self {
-        Error { argument: Some(argument.into()), ..self }
+        Error {
+            argument: Some(argument.into()),
+            ..self
+        }
     }
 
     /// No such thing, or none that the caller may know of.

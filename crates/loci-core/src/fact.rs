@@ -4,7 +4,8 @@
 
 use crate::{MemoryId, Result, Space, Timestamp};
 
-/// A time as it was given: a moment, or a day, which is the moments from its first to its last microsecond.
+/// A time as it was given: a moment, or a day, which is the moments from its first to its last
+/// microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Period {
     /// Its first moment.
@@ -18,8 +19,8 @@ pub struct Period {
 pub struct Name {
     /// What it is known by: names with the same key are one.
     pub key: String,
-    /// How it is spelled. Stores keep the spelling that a key first came with, apart for things and for relations;
-    /// another one is ignored on writing.
+    /// How it is spelled. Stores keep the spelling that a key first came with, apart for things and
+    /// for relations; another one is ignored on writing.
     pub spelling: String,
 }
 
@@ -118,8 +119,8 @@ pub trait FactStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
-    /// How much there is in the graph of a space, at that moment. Costs by what ended before it, and what begins after
-    /// it, at most.
+    /// How much there is in the graph of a space, at that moment. Costs by what ended before it,
+    /// and what begins after it, at most.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -133,8 +134,8 @@ pub struct TunnelEnd {
     pub collection: Option<String>,
     /// The section within it.
     pub section: String,
-    /// The memory there that is meant, if one is. Stores take it off when that memory is removed, not when it goes
-    /// elsewhere.
+    /// The memory there that is meant, if one is. Stores take it off when that memory is removed,
+    /// not when it goes elsewhere.
     pub memory: Option<MemoryId>,
 }
 
@@ -153,7 +154,8 @@ pub struct Tunnel {
     pub label: String,
     /// Who made it; none if the caller was anonymous.
     pub owner: Option<String>,
-    /// Whether everyone in the space sees it, or its owner alone: the names of its ends may be known to no other.
+    /// Whether everyone in the space sees it, or its owner alone: the names of its ends may be
+    /// known to no other.
     pub is_common: bool,
     /// When it was made.
     pub created_at: Timestamp,
@@ -161,8 +163,9 @@ pub struct Tunnel {
     pub updated_at: Timestamp,
 }
 
-/// Keeps tunnels. They are written by [`Store::commit`](crate::Store::commit); a [wipe](crate::Store::wipe) of
-/// all that an owner has removes that owner's tunnels which are not common, and takes the name off the others.
+/// Keeps tunnels. They are written by [`Store::commit`](crate::Store::commit); a
+/// [wipe](crate::Store::wipe) of all that an owner has removes that owner's tunnels which are not
+/// common, and takes the name off the others.
 pub trait TunnelStore: Send + Sync {
     /// All tunnels of a space, by `created_at`, then by id.
     ///
@@ -178,8 +181,14 @@ mod tests {
     #[test]
     fn both_ends_belong_to_what_holds() {
         let at = Timestamp::from_microseconds;
-        let period = |first, last| Period { first: at(first), last: at(last) };
-        let name = |key: &str| Name { key: key.to_owned(), spelling: key.to_owned() };
+        let period = |first, last| Period {
+            first: at(first),
+            last: at(last),
+        };
+        let name = |key: &str| Name {
+            key: key.to_owned(),
+            spelling: key.to_owned(),
+        };
         let fact = |from: Option<Period>, to: Option<Period>| Fact {
             space: Space::default(),
             id: "t".to_owned(),
@@ -195,7 +204,10 @@ mod tests {
         let rows = [
             (fact(from, to), [false, true, true, true, true, true, false]),
             (fact(None, to), [true, true, true, true, true, true, false]),
-            (fact(from, None), [false, true, true, true, true, true, true]),
+            (
+                fact(from, None),
+                [false, true, true, true, true, true, true],
+            ),
             (fact(None, None), [true; 7]),
         ];
         let asked = [
@@ -208,7 +220,11 @@ mod tests {
             period(40, 40),
         ];
         for (fact, expected) in rows {
-            assert_eq!(asked.map(|period| fact.holds_in(period)), expected, "{fact:?}");
+            assert_eq!(
+                asked.map(|period| fact.holds_in(period)),
+                expected,
+                "{fact:?}"
+            );
         }
         assert!(fact(from, to).is_open_after(at(38)) && !fact(from, to).is_open_after(at(39)));
         assert!(fact(from, None).is_open_after(at(i64::MAX)));

@@ -19,7 +19,8 @@ pub struct Filter {
     pub origin: Option<String>,
     /// Only memories of these tiers; of all, if empty.
     pub tiers: Vec<Tier>,
-    /// Of the memories that are kept [apart](Tier::Apart), only those that came in through this tool set.
+    /// Of the memories that are kept [apart](Tier::Apart), only those that came in through this
+    /// tool set.
     pub apart_origin: Option<String>,
     /// Only memories of this [thread](crate::Thread), whoever's.
     pub thread: Option<String>,
@@ -57,7 +58,9 @@ pub enum OwnerFilter {
 impl OwnerFilter {
     /// What belongs to this subject; to nobody, for an anonymous caller.
     pub fn of(subject: Option<&str>) -> Self {
-        subject.map_or(OwnerFilter::Nobody, |subject| OwnerFilter::Only(subject.to_owned()))
+        subject.map_or(OwnerFilter::Nobody, |subject| {
+            OwnerFilter::Only(subject.to_owned())
+        })
     }
 
     /// Whether a memory of this owner passes.
@@ -92,7 +95,10 @@ impl CollectionFilter {
             (CollectionFilter::Any, _)
             | (CollectionFilter::Global | CollectionFilter::GlobalAnd(_), None)
             | (CollectionFilter::AnyNamed, Some(_)) => true,
-            (CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name), Some(collection)) => name == collection,
+            (
+                CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name),
+                Some(collection),
+            ) => name == collection,
             _ => false,
         }
     }
@@ -148,22 +154,40 @@ impl Filter {
             && self.reader.may_read(memory)
             && memory.is_live(self.live_at)
             && self.owner.admits(memory.owner.as_deref())
-            && self.origin.as_ref().is_none_or(|origin| memory.origin == *origin)
+            && self
+                .origin
+                .as_ref()
+                .is_none_or(|origin| memory.origin == *origin)
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
-            && (memory.tier != Tier::Apart || self.apart_origin.as_ref().is_none_or(|origin| memory.origin == *origin))
-            && self.thread.as_ref().is_none_or(|name| memory.thread.as_ref().is_some_and(|thread| thread.name == *name))
-            && self.created_from.is_none_or(|from| memory.created_at >= from)
-            && self.created_until.is_none_or(|until| memory.created_at <= until)
+            && (memory.tier != Tier::Apart
+                || self
+                    .apart_origin
+                    .as_ref()
+                    .is_none_or(|origin| memory.origin == *origin))
+            && self.thread.as_ref().is_none_or(|name| {
+                memory
+                    .thread
+                    .as_ref()
+                    .is_some_and(|thread| thread.name == *name)
+            })
+            && self
+                .created_from
+                .is_none_or(|from| memory.created_at >= from)
+            && self
+                .created_until
+                .is_none_or(|until| memory.created_at <= until)
             && self.collections.admits(memory.place.collection.as_deref())
             && (self.sections.is_empty() || self.sections.contains(&memory.place.section))
             && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
             && self.tags.iter().all(|tag| memory.tags.contains(tag))
-            && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
+            && self
+                .delivery
+                .is_none_or(|delivery| memory.delivery == delivery)
             && (self.forgotten == Forgotten::Show || memory.forgotten_at.is_none())
     }
 
-    /// Whether `successor` hides what it supersedes from this query's caller: it is live, readable and not
-    /// forgotten, whether or not the query asks for forgotten ones.
+    /// Whether `successor` hides what it supersedes from this query's caller: it is live, readable
+    /// and not forgotten, whether or not the query asks for forgotten ones.
     pub fn is_live_successor(&self, successor: &Memory) -> bool {
         successor.space == self.space
             && successor.is_live(self.live_at)
@@ -191,8 +215,12 @@ mod tests {
         let now = Timestamp::from_microseconds(0);
         let remembered = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", now);
         let showing = Filter::of(Space::default(), Reader::everything(), now);
-        let hiding = Filter { forgotten: Forgotten::Hide, ..showing.clone() };
-        // Whether the one that hides admits it, the one that shows admits it, and either counts it as a successor.
+        let hiding = Filter {
+            forgotten: Forgotten::Hide,
+            ..showing.clone()
+        };
+        // Whether the one that hides admits it, the one that shows admits it, and either counts it
+        // as a successor.
         let outcome = |memory: &Memory| {
             let counts = [&hiding, &showing].map(|filter| filter.is_live_successor(memory));
             assert_eq!(counts[0], counts[1]);
@@ -200,8 +228,15 @@ mod tests {
         };
         assert_eq!(outcome(&remembered), (true, true, true));
         for moment in [Timestamp::MIN, now, now.plus_seconds(1)] {
-            let forgotten = Memory { forgotten_at: Some(moment), ..remembered.clone() };
-            assert_eq!(outcome(&forgotten), (false, true, false), "whatever the moment");
+            let forgotten = Memory {
+                forgotten_at: Some(moment),
+                ..remembered.clone()
+            };
+            assert_eq!(
+                outcome(&forgotten),
+                (false, true, false),
+                "whatever the moment"
+            );
         }
     }
 }

@@ -17,10 +17,14 @@ impl MemoryId {
     /// [`ID_BYTES_MAX`].
     pub fn parse(argument: &str, id: &str) -> Result<Self> {
         if id.trim().is_empty() {
-            return Err(Error::invalid(argument, "must not be blank; give the id of a memory"));
+            return Err(Error::invalid(
+                argument,
+                "must not be blank; give the id of a memory",
+            ));
         }
         if id.len() > ID_BYTES_MAX || id.chars().any(char::is_control) {
-            let problem = format!("is no id: at most {ID_BYTES_MAX} bytes without control characters");
+            let problem =
+                format!("is no id: at most {ID_BYTES_MAX} bytes without control characters");
             return Err(Error::invalid(argument, problem));
         }
         Ok(MemoryId(id.to_owned()))
@@ -54,9 +58,13 @@ impl Space {
     /// `invalid_argument` if it is blank, holds a control character or is longer than
     /// [`NAME_CHARACTERS_MAX`].
     pub fn parse(argument: &str, name: &str) -> Result<Self> {
-        if name.trim().is_empty() || name.chars().any(char::is_control) || name.chars().count() > NAME_CHARACTERS_MAX {
-            let problem =
-                format!("must be 1 to {NAME_CHARACTERS_MAX} characters, not blank, without control characters");
+        if name.trim().is_empty()
+            || name.chars().any(char::is_control)
+            || name.chars().count() > NAME_CHARACTERS_MAX
+        {
+            let problem = format!(
+                "must be 1 to {NAME_CHARACTERS_MAX} characters, not blank, without control characters"
+            );
             return Err(Error::invalid(argument, problem));
         }
         Ok(Space(name.to_owned()))

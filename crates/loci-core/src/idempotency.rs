@@ -2,7 +2,8 @@
 
 use crate::{ContentHash, MemoryId, Result, Space, Timestamp};
 
-/// An answer under its key. Space, owner, operation and key together are unique among the live ones.
+/// An answer under its key. Space, owner, operation and key together are unique among the live
+/// ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyedAnswer {
     /// The space of the caller.
@@ -19,7 +20,8 @@ pub struct KeyedAnswer {
     pub request: ContentHash,
     /// What was answered.
     pub answer: String,
-    /// The memories of its space whose texts it holds: it goes with the first of them, see [`IdempotencyStore`].
+    /// The memories of its space whose texts it holds: it goes with the first of them, see
+    /// [`IdempotencyStore`].
     pub memories: Vec<MemoryId>,
     /// When it was kept. Another one that had expired by then is no obstacle.
     pub created_at: Timestamp,
@@ -27,12 +29,14 @@ pub struct KeyedAnswer {
     pub expires_at: Timestamp,
 }
 
-/// Keeps answers by their keys. They are added with [`Change::KeepAnswer`](crate::Change::KeepAnswer), which
-/// bounds what one owner has: an answer may be gone before it expires.
+/// Keeps answers by their keys. They are added with
+/// [`Change::KeepAnswer`](crate::Change::KeepAnswer), which bounds what one owner has: an answer
+/// may be gone before it expires.
 ///
-/// None outlives a memory whose text it holds. It goes in the transaction in which that is removed, softly deleted or
-/// forgotten, or, unless it is an answer of the memory's owner, taken from others who could read it. One whose memories
-/// are not all there and live when it is kept is gone at once.
+/// None outlives a memory whose text it holds. It goes in the transaction in which that is removed,
+/// softly deleted or forgotten, or, unless it is an answer of the memory's owner, taken from others
+/// who could read it. One whose memories are not all there and live when it is kept is gone at
+/// once.
 pub trait IdempotencyStore: Send + Sync {
     /// The live answer of that owner to that operation under that key.
     ///

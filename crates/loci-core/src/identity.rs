@@ -13,7 +13,8 @@ pub struct Identity {
     pub expires_at: Timestamp,
 }
 
-/// What the names of loci's scopes begin with where an issuer gives them out, unless it has other names.
+/// What the names of loci's scopes begin with where an issuer gives them out, unless it has other
+/// names.
 pub const SCOPE_PREFIX: &str = "memory:";
 
 /// Verifies the tokens of one issuer (an OpenID provider).
@@ -29,9 +30,9 @@ pub trait TokenVerifier: Send + Sync {
     /// Whether a bearer token may be one of this issuer's, by its form alone. Costs nothing.
     fn recognizes(&self, token: &str) -> bool;
 
-    /// Whom a token names, if it holds. `resources` are the names (URLs) of what it is presented to: it
-    /// must have been issued for one of them, unless the verifier was told of other audiences. May wait
-    /// for the issuer's keys, for a time that has a limit.
+    /// Whom a token names, if it holds. `resources` are the names (URLs) of what it is presented
+    /// to: it must have been issued for one of them, unless the verifier was told of other
+    /// audiences. May wait for the issuer's keys, for a time that has a limit.
     ///
     /// # Errors
     /// `unauthorized` if it does not hold, saying why in words that are no help for forging one;

@@ -66,8 +66,8 @@ pub struct JobCounts {
     pub failed: u64,
 }
 
-/// The latest end of a lease that is taken at `now`, on jobs or by name. What ends later was leased while the clock
-/// ran ahead, by somebody who may be long gone, and is free.
+/// The latest end of a lease that is taken at `now`, on jobs or by name. What ends later was leased
+/// while the clock ran ahead, by somebody who may be long gone, and is free.
 pub const fn lease_end_max(now: Timestamp) -> Timestamp {
     now.plus_seconds(limits::LEASE_SECONDS_MAX)
 }
@@ -80,7 +80,10 @@ pub fn check_lease(now: Timestamp, until: Timestamp) -> Result<()> {
     if until <= lease_end_max(now) {
         return Ok(());
     }
-    Err(Error::invalid("until", format_args!("is more than {} seconds away", limits::LEASE_SECONDS_MAX)))
+    Err(Error::invalid(
+        "until",
+        format_args!("is more than {} seconds away", limits::LEASE_SECONDS_MAX),
+    ))
 }
 
 /// The queue of jobs. They are added and settled by [`Change`](crate::Change)s.
@@ -91,8 +94,15 @@ pub trait JobStore: Send + Sync {
     /// nothing is due.
     ///
     /// # Errors
-    /// `invalid_argument` if `until` is after [`lease_end_max`]; `unavailable` if the store cannot be written.
-    fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>>;
+    /// `invalid_argument` if `until` is after [`lease_end_max`]; `unavailable` if the store cannot
+    /// be written.
+    fn lease_jobs(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        lease: &str,
+        limit: usize,
+    ) -> Result<Vec<Job>>;
 
     /// When the next job that is not parked can be leased, as it seems at `now`, since a lease that
     /// ends after [`lease_end_max`] is none; `None` if there is no such job.

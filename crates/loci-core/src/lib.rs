@@ -46,30 +46,39 @@ pub use decision::{Decision, DecisionStore};
 pub use embedder::{CosineScale, Embedder, FormerModels, ModelId};
 pub use enricher::{Enricher, Enrichment, MEMORY_KINDS};
 pub use error::{Error, ErrorCode, Result};
-pub use fact::{Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore};
+pub use fact::{
+    Direction, Fact, FactCounts, FactQuery, FactStore, Name, Period, Tunnel, TunnelEnd, TunnelStore,
+};
 pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};
 pub use idempotency::{IdempotencyStore, KeyedAnswer};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use memory::{
-    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, SPEAKER, Thread, Tier, Visibility,
+    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, SPEAKER, Thread,
+    Tier, Visibility,
 };
 pub use note::{
-    ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note, NoteContent, NoteFile,
-    NoteFolder, NoteLock, NoteStore,
+    ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note,
+    NoteContent, NoteFile, NoteFolder, NoteLock, NoteStore,
 };
 pub use passage::{Passage, Term, Vector};
 pub use principal::{
-    Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject, pseudonym,
+    Caller, LOCAL, Ownership, Principal, Reader, Scope, Scopes, is_pseudonym, is_reserved_subject,
+    pseudonym,
 };
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{
-    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector, ThreadPlace, ThreadScore,
+    Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector,
+    ThreadPlace, ThreadScore,
 };
 pub use setting::SettingStore;
-pub use source_file::{LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree};
-pub use store::{Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped};
+pub use source_file::{
+    LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree,
+};
+pub use store::{
+    Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped,
+};
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};
 pub use token::{Token, TokenHash, TokenStore};

@@ -43,10 +43,11 @@ pub const REQUEST_BYTES_MAX: usize = 8 << 20;
 pub const REQUEST_HEAD_BYTES_MAX: usize = 32 << 10;
 /// Headers of one HTTP request.
 pub const REQUEST_HEADERS_MAX: usize = 100;
-/// Values in one message, keys of objects included: each takes far more memory than the two bytes that may stand for it.
+/// Values in one message, keys of objects included: each takes far more memory than the two bytes
+/// that may stand for it.
 pub const REQUEST_VALUES_MAX: usize = 1 << 16;
-/// Bytes of HTTP request bodies beyond 64 KiB that one process holds at a time, until their calls are answered; further
-/// ones wait.
+/// Bytes of HTTP request bodies beyond 64 KiB that one process holds at a time, until their calls
+/// are answered; further ones wait.
 pub const REQUESTS_HELD_BYTES_MAX: usize = 64 << 20;
 /// Levels of nesting in a request that are read.
 pub const REQUEST_NESTING_MAX: usize = 128;
@@ -62,19 +63,23 @@ pub const OUTSIDE_CALLS_IN_FLIGHT_MAX: usize = 64;
 pub const COMPLETION_VALUES_MAX: usize = 100;
 /// Tokens that the bootstrap of one session should not exceed. Going over warns, never cuts.
 pub const BOOTSTRAP_TOKENS_MAX: usize = 30_000;
-/// The hosts whose hooks show an agent the text of a session's start, and how much of it each one shows: Claude Code
-/// cuts above 10,000 characters, Codex above 2,500 tokens of four bytes.
+/// The hosts whose hooks show an agent the text of a session's start, and how much of it each one
+/// shows: Claude Code cuts above 10,000 characters, Codex above 2,500 tokens of four bytes.
 pub const SESSION_START_HOSTS: [(&str, usize); 2] = [("claude-code", 10_000), ("codex", 10_000)];
 /// Bytes of UTF-8 in the text of a session's start: every host shows all of it.
 pub const SESSION_START_BYTES_MAX: usize = 9_500;
 const _: () = {
     let mut host = 0;
     while host < SESSION_START_HOSTS.len() {
-        assert!(SESSION_START_BYTES_MAX < SESSION_START_HOSTS[host].1, "a host would cut it");
+        assert!(
+            SESSION_START_BYTES_MAX < SESSION_START_HOSTS[host].1,
+            "a host would cut it"
+        );
         host += 1;
     }
 };
-/// Bytes of it that stay free for what it says around the memories that every session should begin with.
+/// Bytes of it that stay free for what it says around the memories that every session should begin
+/// with.
 pub const SESSION_START_FRAME_BYTES: usize = 1_000;
 /// Results of one search over all its pages.
 pub const PAGED_RESULTS_MAX: usize = 10_000;
@@ -104,8 +109,8 @@ pub const LINKS_MAX: usize = 512;
 pub const CITATIONS_MAX: usize = 50;
 /// Bytes of UTF-8 in the excerpt of a citation.
 pub const EXCERPT_BYTES_MAX: usize = 16 << 10;
-/// Bytes of UTF-8 in what a citation refers to, in the place there, and in its pin; in an attribute of a memory,
-/// and in the summary that its writer gives.
+/// Bytes of UTF-8 in what a citation refers to, in the place there, and in its pin; in an attribute
+/// of a memory, and in the summary that its writer gives.
 pub const REFERENCE_BYTES_MAX: usize = 4 << 10;
 /// Bytes of what a citation refers to by which a search finds it.
 pub const REFERENCE_INDEXED_BYTES_MAX: usize = 256;
@@ -140,6 +145,7 @@ pub const HOPS_MAX: usize = 10;
 pub const TUNNELS_MAX: usize = 10_000;
 /// Bytes of a file that memories are made from; a larger one is left out and counted.
 pub const SOURCE_FILE_BYTES_MAX: u64 = 10 << 20;
-/// Seconds that a lease on work lasts at most if its holder ends without a word. One that seems to last longer was taken
-/// while the clock ran ahead, and is free. Those in use are shorter by minutes, which a clock may be put back unnoticed.
+/// Seconds that a lease on work lasts at most if its holder ends without a word. One that seems to
+/// last longer was taken while the clock ran ahead, and is free. Those in use are shorter by
+/// minutes, which a clock may be put back unnoticed.
 pub const LEASE_SECONDS_MAX: i64 = 900;

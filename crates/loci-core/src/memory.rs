@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_PATH, Scope, Space, Timestamp, limits};
+use crate::{
+    Caller, Citation, Error, MemoryId, Principal, Result, SOURCE_PATH, Scope, Space, Timestamp,
+    limits,
+};
 
 /// The weight of a memory whose writer names none.
 const WEIGHT_DEFAULT: f64 = 0.5;
@@ -63,11 +66,11 @@ pub struct Memory {
     pub owner: Option<String>,
     /// The name under which the writer acted, for people; none if that is the owner.
     pub actor: Option<String>,
-    /// The subject who wrote the text that it has now, if that is not the owner; [`ANONYMOUS`] for a caller without a
-    /// name.
+    /// The subject who wrote the text that it has now, if that is not the owner; [`ANONYMOUS`] for
+    /// a caller without a name.
     pub updated_by: Option<String>,
-    /// Whether an administrator wrote the text that it has now: a caller with the scope `admin`, or a person in a file
-    /// of the folder of notes. The engine sets it, and no argument does.
+    /// Whether an administrator wrote the text that it has now: a caller with the scope `admin`, or
+    /// a person in a file of the folder of notes. The engine sets it, and no argument does.
     pub by_admin: bool,
     /// Who else may read and write it.
     pub visibility: Visibility,
@@ -77,8 +80,9 @@ pub struct Memory {
     pub superseded_by: Option<MemoryId>,
     /// When it vanishes from every read; never, if none.
     pub expires_at: Option<Timestamp>,
-    /// Since when it counts as deleted: everybody but those who ask for forgotten memories reads as if it were
-    /// gone. It stays until somebody deletes it; a note can be brought back, in its file.
+    /// Since when it counts as deleted: everybody but those who ask for forgotten memories reads as
+    /// if it were gone. It stays until somebody deletes it; a note can be brought back, in its
+    /// file.
     pub forgotten_at: Option<Timestamp>,
     /// When it was first stored.
     pub created_at: Timestamp,
@@ -103,7 +107,10 @@ impl Memory {
             id,
             content: content.into(),
             title: None,
-            place: Place { collection: None, section: kind.clone() },
+            place: Place {
+                collection: None,
+                section: kind.clone(),
+            },
             kind,
             summary: None,
             tags: Vec::new(),
@@ -133,21 +140,28 @@ impl Memory {
         }
     }
 
-    /// The name of who wrote the text that it has now: [`ANONYMOUS`], if that was a caller without one.
+    /// The name of who wrote the text that it has now: [`ANONYMOUS`], if that was a caller without
+    /// one.
     pub fn writer(&self) -> &str {
-        self.updated_by.as_deref().or(self.owner.as_deref()).unwrap_or(ANONYMOUS)
+        self.updated_by
+            .as_deref()
+            .or(self.owner.as_deref())
+            .unwrap_or(ANONYMOUS)
     }
 
     /// Notes that this caller wrote the text that it has now.
     pub fn set_writer(&mut self, caller: &Caller) {
-        let Principal { subject, scopes, .. } = &caller.principal;
+        let Principal {
+            subject, scopes, ..
+        } = &caller.principal;
         let is_owner = *subject == self.owner;
-        self.updated_by = (!is_owner).then(|| subject.clone().unwrap_or_else(|| ANONYMOUS.to_owned()));
+        self.updated_by =
+            (!is_owner).then(|| subject.clone().unwrap_or_else(|| ANONYMOUS.to_owned()));
         self.by_admin = scopes.allow(Scope::Admin);
     }
 
-    /// Whether a [wipe](crate::Store::wipe) of its owner removes it: all but what is common, and messages with what was
-    /// made of them in any case.
+    /// Whether a [wipe](crate::Store::wipe) of its owner removes it: all but what is common, and
+    /// messages with what was made of them in any case.
     pub fn goes_with_owner(&self) -> bool {
         self.visibility != Visibility::Common || self.is_of_conversation()
     }
@@ -157,9 +171,13 @@ impl Memory {
         self.tier == Tier::ShortTerm || self.enrichment.is_some()
     }
 
-    /// The name of the conversation that it is a message of or was made from; none if it came in otherwise.
+    /// The name of the conversation that it is a message of or was made from; none if it came in
+    /// otherwise.
     pub fn conversation(&self) -> Option<&str> {
-        self.thread.as_ref().filter(|_| self.is_of_conversation()).map(|thread| thread.name.as_str())
+        self.thread
+            .as_ref()
+            .filter(|_| self.is_of_conversation())
+            .map(|thread| thread.name.as_str())
     }
 
     /// Whether it has not expired at `now`.
@@ -175,8 +193,15 @@ impl Memory {
         if !(0.0..=1.0).contains(&self.weight) {
             return Err(Error::invalid("weight", "must be a number from 0 to 1"));
         }
-        if self.links.iter().any(|link| !(-SIMILARITY_MAX..=SIMILARITY_MAX).contains(&link.similarity)) {
-            return Err(Error::invalid("similarity", "must be a number from -1 to 1"));
+        if self
+            .links
+            .iter()
+            .any(|link| !(-SIMILARITY_MAX..=SIMILARITY_MAX).contains(&link.similarity))
+        {
+            return Err(Error::invalid(
+                "similarity",
+                "must be a number from -1 to 1",
+            ));
         }
         Ok(())
     }
@@ -185,10 +210,19 @@ impl Memory {
     pub fn text_bytes(&self) -> usize {
         let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let citations = self.citations.iter().map(|citation| {
-            let Citation { kind: _, reference, locator, pin, excerpt } = citation;
+            let Citation {
+                kind: _,
+                reference,
+                locator,
+                pin,
+                excerpt,
+            } = citation;
             reference.len() + of(locator) + of(pin) + of(excerpt)
         });
-        let attributes = self.attributes.iter().map(|(name, value)| name.len() + value.len());
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(name, value)| name.len() + value.len());
         let tags = self.tags.iter().map(String::len);
         self.content.len()
             + of(&self.title)
@@ -198,35 +232,52 @@ impl Memory {
 
     /// Whether it is what a tool put out in a conversation, rather than something said.
     pub fn is_tool_output(&self) -> bool {
-        let is_said_by_tool = |speaker: &String| TOOL_SPEAKERS.iter().any(|tool| speaker.eq_ignore_ascii_case(tool));
+        let is_said_by_tool = |speaker: &String| {
+            TOOL_SPEAKERS
+                .iter()
+                .any(|tool| speaker.eq_ignore_ascii_case(tool))
+        };
         let is_message = self.tier == Tier::ShortTerm;
-        is_message && is_said_by_tool(&self.kind) || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
+        is_message && is_said_by_tool(&self.kind)
+            || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
     }
 
-    /// The path of the file that it was made from, from the folder that was read with it; none if it was made otherwise,
-    /// or from a file that only grows.
+    /// The path of the file that it was made from, from the folder that was read with it; none if
+    /// it was made otherwise, or from a file that only grows.
     pub fn source_path(&self) -> Option<&str> {
         self.attributes.get(SOURCE_PATH).map(String::as_str)
     }
 
-    /// The words beside its text by which it is found: its title, its tags, what its citations refer to and the name of
-    /// its file without the ending, of each as much as [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage
-    /// carries them. The folders of that file are none of them: else all that is in a folder would fit a question with
-    /// its name.
+    /// The words beside its text by which it is found: its title, its tags, what its citations
+    /// refer to and the name of its file without the ending, of each as much as
+    /// [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them. The folders of
+    /// that file are none of them: else all that is in a folder would fit a question with its name.
     pub fn metadata(&self) -> Vec<String> {
-        let indexed = |text: &str| text[..text.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX)].to_owned();
-        let references = self.citations.iter().map(|citation| indexed(&citation.reference));
+        let indexed = |text: &str| {
+            text[..text.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX)].to_owned()
+        };
+        let references = self
+            .citations
+            .iter()
+            .map(|citation| indexed(&citation.reference));
         let file = self.source_path().and_then(|path| path.rsplit('/').next());
         let stem = file.map(|name| name.rsplit_once('.').map_or(name, |(stem, _)| stem));
         let stem = stem.filter(|stem| !stem.is_empty()).map(indexed);
-        self.title.iter().chain(&self.tags).cloned().chain(references).chain(stem).collect()
+        self.title
+            .iter()
+            .chain(&self.tags)
+            .cloned()
+            .chain(references)
+            .chain(stem)
+            .collect()
     }
 }
 
 /// Where a memory is filed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Project, scope or wing; none is global. A [conversation](Memory::conversation) is none of them.
+    /// Project, scope or wing; none is global. A [conversation](Memory::conversation) is none of
+    /// them.
     pub collection: Option<String>,
     /// Type, category or room within it; the kind, where the writer named none.
     pub section: String,
@@ -240,8 +291,8 @@ pub enum Tier {
     LongTerm,
     /// A message of a conversation: working memory, shown to those alone who ask for it.
     ShortTerm,
-    /// For good, and apart from the rest: shown to those alone who ask for it, by its id or its tier.
-    /// Never a part of a session's start.
+    /// For good, and apart from the rest: shown to those alone who ask for it, by its id or its
+    /// tier. Never a part of a session's start.
     Apart,
 }
 
@@ -289,8 +340,11 @@ pub enum EnrichmentStatus {
 
 impl EnrichmentStatus {
     /// Every status.
-    pub const ALL: [EnrichmentStatus; 3] =
-        [EnrichmentStatus::Pending, EnrichmentStatus::Completed, EnrichmentStatus::Failed];
+    pub const ALL: [EnrichmentStatus; 3] = [
+        EnrichmentStatus::Pending,
+        EnrichmentStatus::Completed,
+        EnrichmentStatus::Failed,
+    ];
 
     /// The word for it in replies and stores.
     pub const fn name(self) -> &'static str {
@@ -303,7 +357,9 @@ impl EnrichmentStatus {
 
     /// The status with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        EnrichmentStatus::ALL.into_iter().find(|status| status.name() == name)
+        EnrichmentStatus::ALL
+            .into_iter()
+            .find(|status| status.name() == name)
     }
 }
 
@@ -344,7 +400,9 @@ impl Relation {
 
     /// The relation with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Relation::ALL.into_iter().find(|relation| relation.name() == name)
+        Relation::ALL
+            .into_iter()
+            .find(|relation| relation.name() == name)
     }
 }
 
@@ -361,7 +419,10 @@ impl Access {
     /// Both together.
     #[must_use]
     pub fn plus(self, other: Access) -> Access {
-        Access { count: self.count.saturating_add(other.count), last: self.last.max(other.last) }
+        Access {
+            count: self.count.saturating_add(other.count),
+            last: self.last.max(other.last),
+        }
     }
 }
 
@@ -386,7 +447,9 @@ impl Delivery {
 
     /// The delivery with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Delivery::OnDemand, Delivery::Bootstrap].into_iter().find(|delivery| delivery.name() == name)
+        [Delivery::OnDemand, Delivery::Bootstrap]
+            .into_iter()
+            .find(|delivery| delivery.name() == name)
     }
 }
 
@@ -433,21 +496,45 @@ mod tests {
             pin: None,
             excerpt: None,
         };
-        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
+        let memory = Memory::new(
+            Space::default(),
+            MemoryId::new("m"),
+            "text",
+            "fact",
+            Timestamp::MIN,
+        );
         let long = "\u{e9}".repeat(limits::REFERENCE_INDEXED_BYTES_MAX);
         let citations = vec![cited("src/a.rs"), cited(&long), cited(&format!("x{long}"))];
-        let memory = Memory { tags: vec!["tag".to_owned()], citations, ..memory };
+        let memory = Memory {
+            tags: vec!["tag".to_owned()],
+            citations,
+            ..memory
+        };
         let bytes: Vec<usize> = memory.metadata().iter().map(String::len).collect();
         assert_eq!(bytes, [3, 8, 256, 255]);
     }
 
     #[test]
     fn what_a_tool_put_out_is_told_from_what_was_said() {
-        let new = |kind: &str| Memory::new(Space::default(), MemoryId::new("m"), "text", kind, Timestamp::MIN);
-        let message = |kind: &str| Memory { tier: Tier::ShortTerm, ..new(kind) };
+        let new = |kind: &str| {
+            Memory::new(
+                Space::default(),
+                MemoryId::new("m"),
+                "text",
+                kind,
+                Timestamp::MIN,
+            )
+        };
+        let message = |kind: &str| Memory {
+            tier: Tier::ShortTerm,
+            ..new(kind)
+        };
         let said_by = |speaker: &str| {
             let attributes = BTreeMap::from([(SPEAKER.to_owned(), speaker.to_owned())]);
-            Memory { attributes, ..new("drawer") }
+            Memory {
+                attributes,
+                ..new("drawer")
+            }
         };
         for (memory, expected) in [
             (message("tool"), true),
@@ -463,7 +550,13 @@ mod tests {
 
     #[test]
     fn the_name_of_its_file_finds_a_memory_and_its_folders_do_not() {
-        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "drawer", Timestamp::MIN);
+        let memory = Memory::new(
+            Space::default(),
+            MemoryId::new("m"),
+            "text",
+            "drawer",
+            Timestamp::MIN,
+        );
         for (path, words) in [
             ("db/models/deletion.py", vec!["deletion"]),
             ("Makefile", vec!["Makefile"]),
@@ -471,10 +564,16 @@ mod tests {
             ("a/.env", vec![]),
         ] {
             let attributes = BTreeMap::from([(SOURCE_PATH.to_owned(), path.to_owned())]);
-            let memory = Memory { attributes, ..memory.clone() };
+            let memory = Memory {
+                attributes,
+                ..memory.clone()
+            };
             assert_eq!(
                 (memory.source_path(), memory.metadata()),
-                (Some(path), words.iter().map(|word| (*word).to_owned()).collect())
+                (
+                    Some(path),
+                    words.iter().map(|word| (*word).to_owned()).collect()
+                )
             );
         }
         assert_eq!(memory.source_path(), None);
@@ -482,9 +581,21 @@ mod tests {
 
     #[test]
     fn a_title_is_among_the_words_and_the_bytes_of_a_memory() {
-        let untitled = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
-        let untitled = Memory { tags: vec!["tag".to_owned()], ..untitled };
-        let titled = Memory { title: Some("d\u{e9}j\u{e0} vu".to_owned()), ..untitled.clone() };
+        let untitled = Memory::new(
+            Space::default(),
+            MemoryId::new("m"),
+            "text",
+            "fact",
+            Timestamp::MIN,
+        );
+        let untitled = Memory {
+            tags: vec!["tag".to_owned()],
+            ..untitled
+        };
+        let titled = Memory {
+            title: Some("d\u{e9}j\u{e0} vu".to_owned()),
+            ..untitled.clone()
+        };
         assert_eq!(untitled.metadata(), ["tag"]);
         assert_eq!(titled.metadata(), ["d\u{e9}j\u{e0} vu", "tag"]);
         assert_eq!((untitled.text_bytes(), titled.text_bytes()), (7, 16));

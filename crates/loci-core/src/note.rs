@@ -1,5 +1,5 @@
-//! Notes: memories whose text is a file that people may change at any time. The file is the truth, what a
-//! store has of it is an index.
+//! Notes: memories whose text is a file that people may change at any time. The file is the truth,
+//! what a store has of it is an index.
 
 use std::fmt;
 
@@ -12,7 +12,8 @@ pub struct Note {
     pub id: Option<MemoryId>,
     /// Its `title`; without it, the name of the file stands for it.
     pub title: Option<String>,
-    /// Its text: what follows the frontmatter, with LF as its only end of line, without the one at its end.
+    /// Its text: what follows the frontmatter, with LF as its only end of line, without the one at
+    /// its end.
     pub body: String,
     /// Whether its `status` is `deleted`.
     pub is_deleted: bool,
@@ -56,9 +57,11 @@ pub enum FileProblemKind {
     NotAFile,
     /// It could not be read. What is known of it stays.
     Unreadable,
-    /// Its frontmatter is no YAML, or not what it should be. It is indexed as plain text and never rewritten.
+    /// Its frontmatter is no YAML, or not what it should be. It is indexed as plain text and never
+    /// rewritten.
     BrokenFrontmatter,
-    /// Its `uid` is that of another note, or of another memory. It is indexed under an id of its own.
+    /// Its `uid` is that of another note, or of another memory. It is indexed under an id of its
+    /// own.
     DuplicateUid,
     /// A sync client made it of two versions of a note. It is not indexed.
     ConflictCopy,
@@ -95,7 +98,9 @@ impl FileProblemKind {
 
     /// The kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        FileProblemKind::ALL.into_iter().find(|kind| kind.name() == name)
+        FileProblemKind::ALL
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }
 
@@ -121,7 +126,8 @@ pub struct NoteFile {
     pub path: String,
     /// Its size and time when it was read.
     pub stamp: FileStamp,
-    /// Whether it was so old then that every later change shows in the stamp. If not, it is read again.
+    /// Whether it was so old then that every later change shows in the stamp. If not, it is read
+    /// again.
     pub is_settled: bool,
     /// What was in it; of a file that was not read, zeros.
     pub hash: ContentHash,
@@ -129,17 +135,19 @@ pub struct NoteFile {
     pub memory: Option<MemoryId>,
     /// Whether the file says that id itself.
     pub says_id: bool,
-    /// What it links to, as written: names of notes or paths, without what follows `#` or `|`, each once.
+    /// What it links to, as written: names of notes or paths, without what follows `#` or `|`, each
+    /// once.
     pub links: Vec<String>,
     /// What is wrong with it.
     pub problem: Option<FileProblem>,
-    /// Since when it is not there any more. Its row stays, so that it is the same memory when it comes back.
+    /// Since when it is not there any more. Its row stays, so that it is the same memory when it
+    /// comes back.
     pub missing_since: Option<Timestamp>,
 }
 
 impl NoteFile {
-    /// Since when a file is missing that is about to be put into the folder. Its memory is a note already: whoever
-    /// changes it waits for the lock of the folder, as for the file.
+    /// Since when a file is missing that is about to be put into the folder. Its memory is a note
+    /// already: whoever changes it waits for the lock of the folder, as for the file.
     pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
 
     /// Whether it is about to be put into the folder, or was when a process ended.
@@ -159,8 +167,8 @@ pub struct FileRead {
     pub hash: ContentHash,
     /// The note; none if it cannot be one, which `problem` then explains.
     pub content: Option<NoteContent>,
-    /// What is wrong with it. A note that has a problem is plain text and cannot be rewritten; whether it is deleted
-    /// is taken from the plain line of its frontmatter that says so.
+    /// What is wrong with it. A note that has a problem is plain text and cannot be rewritten;
+    /// whether it is deleted is taken from the plain line of its frontmatter that says so.
     pub problem: Option<FileProblem>,
 }
 
@@ -178,12 +186,14 @@ pub struct NoteContent {
 /// All files of a folder that may be notes. Nothing of them was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderScan {
-    /// Which folder it is, as far as the file system can tell: another text for another folder at the same path,
-    /// such as the empty place where a drive was mounted. None, if there is no folder.
+    /// Which folder it is, as far as the file system can tell: another text for another folder at
+    /// the same path, such as the empty place where a drive was mounted. None, if there is no
+    /// folder.
     pub identity: Option<String>,
     /// Path and stamp of each, in the order of paths.
     pub files: Vec<(String, FileStamp)>,
-    /// What was passed over and has the name of a note, and why: links, and files whose state could not be read.
+    /// What was passed over and has the name of a note, and why: links, and files whose state could
+    /// not be read.
     pub skipped: Vec<(String, FileProblem)>,
     /// Folders that could not be read: of what is in them nothing is known.
     pub unreadable_folders: Vec<String>,
@@ -194,8 +204,8 @@ pub struct FolderScan {
 pub enum Created {
     /// It is there now, under this path.
     New(String, FileRead),
-    /// It was there: a file of that title whose `uid` is of the same making (all but its time), so that an
-    /// earlier attempt, which was not answered, came as far as the file.
+    /// It was there: a file of that title whose `uid` is of the same making (all but its time), so
+    /// that an earlier attempt, which was not answered, came as far as the file.
     Before(String, FileRead),
 }
 
@@ -204,12 +214,14 @@ pub trait NoteLock: Send {}
 
 /// A folder of notes.
 ///
-/// Only files whose name ends in `.md` (in any case) and does not begin with a dot are notes, in folders whose
-/// names do not begin with a dot either; symbolic links are never followed. Writes put the file in place as a
-/// whole, durable when they return, after one flush of the file and one of the folder: whoever reads, and
-/// whatever ends the process or the machine, finds the old text or the new one. No file is ever deleted.
+/// Only files whose name ends in `.md` (in any case) and does not begin with a dot are notes, in
+/// folders whose names do not begin with a dot either; symbolic links are never followed. Writes
+/// put the file in place as a whole, durable when they return, after one flush of the file and one
+/// of the folder: whoever reads, and whatever ends the process or the machine, finds the old text
+/// or the new one. No file is ever deleted.
 pub trait NoteFolder: Send + Sync {
-    /// Waits for the lock of the folder, which one holder in all processes of this store has at a time.
+    /// Waits for the lock of the folder, which one holder in all processes of this store has at a
+    /// time.
     ///
     /// # Errors
     /// `unavailable` if there is no such lock to be had, or not within some seconds.
@@ -235,31 +247,36 @@ pub trait NoteFolder: Send + Sync {
     /// What is in the file; none if it is gone.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads out of the folder. What else goes wrong is the read's problem.
+    /// `invalid_argument` if the path leads out of the folder. What else goes wrong is the read's
+    /// problem.
     fn read(&self, path: &str) -> Result<Option<FileRead>>;
 
-    /// Makes a file of a note that has an id and a title: at the top of the folder (which is made if there is
-    /// none), named after the title, with a number where another file has the name in whichever case or
-    /// Unicode form. `may_be_there` has the files of that name looked through for one of the same making
-    /// ([`Created::Before`]), which only an id that follows from a caller's key can have.
+    /// Makes a file of a note that has an id and a title: at the top of the folder (which is made
+    /// if there is none), named after the title, with a number where another file has the name in
+    /// whichever case or Unicode form. `may_be_there` has the files of that name looked through for
+    /// one of the same making ([`Created::Before`]), which only an id that follows from a caller's
+    /// key can have.
     ///
     /// # Errors
-    /// `unavailable` if it cannot be written: then nothing is there, unless the disk refuses to take it back, too.
+    /// `unavailable` if it cannot be written: then nothing is there, unless the disk refuses to
+    /// take it back, too.
     fn create(&self, note: &Note, may_be_there: bool) -> Result<Created>;
 
-    /// Makes the file say what the note says: keys of the frontmatter whose value is another one are changed or
-    /// added in place, and the text if it is another one; every other byte stays. Returns what is in it now.
+    /// Makes the file say what the note says: keys of the frontmatter whose value is another one
+    /// are changed or added in place, and the text if it is another one; every other byte stays.
+    /// Returns what is in it now.
     ///
     /// # Errors
-    /// `conflict` if what is in the file is not `expected` any more, or if its frontmatter is broken;
-    /// `conflict`, too, if it is read-only, or cannot be changed without losing something that it says;
-    /// `not_found` if it is gone; `unavailable` if it cannot be written. Then nothing was changed, unless only making
-    /// the change durable failed on a file system that cannot take it back in one step.
+    /// `conflict` if what is in the file is not `expected` any more, or if its frontmatter is
+    /// broken; `conflict`, too, if it is read-only, or cannot be changed without losing something
+    /// that it says; `not_found` if it is gone; `unavailable` if it cannot be written. Then nothing
+    /// was changed, unless only making the change durable failed on a file system that cannot take
+    /// it back in one step.
     fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead>;
 }
 
-/// Keeps what is known of the files of notes. Whoever changes it holds the lock of the folder. It stays, whatever
-/// becomes of the memories.
+/// Keeps what is known of the files of notes. Whoever changes it holds the lock of the folder. It
+/// stays, whatever becomes of the memories.
 pub trait NoteStore: Send + Sync {
     /// All files of the space, in the order of their paths, those that are missing too.
     ///
@@ -267,15 +284,15 @@ pub trait NoteStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>>;
 
-    /// The file that is this memory, if there is such a memory and it is not softly deleted: one that is there, or else
-    /// [expected](NoteFile::is_expected).
+    /// The file that is this memory, if there is such a memory and it is not softly deleted: one
+    /// that is there, or else [expected](NoteFile::is_expected).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>>;
 
-    /// The memories that pass the filter and are files that are there or [expected](NoteFile::is_expected), in the order
-    /// of ids, at most `limit`.
+    /// The memories that pass the filter and are files that are there or
+    /// [expected](NoteFile::is_expected), in the order of ids, at most `limit`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -287,9 +304,10 @@ pub trait NoteStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn note_folder(&self, space: &Space) -> Result<Option<String>>;
 
-    /// As [`Store::commit`](crate::Store::commit), for what can be made again from elsewhere: when it returns `Ok`,
-    /// every later read of every process sees it, and the end of any process leaves it, but a power cut may undo
-    /// it, together with whatever was committed in the same way after it. It costs no flush of the disk.
+    /// As [`Store::commit`](crate::Store::commit), for what can be made again from elsewhere: when
+    /// it returns `Ok`, every later read of every process sees it, and the end of any process
+    /// leaves it, but a power cut may undo it, together with whatever was committed in the same way
+    /// after it. It costs no flush of the disk.
     ///
     /// # Errors
     /// As for `commit`.

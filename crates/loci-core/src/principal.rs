@@ -51,7 +51,9 @@ impl Scopes {
 
     /// The scopes that were given, weakest first.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL.into_iter().filter(move |scope| self.0 & (1 << *scope as u8) != 0)
+        Scope::ALL
+            .into_iter()
+            .filter(move |scope| self.0 & (1 << *scope as u8) != 0)
     }
 }
 
@@ -68,13 +70,15 @@ pub fn pseudonym(random: u128) -> String {
     format!("{PSEUDONYM_PREFIX}{random:032x}")
 }
 
-/// Whether a name has the form of the pseudonym under which a [wipe](crate::Store::wipe) leaves what a user did to
-/// records that stay.
+/// Whether a name has the form of the pseudonym under which a [wipe](crate::Store::wipe) leaves
+/// what a user did to records that stay.
 pub fn is_pseudonym(name: &str) -> bool {
-    name.strip_prefix(PSEUDONYM_PREFIX).is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
+    name.strip_prefix(PSEUDONYM_PREFIX)
+        .is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
 }
 
-/// Whether no token may have the name as its subject: it stands for callers without a name, or for a wiped user.
+/// Whether no token may have the name as its subject: it stands for callers without a name, or for
+/// a wiped user.
 pub fn is_reserved_subject(name: &str) -> bool {
     name == ANONYMOUS || is_pseudonym(name)
 }
@@ -93,7 +97,11 @@ pub struct Principal {
 impl Principal {
     /// A subject with these scopes.
     pub fn new(subject: impl Into<String>, scopes: Scopes) -> Self {
-        Principal { subject: Some(subject.into()), actor: None, scopes }
+        Principal {
+            subject: Some(subject.into()),
+            actor: None,
+            scopes,
+        }
     }
 
     /// The person at this machine (stdio, the command line): subject `local`, scope `admin`.
@@ -103,7 +111,11 @@ impl Principal {
 
     /// A caller that needs no token (HTTP with `--no-auth`): no subject, may read and write.
     pub fn anonymous() -> Self {
-        Principal { subject: None, actor: None, scopes: Scopes::of(&[Scope::Read, Scope::Write]) }
+        Principal {
+            subject: None,
+            actor: None,
+            scopes: Scopes::of(&[Scope::Read, Scope::Write]),
+        }
     }
 }
 
@@ -132,8 +144,8 @@ pub struct Caller {
     /// Whether the subject is a mere claim: that of a caller without a name, whom a server without
     /// authentication trusts. It owns what came in through the same tool set, and nothing else.
     pub is_claimed: bool,
-    /// The session of the client, where the transport has any: it ends with the pipe, or with what the server gave a
-    /// client over HTTP.
+    /// The session of the client, where the transport has any: it ends with the pipe, or with what
+    /// the server gave a client over HTTP.
     pub session: Option<String>,
     /// The records that the call comes to.
     pub trail: Trail,
@@ -161,7 +173,9 @@ impl Caller {
 
     /// The reading side of the access rule for this caller.
     pub fn reader(&self) -> Reader {
-        let Principal { subject, scopes, .. } = &self.principal;
+        let Principal {
+            subject, scopes, ..
+        } = &self.principal;
         Reader {
             subject: subject.clone(),
             everything: scopes.allow(Scope::Admin),
@@ -172,13 +186,17 @@ impl Caller {
 
     /// This caller in the part of the user whom the argument `argument` names: it reads and writes
     /// what that user does, and no more. A subject may act for itself, an `admin` for anyone in its
-    /// space; an anonymous caller is trusted, since only a server without authentication has any, but
-    /// with what came in through the same tool set alone.
+    /// space; an anonymous caller is trusted, since only a server without authentication has any,
+    /// but with what came in through the same tool set alone.
     ///
     /// # Errors
     /// `forbidden` if it is another subject's name, or the pseudonym of a wiped user.
     pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
-        let Principal { subject, actor, scopes } = &self.principal;
+        let Principal {
+            subject,
+            actor,
+            scopes,
+        } = &self.principal;
         if !scopes.allow(Scope::Admin)
             && let Some(subject) = subject.as_ref().filter(|subject| *subject != user)
         {
@@ -193,17 +211,30 @@ impl Caller {
             );
             return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
         }
-        let allowed: Vec<Scope> =
-            [Scope::Read, Scope::Write].into_iter().filter(|scope| scopes.allow(*scope)).collect();
+        let allowed: Vec<Scope> = [Scope::Read, Scope::Write]
+            .into_iter()
+            .filter(|scope| scopes.allow(*scope))
+            .collect();
         let actor = actor.clone().filter(|_| subject.as_deref() == Some(user));
-        let principal = Principal { subject: Some(user.to_owned()), actor, scopes: Scopes::of(&allowed) };
-        Ok(Caller { principal, is_claimed: subject.is_none(), ..self.clone() })
+        let principal = Principal {
+            subject: Some(user.to_owned()),
+            actor,
+            scopes: Scopes::of(&allowed),
+        };
+        Ok(Caller {
+            principal,
+            is_claimed: subject.is_none(),
+            ..self.clone()
+        })
     }
 
-    /// Whether the caller may change or delete a record: its own, an ownerless one if it is anonymous, a
-    /// common one unless ownership is strict, any one if it is `admin`. The scope `write` is needed besides.
+    /// Whether the caller may change or delete a record: its own, an ownerless one if it is
+    /// anonymous, a common one unless ownership is strict, any one if it is `admin`. The scope
+    /// `write` is needed besides.
     pub fn may_write(&self, memory: &Memory) -> bool {
-        let Principal { subject, scopes, .. } = &self.principal;
+        let Principal {
+            subject, scopes, ..
+        } = &self.principal;
         if !scopes.allow(Scope::Write) {
             return false;
         }
@@ -222,28 +253,42 @@ pub struct Reader {
     pub everything: bool,
     /// Whether what others share passes.
     pub shared: bool,
-    /// The tool set through which a record must have come in to count as the subject's own; any, if none.
+    /// The tool set through which a record must have come in to count as the subject's own; any, if
+    /// none.
     pub own_origin: Option<String>,
 }
 
 impl Reader {
     /// Who reads everything: for work on nobody's behalf.
     pub fn everything() -> Self {
-        Reader { everything: true, ..Reader::of(None) }
+        Reader {
+            everything: true,
+            ..Reader::of(None)
+        }
     }
 
     /// The rule for a subject, or for an anonymous caller, where ownership is the usual one.
     pub fn of(subject: Option<&str>) -> Self {
-        Reader { subject: subject.map(str::to_owned), everything: false, shared: true, own_origin: None }
+        Reader {
+            subject: subject.map(str::to_owned),
+            everything: false,
+            shared: true,
+            own_origin: None,
+        }
     }
 
-    /// Whether a record may be read: common ones, shared ones if they pass, ownerless ones, and one's own.
+    /// Whether a record may be read: common ones, shared ones if they pass, ownerless ones, and
+    /// one's own.
     pub fn may_read(&self, memory: &Memory) -> bool {
         self.everything
             || memory.visibility == Visibility::Common
             || (memory.visibility == Visibility::Shared && self.shared)
             || memory.owner.is_none()
-            || (memory.owner == self.subject && self.own_origin.as_ref().is_none_or(|origin| memory.origin == *origin))
+            || (memory.owner == self.subject
+                && self
+                    .own_origin
+                    .as_ref()
+                    .is_none_or(|origin| memory.origin == *origin))
     }
 }
 
@@ -255,22 +300,45 @@ mod tests {
     const BOTH: [Scope; 2] = [Scope::Read, Scope::Write];
 
     fn caller(subject: Option<&str>, scopes: &[Scope]) -> Caller {
-        let principal = Principal { subject: subject.map(str::to_owned), actor: None, scopes: Scopes::of(scopes) };
+        let principal = Principal {
+            subject: subject.map(str::to_owned),
+            actor: None,
+            scopes: Scopes::of(scopes),
+        };
         Caller::new(Space::default(), principal)
     }
 
     fn memory(owner: Option<&str>, visibility: Visibility) -> Memory {
-        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
-        Memory { owner: owner.map(str::to_owned), visibility, origin: "tools".to_owned(), ..memory }
+        let memory = Memory::new(
+            Space::default(),
+            MemoryId::new("m"),
+            "text",
+            "fact",
+            Timestamp::MIN,
+        );
+        Memory {
+            owner: owner.map(str::to_owned),
+            visibility,
+            origin: "tools".to_owned(),
+            ..memory
+        }
     }
 
-    /// Who reads and who writes a record, of callers through the usual and through a strict tool set.
+    /// Who reads and who writes a record, of callers through the usual and through a strict tool
+    /// set.
     #[test]
     fn the_rule_of_access() {
-        let strict = |caller: Caller| Caller { ownership: Ownership::Strict, ..caller };
+        let strict = |caller: Caller| Caller {
+            ownership: Ownership::Strict,
+            ..caller
+        };
         let (ann, bob) = (caller(Some("ann"), &BOTH), caller(Some("bob"), &BOTH));
         let (nobody, admin) = (caller(None, &BOTH), caller(Some("root"), &[Scope::Admin]));
-        let claimed = |origin| Caller { origin, is_claimed: true, ..ann.clone() };
+        let claimed = |origin| Caller {
+            origin,
+            is_claimed: true,
+            ..ann.clone()
+        };
         let callers = [
             ann.clone(),
             bob.clone(),
@@ -283,7 +351,8 @@ mod tests {
             claimed("tools"),
             claimed("others"),
         ];
-        let (private, shared, common) = (Visibility::Private, Visibility::Shared, Visibility::Common);
+        let (private, shared, common) =
+            (Visibility::Private, Visibility::Shared, Visibility::Common);
         let rows = [
             // (owner, visibility), who reads it, who writes it, in the order of the callers.
             ((Some("ann"), private), "1001100110", "1001100110"),
@@ -295,10 +364,17 @@ mod tests {
         for ((owner, visibility), readers, writers) in rows {
             let memory = memory(owner, visibility);
             let bits = |allows: &dyn Fn(&Caller) -> bool| -> String {
-                callers.iter().map(|caller| if allows(caller) { '1' } else { '0' }).collect()
+                callers
+                    .iter()
+                    .map(|caller| if allows(caller) { '1' } else { '0' })
+                    .collect()
             };
             let what = format!("{owner:?} {visibility:?}");
-            assert_eq!(bits(&|caller| caller.reader().may_read(&memory)), readers, "{what}");
+            assert_eq!(
+                bits(&|caller| caller.reader().may_read(&memory)),
+                readers,
+                "{what}"
+            );
             assert_eq!(bits(&|caller| caller.may_write(&memory)), writers, "{what}");
         }
     }

@@ -6,7 +6,8 @@ use std::fmt;
 
 /// How many secrets of each kind were taken out of something.
 ///
-/// Its text form, such as `github-token 2, private 1`, is the value of the attribute [`Redactions::ATTRIBUTE`].
+/// Its text form, such as `github-token 2, private 1`, is the value of the attribute
+/// [`Redactions::ATTRIBUTE`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Redactions(BTreeMap<String, u64>);
 
@@ -57,7 +58,10 @@ impl Redactions {
         if self.is_empty() {
             return;
         }
-        let before = attributes.get(Redactions::ATTRIBUTE).map(String::as_str).unwrap_or_default();
+        let before = attributes
+            .get(Redactions::ATTRIBUTE)
+            .map(String::as_str)
+            .unwrap_or_default();
         let mut sum = Redactions::from_text(before);
         sum.add_all(self);
         attributes.insert(Redactions::ATTRIBUTE.to_owned(), sum.to_string());
@@ -86,7 +90,8 @@ pub struct Redacted<'a> {
 /// A secret that was taken out of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
-    /// The byte offset in the redacted text, behind the mark that stands for the secret, if one does.
+    /// The byte offset in the redacted text, behind the mark that stands for the secret, if one
+    /// does.
     pub at: usize,
     /// Its kind, such as `github-token`.
     pub kind: &'static str,
@@ -97,12 +102,18 @@ pub struct Removed {
 impl<'a> Redacted<'a> {
     /// A text that holds no secret.
     pub fn unchanged(text: &'a str) -> Self {
-        Redacted { text: Cow::Borrowed(text), removed: Vec::new() }
+        Redacted {
+            text: Cow::Borrowed(text),
+            removed: Vec::new(),
+        }
     }
 
     /// The same with a text of its own.
     pub fn into_owned(self) -> Redacted<'static> {
-        Redacted { text: Cow::Owned(self.text.into_owned()), removed: self.removed }
+        Redacted {
+            text: Cow::Owned(self.text.into_owned()),
+            removed: self.removed,
+        }
     }
 
     /// The secrets that it held, counted by kind.
@@ -116,7 +127,11 @@ impl<'a> Redacted<'a> {
 
     /// The number of line breaks that were removed up to a byte offset in the redacted text.
     pub fn lines_removed_until(&self, offset: usize) -> usize {
-        self.removed.iter().take_while(|removed| removed.at <= offset).map(|removed| removed.lines).sum()
+        self.removed
+            .iter()
+            .take_while(|removed| removed.at <= offset)
+            .map(|removed| removed.lines)
+            .sum()
     }
 }
 
@@ -125,8 +140,8 @@ pub trait Redactor: Send + Sync {
     /// The text without its secrets. Redacting a redacted text changes nothing.
     fn redact<'a>(&self, text: &'a str) -> Redacted<'a>;
 
-    /// The same for a file of a project, where a mark of what is private counts only with its end and outside of
-    /// backticks.
+    /// The same for a file of a project, where a mark of what is private counts only with its end
+    /// and outside of backticks.
     fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
         self.redact(text)
     }
@@ -139,14 +154,20 @@ mod tests {
     #[test]
     fn counts_are_read_back_from_their_text_form() {
         let mut redactions = Redactions::default();
-        assert_eq!((redactions.to_string().as_str(), redactions.is_empty()), ("", true));
+        assert_eq!(
+            (redactions.to_string().as_str(), redactions.is_empty()),
+            ("", true)
+        );
         redactions.add("private", 1);
         redactions.add("github-token", 2);
         redactions.add("jwt", 0);
         assert_eq!(redactions.to_string(), "github-token 2, private 1");
         assert_eq!(Redactions::from_text(&redactions.to_string()), redactions);
         assert_eq!(redactions.total(), 3);
-        assert_eq!(Redactions::from_text("by hand, private x, private 1").to_string(), "private 1");
+        assert_eq!(
+            Redactions::from_text("by hand, private x, private 1").to_string(),
+            "private 1"
+        );
     }
 
     #[test]

@@ -21,16 +21,17 @@ pub struct CandidateQuery<'a> {
     pub filter: &'a Filter,
     /// Analysed terms of the query, each once.
     pub terms: &'a [String],
-    /// Terms that the passages of a candidate must all hold between them; none: no such rule. Who holds
-    /// them is a candidate by words, whatever it scores. Memories that come in as context need not.
+    /// Terms that the passages of a candidate must all hold between them; none: no such rule. Who
+    /// holds them is a candidate by words, whatever it scores. Memories that come in as context
+    /// need not.
     pub required: &'a [String],
-    /// Terms that are looked up in the candidates alone and score nothing: see [`Candidate::marks`].
-    /// At most [`MARKS_MAX`].
+    /// Terms that are looked up in the candidates alone and score nothing: see
+    /// [`Candidate::marks`]. At most [`MARKS_MAX`].
     pub marks: &'a [String],
     /// The query's embedding.
     pub vector: Option<&'a QueryVector>,
-    /// Whether the neighbours of the candidates in their threads come along, and how well each thread
-    /// as a whole fits the words.
+    /// Whether the neighbours of the candidates in their threads come along, and how well each
+    /// thread as a whole fits the words.
     pub with_context: bool,
     /// How many of the best by words, and as many of the best by meaning, to return.
     pub limit: usize,
@@ -44,7 +45,15 @@ pub const NEIGHBOUR_DISTANCE_MAX: u64 = 2;
 impl<'a> CandidateQuery<'a> {
     /// A query for nothing yet, to be completed.
     pub fn of(filter: &'a Filter, limit: usize) -> Self {
-        CandidateQuery { filter, terms: &[], required: &[], marks: &[], vector: None, with_context: false, limit }
+        CandidateQuery {
+            filter,
+            terms: &[],
+            required: &[],
+            marks: &[],
+            vector: None,
+            with_context: false,
+            limit,
+        }
     }
 }
 
@@ -66,8 +75,9 @@ pub struct Candidate {
     /// passages, document frequencies, mean length) are those of the passages that the filter
     /// admits, so that nobody's score depends on what they may not read.
     pub bm25: f32,
-    /// The share of the query's information that the words of one of its passages hold, the greatest of these, 0 to 1: the
-    /// idf of the terms that occur in it over that of all terms of the query, those included that no passage has.
+    /// The share of the query's information that the words of one of its passages hold, the
+    /// greatest of these, 0 to 1: the idf of the terms that occur in it over that of all terms of
+    /// the query, those included that no passage has.
     pub matched: f32,
     /// Cosine of its nearest passage; none if no passage has a vector of the query's model.
     pub cosine: Option<f32>,
@@ -89,11 +99,12 @@ pub struct Candidate {
     pub updated_at: Timestamp,
 }
 
-/// A thread as one text. Of several memories at one position the one with the least id counts, and only admitted ones.
+/// A thread as one text. Of several memories at one position the one with the least id counts, and
+/// only admitted ones.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ThreadScore {
-    /// Its BM25: document frequencies are those of [`Candidate::bm25`], the mean length is that of the threads of the
-    /// hits.
+    /// Its BM25: document frequencies are those of [`Candidate::bm25`], the mean length is that of
+    /// the threads of the hits.
     pub bm25: f32,
     /// How many memories it has.
     pub members: usize,
@@ -102,14 +113,14 @@ pub struct ThreadScore {
 /// The answer of a store.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Candidates {
-    /// The union of the best by words and the best by meaning, in no particular order, each
-    /// with both scores. With context, the admitted memories at most [`NEIGHBOUR_DISTANCE_MAX`] from
-    /// one of these in its thread, too.
+    /// The union of the best by words and the best by meaning, in no particular order, each with
+    /// both scores. With context, the admitted memories at most [`NEIGHBOUR_DISTANCE_MAX`] from one
+    /// of these in its thread, too.
     pub hits: Vec<Candidate>,
     /// The threads of the hits. Empty without context.
     pub threads: Vec<ThreadScore>,
-    /// The BM25 that a passage approaches which holds every term of the query ever so often: the sum of
-    /// `(k1 + 1) idf` over the terms, those included that no passage has. 0 without terms.
+    /// The BM25 that a passage approaches which holds every term of the query ever so often: the
+    /// sum of `(k1 + 1) idf` over the terms, those included that no passage has. 0 without terms.
     pub bm25_bound: f32,
     /// Passages that the filter admits.
     pub passages: usize,

@@ -2,8 +2,8 @@
 
 use crate::{Result, Space};
 
-/// Keeps settings. They are written by [`Store::commit`](crate::Store::commit), and removed with all that an owner
-/// has by a [wipe](crate::Store::wipe) of every tool set.
+/// Keeps settings. They are written by [`Store::commit`](crate::Store::commit), and removed with
+/// all that an owner has by a [wipe](crate::Store::wipe) of every tool set.
 pub trait SettingStore: Send + Sync {
     /// The value under that name of an owner (of nobody, if none); none if there is none.
     ///

@@ -1,16 +1,18 @@
-//! Files that memories were made from: projects and transcripts that somebody had read. Other than a note, such
-//! a file is no memory itself, and nothing here ever writes it.
+//! Files that memories were made from: projects and transcripts that somebody had read. Other than
+//! a note, such a file is no memory itself, and nothing here ever writes it.
 
 use crate::{ContentHash, FileStamp, Result, Space};
 
 /// The attribute of a memory that holds the absolute path of the file it was made from.
 pub const SOURCE_FILE: &str = "source_file";
 
-/// The attribute of a memory that holds the path of the file it was made from, relative to the folder that was read with
-/// it, with `/` between its names; of what outlasts its file, there is none.
+/// The attribute of a memory that holds the path of the file it was made from, relative to the
+/// folder that was read with it, with `/` between its names; of what outlasts its file, there is
+/// none.
 pub const SOURCE_PATH: &str = "source_path";
 
-/// The attribute of a memory that says which lines of its file it holds: the first and the last, with a hyphen between them.
+/// The attribute of a memory that says which lines of its file it holds: the first and the last,
+/// with a hyphen between them.
 pub const LINES: &str = "lines";
 
 /// What is known of a file since it was last read.
@@ -34,13 +36,14 @@ pub struct SourceFile {
     pub parts: u64,
     /// Whether there is more of it to read, for whichever process comes to it.
     pub is_pending: bool,
-    /// Whether its memories are what is in it, and go when that goes. Else they are what was ever read from it, and
-    /// outlast it.
+    /// Whether its memories are what is in it, and go when that goes. Else they are what was ever
+    /// read from it, and outlast it.
     pub is_whole: bool,
 }
 
 impl SourceFile {
-    /// Its path from the folder that was read with it, with `/` between its names; none if it is not in that folder.
+    /// Its path from the folder that was read with it, with `/` between its names; none if it is
+    /// not in that folder.
     pub fn path_in_root(root: &str, path: &str) -> Option<String> {
         let is_sign = |sign: char| matches!(sign, '/' | '\\');
         let rest = path.strip_prefix(root)?;
@@ -57,9 +60,15 @@ pub trait SourceStore: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>>;
+    fn source_file(
+        &self,
+        space: &Space,
+        collection: Option<&str>,
+        path: &str,
+    ) -> Result<Option<SourceFile>>;
 
-    /// What is known of the file in whichever collection, none first, then in the order of collections.
+    /// What is known of the file in whichever collection, none first, then in the order of
+    /// collections.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -71,8 +80,8 @@ pub trait SourceStore: Send + Sync {
     /// `unavailable` if the store cannot be read.
     fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>>;
 
-    /// Files of any collection of which there is more to read, in the order of paths, then of collections, at
-    /// most `limit`.
+    /// Files of any collection of which there is more to read, in the order of paths, then of
+    /// collections, at most `limit`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -92,19 +101,22 @@ pub enum SourceState {
 
 /// Looks after files that memories were made from. Reads nothing of what is in them.
 pub trait SourceTree: Send + Sync {
-    /// The folder at the top of the project that a file belongs to, as version control marks it above the nearest of
-    /// its folders that is there, or else the folder that the file is or was in.
+    /// The folder at the top of the project that a file belongs to, as version control marks it
+    /// above the nearest of its folders that is there, or else the folder that the file is or was
+    /// in.
     fn root_of(&self, path: &str) -> String;
 
-    /// Which folder that is, so that it can be told from another one in its place later; none if it is no folder with
-    /// anything in it that can be read: an empty one may be the place where a drive is to be mounted.
+    /// Which folder that is, so that it can be told from another one in its place later; none if it
+    /// is no folder with anything in it that can be read: an empty one may be the place where a
+    /// drive is to be mounted.
     fn identity(&self, root: &str) -> Option<String>;
 
-    /// What has become of these files in the project at `root`, in their order. All paths are absolute and lie
-    /// within it.
+    /// What has become of these files in the project at `root`, in their order. All paths are
+    /// absolute and lie within it.
     ///
     /// # Errors
-    /// `unavailable` if the folder or its rules cannot be read: of none of them anything is known then.
+    /// `unavailable` if the folder or its rules cannot be read: of none of them anything is known
+    /// then.
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>>;
 }
 
@@ -124,7 +136,11 @@ mod tests {
             ("/srv/ann/shop", "/srv/bob/a.rs", None),
         ];
         for (root, path, expected) in rows {
-            assert_eq!(SourceFile::path_in_root(root, path).as_deref(), expected, "{path}");
+            assert_eq!(
+                SourceFile::path_in_root(root, path).as_deref(),
+                expected,
+                "{path}"
+            );
         }
     }
 }

@@ -8,10 +8,11 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::{
-    Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore, EnrichmentStatus, Fact,
-    FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
-    NoteStore, Page, Passage, Period, Place, Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space,
-    SweepClock, Tier, Timestamp, Tunnel, TunnelStore, Vector,
+    Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
+    EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore,
+    KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Passage, Period, Place,
+    Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
+    Timestamp, Tunnel, TunnelStore, Vector,
 };
 
 /// Changes that happen together or not at all.
@@ -42,8 +43,8 @@ pub enum Change {
         /// The revision that it must have.
         revision: u64,
     },
-    /// Adds the embeddings of a memory's passages, in the place of those by the same model; those by others stay.
-    /// Nothing happens if the memory is gone or has another revision by now.
+    /// Adds the embeddings of a memory's passages, in the place of those by the same model; those
+    /// by others stay. Nothing happens if the memory is gone or has another revision by now.
     Embed {
         /// Which memory.
         id: MemoryId,
@@ -52,8 +53,8 @@ pub enum Change {
         /// One vector for each passage, in order.
         vectors: Vec<Vector>,
     },
-    /// Gives a memory a job, which must be there by then, in this batch or before, and have none but a parked one,
-    /// which is forgotten.
+    /// Gives a memory a job, which must be there by then, in this batch or before, and have none
+    /// but a parked one, which is forgotten.
     Enqueue {
         /// Which memory.
         memory: MemoryId,
@@ -68,8 +69,9 @@ pub enum Change {
         /// How it ended.
         outcome: JobOutcome,
     },
-    /// Changes nothing; the data of this owner must not have been wiped after `since`, be it all of it or
-    /// that of this tool set, so that a write which was under way does not bring any of it back.
+    /// Changes nothing; the data of this owner must not have been wiped after `since`, be it all of
+    /// it or that of this tool set, so that a write which was under way does not bring any of it
+    /// back.
     NotWiped {
         /// Whose data.
         owner: String,
@@ -78,16 +80,18 @@ pub enum Change {
         /// What [`Store::version`] said when the work on the batch began.
         since: u64,
     },
-    /// Changes nothing; no file may be this memory, as [`NoteStore::note_file_of`] has it: what is changed in the store
-    /// alone would not be in the file.
+    /// Changes nothing; no file may be this memory, as [`NoteStore::note_file_of`] has it: what is
+    /// changed in the store alone would not be in the file.
     NotNote {
         /// Which memory.
         id: MemoryId,
     },
-    /// Stores what is known of a file of notes, in the place of what was known of one with that path.
+    /// Stores what is known of a file of notes, in the place of what was known of one with that
+    /// path.
     PutNoteFile(Box<NoteFile>),
-    /// Stores what will be known of a file of notes that is about to be put into the folder, as of one that is
-    /// [expected](NoteFile::is_expected). If there is a file with that path, that stays known as it is.
+    /// Stores what will be known of a file of notes that is about to be put into the folder, as of
+    /// one that is [expected](NoteFile::is_expected). If there is a file with that path, that stays
+    /// known as it is.
     ExpectNoteFile {
         /// The file; its memory must be some.
         file: Box<NoteFile>,
@@ -105,12 +109,13 @@ pub enum Change {
         identity: String,
     },
     /// Keeps an answer under its key, which no live answer may have. Beyond
-    /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) answers of its owner in its space, or
-    /// [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them, expired ones included,
-    /// the oldest are removed, by the moment they were kept, then by operation and key, but never this one.
+    /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) answers of its owner in its space,
+    /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them,
+    /// expired ones included, the oldest are removed, by the moment they were kept, then by
+    /// operation and key, but never this one.
     KeepAnswer(Box<KeyedAnswer>),
-    /// Stores a new fact. No fact may have its id, and of those with the same subject, predicate and object none may
-    /// have the same beginning and end, or an open end if its own is open.
+    /// Stores a new fact. No fact may have its id, and of those with the same subject, predicate
+    /// and object none may have the same beginning and end, or an open end if its own is open.
     PutFact(Box<Fact>),
     /// Says when a fact ended or will. It must be there and have the end `before`.
     EndFact {
@@ -121,9 +126,10 @@ pub enum Change {
         /// The end that it gets.
         valid_to: Period,
     },
-    /// Stores a tunnel, in the place of the one with that id. That must be `expect`, so that nothing is lost of what
-    /// another process changed meanwhile. The memories that its ends name must be there by then, in this batch or
-    /// before, softly deleted or not: what is removed later is taken off.
+    /// Stores a tunnel, in the place of the one with that id. That must be `expect`, so that
+    /// nothing is lost of what another process changed meanwhile. The memories that its ends name
+    /// must be there by then, in this batch or before, softly deleted or not: what is removed later
+    /// is taken off.
     PutTunnel {
         /// The tunnel as it is to be.
         tunnel: Box<Tunnel>,
@@ -144,8 +150,9 @@ pub enum Change {
         /// The value.
         value: String,
     },
-    /// Stores what is known of a file that memories were made from, in the place of what was known of it in that
-    /// collection. That must be `expect`, so that nothing is lost of what another process read meanwhile.
+    /// Stores what is known of a file that memories were made from, in the place of what was known
+    /// of it in that collection. That must be `expect`, so that nothing is lost of what another
+    /// process read meanwhile.
     PutSourceFile {
         /// What is known now.
         file: Box<SourceFile>,
@@ -154,14 +161,17 @@ pub enum Change {
     },
     /// Forgets a file that memories were made from.
     DeleteSourceFile {
-        /// What must be known of it, so that nothing is lost of what another process read meanwhile.
+        /// What must be known of it, so that nothing is lost of what another process read
+        /// meanwhile.
         expect: Box<SourceFile>,
     },
-    /// Stores what an archive held as it is, a memory with its returns. Nothing may have its id or key, but for what
-    /// makes room: a softly deleted memory, which is removed for good, a decision that has expired at `now`, and what
-    /// is known of a missing file, for one that is there. For the rest it is as the change that stores such a thing.
+    /// Stores what an archive held as it is, a memory with its returns. Nothing may have its id or
+    /// key, but for what makes room: a softly deleted memory, which is removed for good, a decision
+    /// that has expired at `now`, and what is known of a missing file, for one that is there. For
+    /// the rest it is as the change that stores such a thing.
     BringBack {
-        /// What the archive held. Its [owner's data](Record::whose) must not have been wiped after `since`.
+        /// What the archive held. Its [owner's data](Record::whose) must not have been wiped after
+        /// `since`.
         record: Box<Record>,
         /// What the index keeps of a memory; empty for all else.
         passages: Vec<Passage>,
@@ -203,8 +213,8 @@ pub struct Tally {
     pub memories: u64,
 }
 
-/// How many live memories an owner has of what came in as conversation: the short-term ones, and the
-/// long-term ones with an enrichment status.
+/// How many live memories an owner has of what came in as conversation: the short-term ones, and
+/// the long-term ones with an enrichment status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CensusRow {
     /// Their tier.
@@ -242,8 +252,8 @@ pub struct Touch {
 /// What a sweep removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
-    /// Memories (softly deleted or not), cache entries, decisions and answers under keys that have expired at
-    /// this moment.
+    /// Memories (softly deleted or not), cache entries, decisions and answers under keys that have
+    /// expired at this moment.
     pub expired_at: Timestamp,
     /// Memories softly deleted at this moment or before.
     pub deleted_until: Timestamp,
@@ -289,10 +299,11 @@ pub trait Store:
     /// disk, past a crash and a power cut.
     ///
     /// # Errors
-    /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the key of an
-    /// answer is taken, a fact that says the same is there already, or the memory of a tunnel's end is not there
-    /// (nothing was changed, try again from a fresh read); `invalid_argument` for a memory whose
-    /// [numbers](Memory::check_numbers) no store keeps; `unavailable` if the store cannot be written now.
+    /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
+    /// key of an answer is taken, a fact that says the same is there already, or the memory of a
+    /// tunnel's end is not there (nothing was changed, try again from a fresh read);
+    /// `invalid_argument` for a memory whose [numbers](Memory::check_numbers) no store keeps;
+    /// `unavailable` if the store cannot be written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
     /// The memories with these ids that pass the filter, all as of one moment. In the order of
@@ -302,35 +313,36 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
 
-    /// The ids and places of the same memories, in the same order, as of one moment: for those who need no more.
+    /// The ids and places of the same memories, in the same order, as of one moment: for those who
+    /// need no more.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>>;
 
-    /// The ids, in their order, of the memories that pass the filter whose id begins or ends with that text; at most
-    /// `limit`. Case counts, and no character stands for another.
+    /// The ids, in their order, of the memories that pass the filter whose id begins or ends with
+    /// that text; at most `limit`. Case counts, and no character stands for another.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>>;
 
-    /// The values that an attribute has in the memories that pass the filter, in their order, each with the number of
-    /// memories that have it.
+    /// The values that an attribute has in the memories that pass the filter, in their order, each
+    /// with the number of memories that have it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>>;
 
-    /// The ids and revisions of the memories that pass the filter, last updated first, ties by id, at most
-    /// `limit`.
+    /// The ids and revisions of the memories that pass the filter, last updated first, ties by id,
+    /// at most `limit`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>>;
 
-    /// The memory with this id, expired, forgotten or not, whoever may read it, unless it is softly deleted:
-    /// for work on nobody's behalf.
+    /// The memory with this id, expired, forgotten or not, whoever may read it, unless it is softly
+    /// deleted: for work on nobody's behalf.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -345,16 +357,17 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>>;
 
-    /// The memories that pass the filter, in the order in which they came into the store, whatever changed in
-    /// them since.
+    /// The memories that pass the filter, in the order in which they came into the store, whatever
+    /// changed in them since.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>>;
 
-    /// How many memories pass the filter, by place and kind, in the order of collection, section and kind. For a
-    /// filter that asks for nothing but space, reader, moment, tiers, `apart_origin`, collections, sections,
-    /// kinds and forgotten ones it costs by the number of places, and by the memories that are to expire, not by all.
+    /// How many memories pass the filter, by place and kind, in the order of collection, section
+    /// and kind. For a filter that asks for nothing but space, reader, moment, tiers,
+    /// `apart_origin`, collections, sections, kinds and forgotten ones it costs by the number of
+    /// places, and by the memories that are to expire, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -366,7 +379,8 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn recount(&self, filter: &Filter) -> Result<Vec<Tally>>;
 
-    /// Drops whatever this process holds of the store in memory, so that what is asked next is read from it.
+    /// Drops whatever this process holds of the store in memory, so that what is asked next is read
+    /// from it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -378,26 +392,37 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;
 
-    /// The vectors of a memory's passages, in order; none if the memory is gone, or if a passage has no
-    /// vector of `model`.
+    /// The vectors of a memory's passages, in order; none if the memory is gone, or if a passage
+    /// has no vector of `model`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>>;
 
-    /// The range of bytes that a passage has in its memory's content, by its order in it, from 0; none if the memory is
-    /// gone or has fewer passages.
+    /// The range of bytes that a passage has in its memory's content, by its order in it, from 0;
+    /// none if the memory is gone or has fewer passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>>;
+    fn passage_range(
+        &self,
+        space: &Space,
+        id: &MemoryId,
+        passage: u32,
+    ) -> Result<Option<Range<usize>>>;
 
-    /// Memories of any space that have a passage without a vector of `model`, at most `limit`: those with a passage that
-    /// no model has read, in this order, and after them those that one other model has read, in this order too.
+    /// Memories of any space that have a passage without a vector of `model`, at most `limit`:
+    /// those with a passage that no model has read, in this order, and after them those that one
+    /// other model has read, in this order too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>>;
+    fn without_vector(
+        &self,
+        model: &ModelId,
+        order: FilingOrder,
+        limit: usize,
+    ) -> Result<Vec<(Space, MemoryId)>>;
 
     /// How many memories [`without_vector`](Store::without_vector) would name without a limit.
     ///
@@ -405,40 +430,48 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
 
-    /// The models that passages have vectors of, with the number of passages, the one with most first, ties by name.
-    /// Those of softly deleted memories count, until these are removed.
+    /// The models that passages have vectors of, with the number of passages, the one with most
+    /// first, ties by name. Those of softly deleted memories count, until these are removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn models(&self) -> Result<Vec<(ModelId, u64)>>;
 
-    /// Removes the vectors of this model from at most `limit` passages; of how many it did, fewer than `limit`
-    /// only if none is left.
+    /// Removes the vectors of this model from at most `limit` passages; of how many it did, fewer
+    /// than `limit` only if none is left.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize>;
 
-    /// Whether a passage has a vector of this model with another number of components than that: what answers by the
-    /// model's name has changed since, and no question can be compared with it. May read all passages.
+    /// Whether a passage has a vector of this model with another number of components than that:
+    /// what answers by the model's name has changed since, and no question can be compared with it.
+    /// May read all passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool>;
 
     /// Softly deletes at most `limit` of the memories that pass the filter, are no
-    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the memories of
-    /// the same owner that were [made from](Store::made_from) it. Short-term ones last, so that
-    /// what was made from messages and passes as well is counted before it would go with them. No read shows a
-    /// softly deleted memory, its job is gone at once, a later sweep removes it, and its id stays taken until
-    /// then, but for [`Change::BringBack`]. Returns how many passed, fewer than `limit` only if no more did; durable
-    /// when it returns.
+    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the
+    /// memories of the same owner that were [made from](Store::made_from) it. Short-term ones last,
+    /// so that what was made from messages and passes as well is counted before it would go with
+    /// them. No read shows a softly deleted memory, its job is gone at once, a later sweep removes
+    /// it, and its id stays taken until then, but for [`Change::BringBack`]. Returns how many
+    /// passed, fewer than `limit` only if no more did; durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize>;
+    fn soft_delete(
+        &self,
+        filter: &Filter,
+        id: Option<&MemoryId>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize>;
 
-    /// The ids of this owner's memories that were made from one of these, in order, but for softly deleted ones.
+    /// The ids of this owner's memories that were made from one of these, in order, but for softly
+    /// deleted ones.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -464,29 +497,30 @@ pub trait Store:
     /// `unavailable` if the store cannot be written.
     fn touch(&self, touches: &[Touch]) -> Result<()>;
 
-    /// What an owner has of conversations, but for what was forgotten, in the order of [`CensusRow`]. Costs by
-    /// the owner's memories, not by all.
+    /// What an owner has of conversations, but for what was forgotten, in the order of
+    /// [`CensusRow`]. Costs by the owner's memories, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>>;
 
     /// Removes for good, in one transaction: the private and the shared memories of this owner, the
-    /// short-term ones and those with an enrichment status, with their jobs; the cache entries, decisions,
-    /// answers under keys and audit entries; and takes the owner's name off the common memories, whose revision
-    /// rises by one, and off the audit entries of calls for others. Remembers the moment, and that it
-    /// happened after every change so far. The actor goes where the owner's name does. Costs by the
-    /// owner's data, not by all.
+    /// short-term ones and those with an enrichment status, with their jobs; the cache entries,
+    /// decisions, answers under keys and audit entries; and takes the owner's name off the common
+    /// memories, whose revision rises by one, and off the audit entries of calls for others.
+    /// Remembers the moment, and that it happened after every change so far. The actor goes where
+    /// the owner's name does. Costs by the owner's data, not by all.
     ///
-    /// With `pseudonym`, that takes the place of the name of the owner on common memories and tunnels, and of the
-    /// [writer](Memory::updated_by) on memories of others, whose revision rises by one, too. The audit entries that say
-    /// what the owner stored, changed or deleted besides [its own](crate::AuditRecord::is_own) records stay under it,
-    /// without the query, the message, the results and all other records; they count as removed. No later
-    /// [`sweep`](Store::sweep) removes them, only a wipe of the pseudonym does.
+    /// With `pseudonym`, that takes the place of the name of the owner on common memories and
+    /// tunnels, and of the [writer](Memory::updated_by) on memories of others, whose revision rises
+    /// by one, too. The audit entries that say what the owner stored, changed or deleted besides
+    /// [its own](crate::AuditRecord::is_own) records stay under it, without the query, the message,
+    /// the results and all other records; they count as removed. No later [`sweep`](Store::sweep)
+    /// removes them, only a wipe of the pseudonym does.
     ///
-    /// With `origin`, memories that came in through another tool set stay as they are, names included, and so
-    /// do the answers and audit entries of calls that did, those to come as well; and writes through another tool
-    /// set that are under way go on.
+    /// With `origin`, memories that came in through another tool set stay as they are, names
+    /// included, and so do the answers and audit entries of calls that did, those to come as well;
+    /// and writes through another tool set that are under way go on.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
@@ -499,20 +533,22 @@ pub trait Store:
         now: Timestamp,
     ) -> Result<Wiped>;
 
-    /// Makes the store ready to search, and waits for that, but no longer than this: what it has to load first, it
-    /// goes on loading in the background. A search that comes before the end waits for it.
+    /// Makes the store ready to search, and waits for that, but no longer than this: what it has to
+    /// load first, it goes on loading in the background. A search that comes before the end waits
+    /// for it.
     ///
     /// # Errors
-    /// `unavailable` if it is not ready within that time, saying how far it is and when to try again.
+    /// `unavailable` if it is not ready within that time, saying how far it is and when to try
+    /// again.
     fn prepare_search(&self, wait: Duration) -> Result<()>;
 
     /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
-    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back. A lease that
-    /// ends after [`lease_end_max`](crate::lease_end_max) is nobody's.
+    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back. A
+    /// lease that ends after [`lease_end_max`](crate::lease_end_max) is nobody's.
     ///
     /// # Errors
-    /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max); `unavailable` if the store
-    /// cannot be written.
+    /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max);
+    /// `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
     /// Whether [`sweep`](Store::sweep) would find anything. Changes no data.
@@ -521,10 +557,11 @@ pub trait Store:
     /// `unavailable` if the store cannot be read.
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool>;
 
-    /// Removes for good what has had its time, each kind in the order of its moment, a memory with its
-    /// job. Returns in how many steps, at most `limit`: each removes one thing, or a part of a large
-    /// memory, which is softly deleted with the first part, or trims what the store notes for itself.
-    /// One short transaction, which may end before the limit: nothing is left after 0 alone.
+    /// Removes for good what has had its time, each kind in the order of its moment, a memory with
+    /// its job. Returns in how many steps, at most `limit`: each removes one thing, or a part of a
+    /// large memory, which is softly deleted with the first part, or trims what the store notes for
+    /// itself. One short transaction, which may end before the limit: nothing is left after 0
+    /// alone.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -542,14 +579,15 @@ pub trait Store:
     /// `unavailable` if the store cannot be written.
     fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()>;
 
-    /// Random bytes that were made with the store and never change, the same for every process: a key for what
-    /// nobody else should be able to vouch for.
+    /// Random bytes that were made with the store and never change, the same for every process: a
+    /// key for what nobody else should be able to vouch for.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn secret(&self) -> Result<[u8; 32]>;
 
-    /// Fails while no write can be taken although reads go on: files of the store are no longer where they were opened.
+    /// Fails while no write can be taken although reads go on: files of the store are no longer
+    /// where they were opened.
     ///
     /// # Errors
     /// `unavailable`, with what to do.
@@ -557,8 +595,8 @@ pub trait Store:
         Ok(())
     }
 
-    /// A number that grows with every change that any process commits, but not with an answer that is
-    /// [kept](Change::KeepAnswer).
+    /// A number that grows with every change that any process commits, but not with an answer that
+    /// is [kept](Change::KeepAnswer).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

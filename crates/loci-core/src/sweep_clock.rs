@@ -16,7 +16,7 @@ pub struct SweepClock {
 pub struct ClockJump {
     /// The moment that the clock showed when it was last looked at.
     pub seen: Timestamp,
-    /// Seconds for which the clock has gone on since the jump, without another one, while a process looked at it. None if a
-    /// process saw it jump, so that only a person can confirm it.
+    /// Seconds for which the clock has gone on since the jump, without another one, while a process
+    /// looked at it. None if a process saw it jump, so that only a person can confirm it.
     pub stood_seconds: Option<i64>,
 }

@@ -25,7 +25,10 @@ impl Timestamp {
     /// This moment moved by a number of seconds, at the ends of the range where it would overflow.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
-        Timestamp(self.0.saturating_add(seconds.saturating_mul(Self::MICROSECONDS_PER_SECOND)))
+        Timestamp(
+            self.0
+                .saturating_add(seconds.saturating_mul(Self::MICROSECONDS_PER_SECOND)),
+        )
     }
 
     /// Days from `earlier` to this moment, fractional; negative if `earlier` is later.
@@ -40,8 +43,9 @@ pub trait Clock: Send + Sync {
     /// The moment now.
     fn now(&self) -> Timestamp;
 
-    /// The time since some moment, by a clock that only ever goes on, and as fast as time does: what passed between two
-    /// looks at it did pass, however `now` was set meanwhile. One that nothing sets needs no other than `now`.
+    /// The time since some moment, by a clock that only ever goes on, and as fast as time does:
+    /// what passed between two looks at it did pass, however `now` was set meanwhile. One that
+    /// nothing sets needs no other than `now`.
     fn monotonic(&self) -> Duration {
         Duration::from_micros(self.now().microseconds().max(0).cast_unsigned())
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::limits::AUDIT_RECORDS_MAX;
 use crate::{AuditRecord, RecordVerb};
 
-/// Notes the records that one call reads by their ids, stores, changes and deletes. Clones note in the same place.
+/// Notes the records that one call reads by their ids, stores, changes and deletes. Clones note in
+/// the same place.
 #[derive(Debug, Clone, Default)]
 pub struct Trail(Arc<Mutex<Noted>>);
 
@@ -17,15 +18,20 @@ struct Noted {
 }
 
 impl Trail {
-    /// Notes a record; of several verbs for one record the strongest counts. `is_own` says whether it would go with
-    /// the data of the user, if that is known; what is not known counts as the user's own.
+    /// Notes a record; of several verbs for one record the strongest counts. `is_own` says whether
+    /// it would go with the data of the user, if that is known; what is not known counts as the
+    /// user's own.
     pub fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
         let mut noted = self.noted();
         if let Some(record) = noted.records.iter_mut().find(|record| record.id == id) {
             record.verb = record.verb.max(verb);
             record.is_own &= is_own.unwrap_or(true);
         } else if noted.records.len() < AUDIT_RECORDS_MAX {
-            noted.records.push(AuditRecord { id: id.to_owned(), verb, is_own: is_own.unwrap_or(true) });
+            noted.records.push(AuditRecord {
+                id: id.to_owned(),
+                verb,
+                is_own: is_own.unwrap_or(true),
+            });
         } else {
             noted.further += 1;
         }
@@ -62,8 +68,15 @@ mod tests {
         trail.clone().note(RecordVerb::Deleted, "a", None);
         trail.note(RecordVerb::Stored, "b", None);
         trail.note(RecordVerb::Changed, "b", Some(true));
-        let record = |id: &str, verb, is_own| AuditRecord { id: id.to_owned(), verb, is_own };
-        let expected = vec![record("a", RecordVerb::Deleted, false), record("b", RecordVerb::Stored, true)];
+        let record = |id: &str, verb, is_own| AuditRecord {
+            id: id.to_owned(),
+            verb,
+            is_own,
+        };
+        let expected = vec![
+            record("a", RecordVerb::Deleted, false),
+            record("b", RecordVerb::Stored, true),
+        ];
         assert_eq!(trail.take(), (expected, 0));
         assert_eq!(trail.take(), (Vec::new(), 0));
     }

@@ -1,17 +1,20 @@
-//! Arguments as hosts send them. Some hosts send every argument, with something empty for those that their model left out;
-//! some send a list or a number as a string.
+//! Arguments as hosts send them. Some hosts send every argument, with something empty for those
+//! that their model left out; some send a list or a number as a string.
 
 use serde_json::{Map, Value};
 
-/// Bytes of a string that is parsed as JSON where a list or an object belongs: as many as a text may have.
+/// Bytes of a string that is parsed as JSON where a list or an object belongs: as many as a text
+/// may have.
 const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
 
 /// The name of lists of short words: a string of them has commas between them.
 const TAGS: &str = "tags";
 
-/// Arguments as the schema has them: without optional ones that are [empty](is_empty), on every level, and with lists and
-/// objects in the place of strings that hold them as JSON. Any other string in the place of a list of strings is its one
-/// item; of tags, it is several with commas between them. A string in the place of a number that is one is taken for it. Everything else stays, for the schema to judge.
+/// Arguments as the schema has them: without optional ones that are [empty](is_empty), on every
+/// level, and with lists and objects in the place of strings that hold them as JSON. Any other
+/// string in the place of a list of strings is its one item; of tags, it is several with commas
+/// between them. A string in the place of a number that is one is taken for it. Everything else
+/// stays, for the schema to judge.
 pub fn normalized(value: Value, schema: &Value) -> Value {
     named("", value, schema)
 }
@@ -21,7 +24,10 @@ fn named(name: &str, value: Value, schema: &Value) -> Value {
     match value {
         Value::String(text) => of_string(name, text, schema),
         Value::Object(fields) => Value::Object(without_empty(fields, schema)),
-        Value::Array(items) => items.into_iter().map(|item| normalized(item, &schema["items"])).collect(),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| normalized(item, &schema["items"]))
+            .collect(),
         other => other,
     }
 }
@@ -47,7 +53,9 @@ fn without_empty(fields: Map<String, Value>, schema: &Value) -> Map<String, Valu
         let value = named(&name, value, &schema["properties"][&name]);
         (name, value)
     });
-    fields.filter(|(name, value)| !(value.is_null() || is_optional(name) && is_empty(value))).collect()
+    fields
+        .filter(|(name, value)| !(value.is_null() || is_optional(name) && is_empty(value)))
+        .collect()
 }
 
 fn of_string(name: &str, text: String, schema: &Value) -> Value {
@@ -58,8 +66,9 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
     };
     if is_json {
         // What cannot be read, or is something else, is for the schema to refuse.
-        let value =
-            Some(&text).filter(|text| text.len() <= JSON_BYTES_MAX).and_then(|text| serde_json::from_str(text).ok());
+        let value = Some(&text)
+            .filter(|text| text.len() <= JSON_BYTES_MAX)
+            .and_then(|text| serde_json::from_str(text).ok());
         return match value {
             Some(value @ (Value::Array(_) | Value::Object(_))) => normalized(value, schema),
             _ => Value::String(text),
@@ -71,8 +80,16 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
     if schema["type"] != "array" || schema["items"]["type"] != "string" {
         return Value::String(text);
     }
-    let items = if name == TAGS { text.split(',').map(str::trim).collect() } else { vec![text.as_str()] };
-    items.into_iter().filter(|item| !item.is_empty()).map(Value::from).collect()
+    let items = if name == TAGS {
+        text.split(',').map(str::trim).collect()
+    } else {
+        vec![text.as_str()]
+    };
+    items
+        .into_iter()
+        .filter(|item| !item.is_empty())
+        .map(Value::from)
+        .collect()
 }
 
 /// The number that the string is, where the schema has one.
@@ -111,29 +128,68 @@ mod tests {
             },
         });
         let rows = [
-            (json!({"content": "", "project": "", "limit": null}), json!({"content": ""})),
+            (
+                json!({"content": "", "project": "", "limit": null}),
+                json!({"content": ""}),
+            ),
             (json!({"content": null}), json!({})),
             (json!({"project": " "}), json!({"project": " "})),
             (json!({"names": [], "tags": [], "range": {}}), json!({})),
             (json!({"range": {"start": "", "end": null}}), json!({})),
-            (json!({"range": {"start": "a", "end": ""}}), json!({"range": {"start": "a"}})),
-            (json!({"range": "{\"start\": \"a\", \"end\": \"\"}"}), json!({"range": {"start": "a"}})),
+            (
+                json!({"range": {"start": "a", "end": ""}}),
+                json!({"range": {"start": "a"}}),
+            ),
+            (
+                json!({"range": "{\"start\": \"a\", \"end\": \"\"}"}),
+                json!({"range": {"start": "a"}}),
+            ),
             (json!({"names": "one, two"}), json!({"names": ["one, two"]})),
             (json!({"names": "", "tags": ""}), json!({})),
-            (json!({"names": " [\"a\", \"b\"]", "tags": "[\"c\"]"}), json!({"names": ["a", "b"], "tags": ["c"]})),
-            (json!({"names": "[a", "tags": "{b"}), json!({"names": "[a", "tags": "{b"})),
-            (json!({"tags": " tea, two cups ,"}), json!({"tags": ["tea", "two cups"]})),
+            (
+                json!({"names": " [\"a\", \"b\"]", "tags": "[\"c\"]"}),
+                json!({"names": ["a", "b"], "tags": ["c"]}),
+            ),
+            (
+                json!({"names": "[a", "tags": "{b"}),
+                json!({"names": "[a", "tags": "{b"}),
+            ),
+            (
+                json!({"tags": " tea, two cups ,"}),
+                json!({"tags": ["tea", "two cups"]}),
+            ),
             (json!({"names": ["", null]}), json!({"names": ["", null]})),
             (json!({"content": "[\"a\"]"}), json!({"content": "[\"a\"]"})),
-            (json!({"citations": [{"kind": "", "pin": ""}]}), json!({"citations": [{"kind": ""}]})),
+            (
+                json!({"citations": [{"kind": "", "pin": ""}]}),
+                json!({"citations": [{"kind": ""}]}),
+            ),
             (json!({"citations": "x"}), json!({"citations": "x"})),
-            (json!({"limit": "5", "weight": "0.5"}), json!({"limit": 5, "weight": 0.5})),
-            (json!({"limit": " 5 ", "confirm": "true"}), json!({"limit": 5, "confirm": "true"})),
-            (json!({"content": "5", "names": "5"}), json!({"content": "5", "names": ["5"]})),
-            (json!({"limit": "five", "confirm": "yes"}), json!({"limit": "five", "confirm": "yes"})),
-            (json!({"limit": "\"5\"", "weight": "[5]"}), json!({"limit": "\"5\"", "weight": "[5]"})),
+            (
+                json!({"limit": "5", "weight": "0.5"}),
+                json!({"limit": 5, "weight": 0.5}),
+            ),
+            (
+                json!({"limit": " 5 ", "confirm": "true"}),
+                json!({"limit": 5, "confirm": "true"}),
+            ),
+            (
+                json!({"content": "5", "names": "5"}),
+                json!({"content": "5", "names": ["5"]}),
+            ),
+            (
+                json!({"limit": "five", "confirm": "yes"}),
+                json!({"limit": "five", "confirm": "yes"}),
+            ),
+            (
+                json!({"limit": "\"5\"", "weight": "[5]"}),
+                json!({"limit": "\"5\"", "weight": "[5]"}),
+            ),
             // For the schema to refuse.
-            (json!({"colour": "", "limit": 0, "project": false}), json!({"colour": "", "limit": 0, "project": false})),
+            (
+                json!({"colour": "", "limit": 0, "project": false}),
+                json!({"colour": "", "limit": 0, "project": false}),
+            ),
         ];
         for (sent, expected) in rows {
             assert_eq!(normalized(sent.clone(), &schema), expected, "{sent}");

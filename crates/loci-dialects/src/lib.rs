@@ -20,15 +20,24 @@ pub mod vault;
 mod wire;
 
 pub use tool::{
-    Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools, bootstrap_command,
+    Complete, Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools,
+    bootstrap_command,
 };
 pub use wire::{explained, ttl_seconds};
 
 /// Every dialect, in the order of the documentation.
-pub static DIALECTS: &[&Dialect] =
-    &[&vault::DIALECT, &mememory::DIALECT, &memory_mcp::DIALECT, &engram::DIALECT, &mempalace::DIALECT];
+pub static DIALECTS: &[&Dialect] = &[
+    &vault::DIALECT,
+    &mememory::DIALECT,
+    &memory_mcp::DIALECT,
+    &engram::DIALECT,
+    &mempalace::DIALECT,
+];
 
 /// The dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
-    DIALECTS.iter().copied().find(|dialect| dialect.name == name)
+    DIALECTS
+        .iter()
+        .copied()
+        .find(|dialect| dialect.name == name)
 }

@@ -10,9 +10,13 @@ pub const OVERVIEW_BYTES_MAX: usize = 8 << 10;
 /// Names of one kind that an overview shows at most.
 pub const NAMES_MAX: usize = 50;
 
-/// The largest counts, at most `names_max` and `bytes_max` bytes of them in JSON, ties by name; and how many more
-/// there are.
-pub fn largest(counts: BTreeMap<String, u64>, names_max: usize, bytes_max: usize) -> (BTreeMap<String, u64>, u64) {
+/// The largest counts, at most `names_max` and `bytes_max` bytes of them in JSON, ties by name; and
+/// how many more there are.
+pub fn largest(
+    counts: BTreeMap<String, u64>,
+    names_max: usize,
+    bytes_max: usize,
+) -> (BTreeMap<String, u64>, u64) {
     let total = counts.len();
     let mut counts: Vec<(String, u64)> = counts.into_iter().collect();
     counts.sort_by_key(|(_, count)| Reverse(*count));
@@ -39,7 +43,10 @@ pub fn json_bytes(value: &impl Serialize) -> usize {
 }
 
 /// Whether there is nothing to say of what is not shown.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the attribute demands the type")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the attribute demands the type"
+)]
 pub fn is_zero(count: &u64) -> bool {
     *count == 0
 }
@@ -51,7 +58,9 @@ mod tests {
     type Rows = &'static [(&'static str, u64)];
 
     fn counts(rows: Rows) -> BTreeMap<String, u64> {
-        rows.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+        rows.iter()
+            .map(|(name, count)| ((*name).to_owned(), *count))
+            .collect()
     }
 
     #[test]
@@ -66,7 +75,11 @@ mod tests {
             (9, 7, &[], 4),
         ];
         for (names_max, bytes_max, expected, more) in rows {
-            assert_eq!(largest(all.clone(), names_max, bytes_max), (counts(expected), more), "{names_max} {bytes_max}");
+            assert_eq!(
+                largest(all.clone(), names_max, bytes_max),
+                (counts(expected), more),
+                "{names_max} {bytes_max}"
+            );
         }
     }
 

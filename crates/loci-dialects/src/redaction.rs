@@ -27,13 +27,21 @@ const TEXTS: [&str; 19] = [
     "value",
 ];
 /// Arguments that name a record which is there already.
-const RECORDS: [&str; 6] = ["drawer_id", "id", "memory_id", "source_drawer_id", "supersedes", "target_drawer_id"];
+const RECORDS: [&str; 6] = [
+    "drawer_id",
+    "id",
+    "memory_id",
+    "source_drawer_id",
+    "supersedes",
+    "target_drawer_id",
+];
 
-/// The secrets that the engine takes out of the arguments of a call that stores, as a notice; none, if it takes none.
+/// The secrets that the engine takes out of the arguments of a call that stores, as a notice; none,
+/// if it takes none.
 ///
 /// # Errors
-/// `invalid_argument` if an argument holds a secret that would stay: the name of a place, a project, a conversation, an
-/// idempotency key.
+/// `invalid_argument` if an argument holds a secret that would stay: the name of a place, a
+/// project, a conversation, an idempotency key.
 pub fn taken_out(engine: &Engine, arguments: &Value) -> Result<Option<String>> {
     let mut taken = Redactions::default();
     for (name, value) in arguments.as_object().into_iter().flatten() {
@@ -42,18 +50,25 @@ pub fn taken_out(engine: &Engine, arguments: &Value) -> Result<Option<String>> {
         if TEXTS.contains(&name.as_str()) {
             taken.add_all(&found);
         } else if !found.is_empty() && !RECORDS.contains(&name.as_str()) {
-            let problem = format!("holds a secret ({found}); names are stored as they are, so take another one");
+            let problem = format!(
+                "holds a secret ({found}); names are stored as they are, so take another one"
+            );
             return Err(Error::invalid(name, problem));
         }
     }
-    Ok((!taken.is_empty()).then(|| format!("secrets were taken out before anything was stored: {taken}")))
+    Ok((!taken.is_empty())
+        .then(|| format!("secrets were taken out before anything was stored: {taken}")))
 }
 
 fn add_secrets(engine: &Engine, value: &Value, found: &mut Redactions) {
     match value {
         Value::String(text) => found.add_all(&engine.redact_written(text).found()),
-        Value::Array(items) => items.iter().for_each(|item| add_secrets(engine, item, found)),
-        Value::Object(fields) => fields.values().for_each(|field| add_secrets(engine, field, found)),
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| add_secrets(engine, item, found)),
+        Value::Object(fields) => fields
+            .values()
+            .for_each(|field| add_secrets(engine, field, found)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

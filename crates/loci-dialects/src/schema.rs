@@ -1,7 +1,7 @@
 //! Schemas of arguments and replies: made from the types, checked by us.
 //!
-//! The schema that a client sees in `tools/list` is made from the one that its arguments are checked against, so no limit
-//! is written down twice.
+//! The schema that a client sees in `tools/list` is made from the one that its arguments are
+//! checked against, so no limit is written down twice.
 
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
@@ -34,8 +34,8 @@ fn schema_of<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Drops the formats of Rust's numbers, the `null` of optional values (which are left out instead), and the line breaks
-/// of doc comments.
+/// Drops the formats of Rust's numbers, the `null` of optional values (which are left out instead),
+/// and the line breaks of doc comments.
 fn tidy(schema: &mut Schema) {
     schema.remove("format");
     if let Some(Value::String(description)) = schema.get_mut("description") {
@@ -57,23 +57,31 @@ fn tidy(schema: &mut Schema) {
     transform::transform_subschemas(&mut tidy, schema);
 }
 
-/// The schema of arguments as clients see it. Where converters of model APIs or hosts trip over a keyword, it says less
-/// than what calls are checked against, or says it in words:
+/// The schema of arguments as clients see it. Where converters of model APIs or hosts trip over a
+/// keyword, it says less than what calls are checked against, or says it in words:
 ///
-/// - `additionalProperties: false` is left out, since google-genai takes no tool whose schema has it;
-/// - the range of a number stands in the description, too, since Codex drops `minimum` and `maximum`.
+/// - `additionalProperties: false` is left out, since google-genai takes no tool whose schema has
+///   it;
+/// - the range of a number stands in the description, too, since Codex drops `minimum` and
+///   `maximum`.
 pub fn published(schema: Value) -> Map<String, Value> {
-    let Ok(mut schema) = Schema::try_from(schema) else { return Map::new() };
+    let Ok(mut schema) = Schema::try_from(schema) else {
+        return Map::new();
+    };
     publish(&mut schema);
     // That of the whole is the tool's.
     schema.remove("description");
-    schema.ensure_object().entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema
+        .ensure_object()
+        .entry("properties")
+        .or_insert_with(|| Value::Object(Map::new()));
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// The schema of a reply as clients see it: its type, and of an object the names of the fields that it always has. Hosts
-/// don't show it to models, and the whole of it would be more than half of `tools/list`. The reference has the meaning of the
-/// fields, and tests hold replies against the whole.
+/// The schema of a reply as clients see it: its type, and of an object the names of the fields that
+/// it always has. Hosts don't show it to models, and the whole of it would be more than half of
+/// `tools/list`. The reference has the meaning of the fields, and tests hold replies against the
+/// whole.
 pub fn published_output(schema: &Value) -> Map<String, Value> {
     let mut published = outline(schema);
     if let Some(items) = schema.get("items") {
@@ -87,16 +95,26 @@ pub fn published_output(schema: &Value) -> Map<String, Value> {
 
 /// The type alone; empty if there are several.
 fn outline(schema: &Value) -> Map<String, Value> {
-    let name = if admits_objects_alone(schema) { Some("object".into()) } else { schema.get("type").cloned() };
-    name.into_iter().map(|name| ("type".to_owned(), name)).collect()
+    let name = if admits_objects_alone(schema) {
+        Some("object".into())
+    } else {
+        schema.get("type").cloned()
+    };
+    name.into_iter()
+        .map(|name| ("type".to_owned(), name))
+        .collect()
 }
 
 fn admits_objects_alone(schema: &Value) -> bool {
     if schema.get("type").is_some_and(|name| name == "object") {
         return true;
     }
-    let choices = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema.get(keyword)?.as_array());
-    choices.into_iter().any(|choices| !choices.is_empty() && choices.iter().all(admits_objects_alone))
+    let choices = ["anyOf", "oneOf"]
+        .iter()
+        .filter_map(|keyword| schema.get(keyword)?.as_array());
+    choices
+        .into_iter()
+        .any(|choices| !choices.is_empty() && choices.iter().all(admits_objects_alone))
 }
 
 fn publish(schema: &mut Schema) {
@@ -108,7 +126,11 @@ fn publish(schema: &mut Schema) {
     let is_count = schema.get("type").is_some_and(|name| name == "integer")
         && schema.get("maximum").is_none()
         && schema.get("minimum").is_some_and(is_obvious);
-    let range = if is_count { String::new() } else { range(schema.as_value(), "minimum", "maximum", "") };
+    let range = if is_count {
+        String::new()
+    } else {
+        range(schema.as_value(), "minimum", "maximum", "")
+    };
     if let Some(Value::String(description)) = schema.get_mut("description")
         && !range.is_empty()
     {
@@ -118,7 +140,8 @@ fn publish(schema: &mut Schema) {
     transform::transform_subschemas(&mut publish, schema);
 }
 
-/// A text without the line breaks of its source: a single one is a space, an empty line and a list's stay.
+/// A text without the line breaks of its source: a single one is a space, an empty line and a
+/// list's stay.
 fn unwrapped(text: &str) -> String {
     let mut unwrapped = String::new();
     for line in text.lines() {
@@ -144,9 +167,9 @@ impl Checker {
     /// # Errors
     /// `internal`, if it is no valid schema; a test of every tool rules that out.
     pub fn new(schema: Value) -> Result<Self> {
-        let validator = jsonschema::options()
-            .build(&schema)
-            .map_err(|error| Error::internal(format!("the schema of this tool is not valid: {error}")))?;
+        let validator = jsonschema::options().build(&schema).map_err(|error| {
+            Error::internal(format!("the schema of this tool is not valid: {error}"))
+        })?;
         Ok(Checker { schema, validator })
     }
 
@@ -155,8 +178,8 @@ impl Checker {
         &self.schema
     }
 
-    /// What is wrong with arguments: of each fault which argument it is in, what is accepted and what was
-    /// sent. At most [`FAULTS_FOUND_MAX`].
+    /// What is wrong with arguments: of each fault which argument it is in, what is accepted and
+    /// what was sent. At most [`FAULTS_FOUND_MAX`].
     pub fn faults(&self, arguments: &Value) -> Vec<Error> {
         let mut faults: Vec<Error> = Vec::new();
         for fault in self.validator.iter_errors(arguments) {
@@ -170,7 +193,12 @@ impl Checker {
                     faults.push(Error::invalid(&shown(&name), problem));
                 }
                 ValidationErrorKind::AdditionalProperties { unexpected } => {
-                    faults.extend(unexpected.iter().take(room).map(|name| self.unknown(path, name)));
+                    faults.extend(
+                        unexpected
+                            .iter()
+                            .take(room)
+                            .map(|name| self.unknown(path, name)),
+                    );
                 }
                 // How an object without properties refuses one; the fault does not say which.
                 ValidationErrorKind::FalseSchema => {
@@ -199,26 +227,48 @@ impl Checker {
     /// A name that the object at this path does not take.
     fn unknown(&self, path: &str, name: &str) -> Error {
         const NAME_CHARACTERS_MAX: usize = 64;
-        let taker = if path.is_empty() { "this tool".to_owned() } else { format!("`{}`", shown(path)) };
+        let taker = if path.is_empty() {
+            "this tool".to_owned()
+        } else {
+            format!("`{}`", shown(path))
+        };
         let name: String = name.chars().take(NAME_CHARACTERS_MAX).collect();
         let name = inside(path, &name);
-        let properties = self.schema_at(path).and_then(|schema| schema.get("properties")?.as_object());
-        let known: Vec<_> = properties.into_iter().flat_map(|properties| properties.keys()).cloned().collect();
-        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Error::invalid(&shown(&name), format!("is not an argument; {taker} takes {known}"))
+        let properties = self
+            .schema_at(path)
+            .and_then(|schema| schema.get("properties")?.as_object());
+        let known: Vec<_> = properties
+            .into_iter()
+            .flat_map(|properties| properties.keys())
+            .cloned()
+            .collect();
+        let known = if known.is_empty() {
+            "none".to_owned()
+        } else {
+            known.join(", ")
+        };
+        Error::invalid(
+            &shown(&name),
+            format!("is not an argument; {taker} takes {known}"),
+        )
     }
 
     /// What the argument at this path accepts, in words.
     fn accepted_by(&self, path: &str) -> String {
-        self.schema_at(path).map_or_else(|| "of another form".to_owned(), accepted)
+        self.schema_at(path)
+            .map_or_else(|| "of another form".to_owned(), accepted)
     }
 
     fn schema_at(&self, path: &str) -> Option<&Value> {
         fn step<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
-            let items = schema.get("items").filter(|_| name.parse::<usize>().is_ok());
+            let items = schema
+                .get("items")
+                .filter(|_| name.parse::<usize>().is_ok());
             items.or_else(|| schema.get("properties")?.get(name))
         }
-        path.split('/').filter(|name| !name.is_empty()).try_fold(&self.schema, step)
+        path.split('/')
+            .filter(|name| !name.is_empty())
+            .try_fold(&self.schema, step)
     }
 }
 
@@ -231,20 +281,42 @@ pub fn refuse(faults: &[Error]) -> Result<()> {
         return Ok(());
     }
     let is_size = faults.iter().all(|fault| fault.code == ErrorCode::TooLarge);
-    let code = if is_size { ErrorCode::TooLarge } else { ErrorCode::InvalidArgument };
-    let told: Vec<&str> = faults.iter().take(FAULTS_MAX).map(|fault| fault.message.as_str()).collect();
+    let code = if is_size {
+        ErrorCode::TooLarge
+    } else {
+        ErrorCode::InvalidArgument
+    };
+    let told: Vec<&str> = faults
+        .iter()
+        .take(FAULTS_MAX)
+        .map(|fault| fault.message.as_str())
+        .collect();
     let mut message = told.join("; ");
     if faults.len() > FAULTS_MAX {
-        let at_least = if faults.len() >= FAULTS_FOUND_MAX { "at least " } else { "" };
-        message.push_str(&format!("; and {at_least}{} more", faults.len() - FAULTS_MAX));
+        let at_least = if faults.len() >= FAULTS_FOUND_MAX {
+            "at least "
+        } else {
+            ""
+        };
+        message.push_str(&format!(
+            "; and {at_least}{} more",
+            faults.len() - FAULTS_MAX
+        ));
     }
     // Of several, the first is what to look at first.
-    Err(Error { argument: faults[0].argument.clone(), ..Error::new(code, message) })
+    Err(Error {
+        argument: faults[0].argument.clone(),
+        ..Error::new(code, message)
+    })
 }
 
 /// The path of a property of the object at this path.
 fn inside(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}/{name}") }
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}/{name}")
+    }
 }
 
 /// A path as callers read it.
@@ -255,7 +327,14 @@ fn shown(path: &str) -> String {
 /// What a schema accepts, in words.
 fn accepted(schema: &Value) -> String {
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
-        return format!("one of {}", options.iter().map(Value::to_string).collect::<Vec<_>>().join(", "));
+        return format!(
+            "one of {}",
+            options
+                .iter()
+                .map(Value::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
     }
     let types: Vec<&str> = match schema.get("type") {
         Some(Value::String(single)) => vec![single],
@@ -265,9 +344,15 @@ fn accepted(schema: &Value) -> String {
     let in_words = |name: &&str| match *name {
         "integer" => format!("a whole number{}", range(schema, "minimum", "maximum", "")),
         "number" => format!("a number{}", range(schema, "minimum", "maximum", "")),
-        "string" => format!("a string{}", range(schema, "minLength", "maxLength", " characters")),
+        "string" => format!(
+            "a string{}",
+            range(schema, "minLength", "maxLength", " characters")
+        ),
         "boolean" => "true or false".to_owned(),
-        "array" => format!("an array{}", range(schema, "minItems", "maxItems", " items")),
+        "array" => format!(
+            "an array{}",
+            range(schema, "minItems", "maxItems", " items")
+        ),
         other => format!("an {other}"),
     };
     types.iter().map(in_words).collect::<Vec<_>>().join(" or ")
@@ -289,7 +374,9 @@ fn sent(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(value) => format!("the boolean {value}"),
         Value::Number(value) => format!("the number {value}"),
-        Value::String(text) if text.chars().count() <= VALUE_CHARACTERS_MAX => format!("the string {value}"),
+        Value::String(text) if text.chars().count() <= VALUE_CHARACTERS_MAX => {
+            format!("the string {value}")
+        }
         Value::String(text) => format!("a string of {} characters", text.chars().count()),
         Value::Array(items) => format!("an array of {} items", items.len()),
         Value::Object(_) => "an object".to_owned(),
@@ -309,8 +396,14 @@ mod tests {
         let outline = json!({"type": "object", "required": ["text"]});
         assert_eq!(Value::Object(published_output(&record)), outline);
         let rows = [
-            (json!({"type": "array", "items": record}), json!({"type": "array", "items": {"type": "object"}})),
-            (json!({"oneOf": [record, {"type": "object"}]}), json!({"type": "object"})),
+            (
+                json!({"type": "array", "items": record}),
+                json!({"type": "array", "items": {"type": "object"}}),
+            ),
+            (
+                json!({"oneOf": [record, {"type": "object"}]}),
+                json!({"type": "object"}),
+            ),
             (json!({"anyOf": [record, {"type": "string"}]}), json!({})),
         ];
         for (schema, expected) in rows {

@@ -40,7 +40,12 @@ pub struct Reply {
 impl Reply {
     /// A value and its text.
     pub fn new(text: String, structured: Value) -> Self {
-        Reply { text, structured, notice: None, explanations: Vec::new() }
+        Reply {
+            text,
+            structured,
+            notice: None,
+            explanations: Vec::new(),
+        }
     }
 
     /// A value whose text is its JSON.
@@ -48,14 +53,18 @@ impl Reply {
         Reply::new(structured.to_string(), structured)
     }
 
-    /// The reply with a notice, which the text says too: some hosts forward only the text. An object
-    /// gets it as the key `notice`, so that a text which was its JSON still is; before any other
-    /// text it stands in a line of its own.
+    /// The reply with a notice, which the text says too: some hosts forward only the text. An
+    /// object gets it as the key `notice`, so that a text which was its JSON still is; before any
+    /// other text it stands in a line of its own.
     #[must_use]
     pub fn with_notice(mut self, notice: Option<String>) -> Self {
         if let Some(notice) = &notice {
             let json = self.structured.to_string();
-            match self.structured.as_object_mut().filter(|_| self.text == json) {
+            match self
+                .structured
+                .as_object_mut()
+                .filter(|_| self.text == json)
+            {
                 Some(object) => {
                     object.insert("notice".to_owned(), json!(notice));
                     self.text = self.structured.to_string();
@@ -67,16 +76,26 @@ impl Reply {
         self
     }
 
-    /// The reply with another notice beside the one that it has. A text that is the status and nothing else stays, since
-    /// clients match on it.
+    /// The reply with another notice beside the one that it has. A text that is the status and
+    /// nothing else stays, since clients match on it.
     #[must_use]
     pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };
-        let is_status = self.structured.get("status").is_some_and(|status| *status == self.text);
+        let is_status = self
+            .structured
+            .get("status")
+            .is_some_and(|status| *status == self.text);
         let json = self.structured.to_string();
         let is_json = self.text == json;
-        let notice = self.notice.take().map_or_else(|| further.clone(), |first| format!("{first}; {further}"));
-        match self.structured.as_object_mut().filter(|_| is_json || is_status) {
+        let notice = self
+            .notice
+            .take()
+            .map_or_else(|| further.clone(), |first| format!("{first}; {further}"));
+        match self
+            .structured
+            .as_object_mut()
+            .filter(|_| is_json || is_status)
+        {
             Some(object) => {
                 object.insert("notice".to_owned(), json!(notice));
                 if is_json {
@@ -85,24 +104,31 @@ impl Reply {
             }
             None => self.text = format!("Note: {further}.\n{}", self.text),
         }
-        Reply { notice: Some(notice), ..self }
+        Reply {
+            notice: Some(notice),
+            ..self
+        }
     }
 
     /// The reply with the reason of each result, for programs: the text says nothing of it.
     #[must_use]
     pub fn with_explanations(self, explanations: Vec<Value>) -> Self {
-        Reply { explanations, ..self }
+        Reply {
+            explanations,
+            ..self
+        }
     }
 }
 
-/// A reply's type as a value, in which whole numbers have no fraction: `1`, not `1.0`. So the text of a reply is what a
-/// host in JavaScript makes of the value, and one that gives both to its model unless they are the same gives it one.
+/// A reply's type as a value, in which whole numbers have no fraction: `1`, not `1.0`. So the text
+/// of a reply is what a host in JavaScript makes of the value, and one that gives both to its model
+/// unless they are the same gives it one.
 ///
 /// # Errors
 /// `internal`, if it has no JSON form; none of ours lacks one.
 pub fn to_value(value: &impl Serialize) -> Result<Value> {
-    let mut value =
-        serde_json::to_value(value).map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))?;
+    let mut value = serde_json::to_value(value)
+        .map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))?;
     without_fractions(&mut value);
     Ok(value)
 }
@@ -112,8 +138,9 @@ fn without_fractions(value: &mut Value) {
     const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
     match value {
         Value::Number(number) => {
-            let whole =
-                number.as_f64().filter(|whole| number.is_f64() && whole.fract() == 0.0 && whole.abs() <= EXACT_MAX);
+            let whole = number.as_f64().filter(|whole| {
+                number.is_f64() && whole.fract() == 0.0 && whole.abs() <= EXACT_MAX
+            });
             if let Some(whole) = whole {
                 *number = (whole as i64).into();
             }
@@ -125,7 +152,10 @@ fn without_fractions(value: &mut Value) {
 }
 
 /// What a host may assume of a tool (MCP tool annotations).
-#[expect(clippy::struct_excessive_bools, reason = "the protocol has these four, each on its own")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the protocol has these four, each on its own"
+)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hints {
     /// It changes nothing.
@@ -152,15 +182,16 @@ pub trait TypedTool {
     const HINTS: Hints;
     /// What kind of thing it does, for the audit log: `memory:write`, `search`, ...
     const OPERATION: &'static str;
-    /// Other names that clients give arguments, each with the argument's own, which alone is in the schema.
+    /// Other names that clients give arguments, each with the argument's own, which alone is in the
+    /// schema.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments. Doc comments become the tool's description and those of its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
     /// The shape of `structuredContent`.
     type Output: JsonSchema;
 
-    /// What is wrong with arguments that no schema can say, all of it. They are as they came: what is of
-    /// the wrong type is the schema's business.
+    /// What is wrong with arguments that no schema can say, all of it. They are as they came: what
+    /// is of the wrong type is the schema's business.
     fn faults(_arguments: &Value) -> Vec<Error> {
         Vec::new()
     }
@@ -209,8 +240,9 @@ impl Tool {
             output: schema::output_of::<T::Output>,
             faults: T::faults,
             run: |context, arguments| {
-                let arguments = serde_json::from_value(arguments)
-                    .map_err(|error| Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}")))?;
+                let arguments = serde_json::from_value(arguments).map_err(|error| {
+                    Error::new(ErrorCode::InvalidArgument, format!("arguments: {error}"))
+                })?;
                 T::run(context, arguments)
             },
             checker: OnceLock::new(),
@@ -223,11 +255,14 @@ impl Tool {
         schema
             .as_object_mut()
             .and_then(|schema| schema.remove("description"))
-            .map_or_else(String::new, |text| text.as_str().unwrap_or_default().to_owned())
+            .map_or_else(String::new, |text| {
+                text.as_str().unwrap_or_default().to_owned()
+            })
     }
 
-    /// JSON Schema (2020-12) of the arguments as clients see it: an object without references. Calls are held against
-    /// more: unknown arguments are refused, although the schema does not say so.
+    /// JSON Schema (2020-12) of the arguments as clients see it: an object without references.
+    /// Calls are held against more: unknown arguments are refused, although the schema does not say
+    /// so.
     pub fn input_schema(&self) -> Map<String, Value> {
         schema::published((self.input)())
     }
@@ -260,29 +295,44 @@ impl Tool {
         Ok(self.checker.get_or_init(|| checker))
     }
 
-    /// Whether it has an argument of that name, as faults name it: with dots before what is inside of another.
+    /// Whether it has an argument of that name, as faults name it: with dots before what is inside
+    /// of another.
     pub(crate) fn has_argument(&self, name: &str) -> bool {
         let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
         is_alias || self.checker().is_ok_and(|checker| checker.has(name))
     }
 
-    /// The arguments under their own names, if the caller has the scopes and they hold against the schema and what
-    /// it cannot say.
+    /// The arguments under their own names, if the caller has the scopes and they hold against the
+    /// schema and what it cannot say.
     fn prepare(&self, caller: &Caller, mut arguments: Value) -> Result<Value> {
-        if !self.scopes().iter().all(|scope| caller.principal.scopes.allow(scope)) {
+        if !self
+            .scopes()
+            .iter()
+            .all(|scope| caller.principal.scopes.allow(scope))
+        {
             return Err(self.denial());
         }
         let checker = self.checker()?;
         let mut faults = Vec::new();
         let mut renamed = Vec::new();
         for &(alias, name) in self.aliases {
-            let Some(fields) = arguments.as_object_mut() else { break };
-            let Some(value) = fields.remove(alias) else { continue };
+            let Some(fields) = arguments.as_object_mut() else {
+                break;
+            };
+            let Some(value) = fields.remove(alias) else {
+                continue;
+            };
             if lenient::is_empty(&value) {
                 continue;
             }
-            if fields.get(name).is_some_and(|value| !lenient::is_empty(value)) {
-                faults.push(Error::invalid(alias, format!("is another name for `{name}`; give one of the two")));
+            if fields
+                .get(name)
+                .is_some_and(|value| !lenient::is_empty(value))
+            {
+                faults.push(Error::invalid(
+                    alias,
+                    format!("is another name for `{name}`; give one of the two"),
+                ));
             } else {
                 fields.insert(name.to_owned(), value);
                 renamed.push((alias, name));
@@ -293,9 +343,14 @@ impl Tool {
         faults.extend((self.faults)(&arguments));
         for fault in &mut faults {
             // The caller knows the argument by the name that it sent.
-            let sent = renamed.iter().find(|(_, name)| fault.argument.as_deref() == Some(name));
+            let sent = renamed
+                .iter()
+                .find(|(_, name)| fault.argument.as_deref() == Some(name));
             if let Some((alias, name)) = sent {
-                fault.message = fault.message.replacen(&format!("`{name}`"), &format!("`{alias}`"), 1);
+                fault.message =
+                    fault
+                        .message
+                        .replacen(&format!("`{name}`"), &format!("`{alias}`"), 1);
                 fault.argument = Some((*alias).to_owned());
             }
         }
@@ -306,9 +361,15 @@ impl Tool {
 
 /// The failure of a call of that tool whose caller lacks one of these scopes.
 pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
-    let names: Vec<String> = scopes.iter().map(|scope| format!("`{}`", scope.name())).collect();
+    let names: Vec<String> = scopes
+        .iter()
+        .map(|scope| format!("`{}`", scope.name()))
+        .collect();
     let plural = if names.len() > 1 { "s" } else { "" };
-    let message = format!("{tool} needs a token with the scope{plural} {}", names.join(" and "));
+    let message = format!(
+        "{tool} needs a token with the scope{plural} {}",
+        names.join(" and ")
+    );
     Error::new(ErrorCode::Forbidden, message)
 }
 
@@ -320,8 +381,8 @@ pub struct UsualTools {
     pub project_argument: Option<&'static str>,
     /// Stores a memory.
     pub store: &'static str,
-    /// Says which call or command shows these memories, which a session of the project (of all, without one) should begin
-    /// with and has no room for.
+    /// Says which call or command shows these memories, which a session of the project (of all,
+    /// without one) should begin with and has no room for.
     pub shows: fn(project: Option<&str>, memories: &[&Memory]) -> String,
     /// Begins a session, where that is another tool.
     pub begin: Option<&'static str>,
@@ -367,39 +428,61 @@ impl Dialect {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Calls a tool of this dialect: checks the caller's scopes, the arguments (all their faults are told at
-    /// once) and whether the caller may act for the user that they name, does it, and notes the call in the
-    /// audit log, however it ended.
+    /// Calls a tool of this dialect: checks the caller's scopes, the arguments (all their faults
+    /// are told at once) and whether the caller may act for the user that they name, does it, and
+    /// notes the call in the audit log, however it ended.
     ///
     /// # Errors
     /// `forbidden` without a scope, or for somebody else's name; `invalid_argument`, naming the
     /// argument, if one is missing, unknown, ill-typed or out of range; else what the tool refuses.
-    pub fn call(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Result<Reply> {
+    pub fn call(
+        &self,
+        tool: &Tool,
+        context: Context<'_>,
+        arguments: Map<String, Value>,
+    ) -> Result<Reply> {
         let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let (caller, may_act) = match self.acting(&own, &arguments) {
             Ok(caller) => (caller, Ok(())),
             Err(error) => (own, Err(error)),
         };
-        let acting = Context { caller: &caller, ..context };
+        let acting = Context {
+            caller: &caller,
+            ..context
+        };
         let begun = BegunCall::of(self, tool, context.caller, acting, &arguments);
         let outcome = tool.prepare(&caller, arguments).and_then(|arguments| {
             may_act?;
             let stores = tool.operation.ends_with(":write");
-            let redacted = if stores { redaction::taken_out(context.engine, &arguments)? } else { None };
+            let redacted = if stores {
+                redaction::taken_out(context.engine, &arguments)?
+            } else {
+                None
+            };
             Ok((tool.run)(acting, arguments)?.with_further_notice(redacted))
         });
         begun.end(&outcome);
         outcome
     }
 
-    /// Refuses a call whose caller lacks a scope, as [`Dialect::call`] would, without doing anything else: notes
-    /// it in the audit log, and says how it failed (`forbidden`, naming the scopes).
+    /// Refuses a call whose caller lacks a scope, as [`Dialect::call`] would, without doing
+    /// anything else: notes it in the audit log, and says how it failed (`forbidden`, naming the
+    /// scopes).
     pub fn deny(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Error {
         let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
         let caller = self.acting(&own, &arguments).unwrap_or(own);
-        let begun = BegunCall::of(self, tool, context.caller, Context { caller: &caller, ..context }, &arguments);
+        let begun = BegunCall::of(
+            self,
+            tool,
+            context.caller,
+            Context {
+                caller: &caller,
+                ..context
+            },
+            &arguments,
+        );
         let error = tool.denial();
         begun.end(&Err(error.clone()));
         error
@@ -408,8 +491,12 @@ impl Dialect {
     /// Who acts: the user whom the arguments name, where the dialect has such an argument. Where it
     /// is missing or no string, the schema refuses the call.
     fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
-        let named = self.user_argument.and_then(|argument| Some((argument, arguments.get(argument)?.as_str()?)));
-        let Some((argument, user)) = named else { return Ok(caller.clone()) };
+        let named = self
+            .user_argument
+            .and_then(|argument| Some((argument, arguments.get(argument)?.as_str()?)));
+        let Some((argument, user)) = named else {
+            return Ok(caller.clone());
+        };
         check::name(argument, user)?;
         caller.acting_for(argument, user)
     }
@@ -417,7 +504,12 @@ impl Dialect {
     /// A caller who comes through this dialect.
     pub fn caller(&self, caller: &Caller) -> Caller {
         // Each call has a trail of its own.
-        Caller { origin: self.name, ownership: self.ownership, trail: Trail::default(), ..caller.clone() }
+        Caller {
+            origin: self.name,
+            ownership: self.ownership,
+            trail: Trail::default(),
+            ..caller.clone()
+        }
     }
 }
 
@@ -467,7 +559,12 @@ mod tests {
     fn a_denial_is_noted_and_nothing_is_done_even_where_the_call_would_be_allowed() {
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
         let embedder = Arc::new(HashingEmbedder::new(8));
-        let engine = Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words);
+        let engine = Engine::new(
+            Arc::new(NaiveStore::new()),
+            embedder,
+            clock,
+            SearchMode::Words,
+        );
         let version = engine.version().unwrap();
         let rows = [
             (
@@ -493,18 +590,37 @@ mod tests {
             ),
         ];
         for (dialect, tool, arguments, message, _) in &rows {
-            let Value::Object(arguments) = arguments.clone() else { panic!("{tool}") };
-            let context = Context { engine: &engine, caller: &Caller::local() };
+            let Value::Object(arguments) = arguments.clone() else {
+                panic!("{tool}")
+            };
+            let context = Context {
+                engine: &engine,
+                caller: &Caller::local(),
+            };
             let error = dialect.deny(dialect.tool(tool).unwrap(), context, arguments);
-            assert_eq!((error.code, error.message.as_str()), (ErrorCode::Forbidden, *message));
+            assert_eq!(
+                (error.code, error.message.as_str()),
+                (ErrorCode::Forbidden, *message)
+            );
         }
         assert_eq!(engine.version().unwrap(), version, "something was written");
-        let noted = engine.audited(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap();
+        let noted = engine
+            .audited(&AuditQuery {
+                limit: 9,
+                ..AuditQuery::default()
+            })
+            .unwrap();
         assert_eq!(noted.len(), rows.len());
         for ((_, entry), (dialect, tool, _, message, user)) in noted.iter().zip(&rows) {
             let failure = entry.failure.as_ref().unwrap();
-            assert_eq!((entry.dialect.as_str(), entry.tool.as_str()), (dialect.name, *tool));
-            assert_eq!((failure.code, failure.message.as_deref()), (ErrorCode::Forbidden, Some(*message)));
+            assert_eq!(
+                (entry.dialect.as_str(), entry.tool.as_str()),
+                (dialect.name, *tool)
+            );
+            assert_eq!(
+                (failure.code, failure.message.as_deref()),
+                (ErrorCode::Forbidden, Some(*message))
+            );
             assert_eq!(entry.user.as_deref(), Some(*user));
         }
     }
@@ -515,16 +631,29 @@ mod tests {
             let checker = tool.checker().unwrap();
             let schema = tool.input_schema();
             let names = schema["properties"].as_object().unwrap().keys();
-            let required = schema.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+            let required = schema
+                .get("required")
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default();
             let is_required = |name: &&String| required.contains(&json!(name));
             for empty in [Value::Null, json!(""), json!([]), json!({})] {
-                let sent: Map<_, _> =
-                    names.clone().filter(|name| !is_required(name)).map(|name| (name.clone(), empty.clone())).collect();
-                assert_eq!(lenient::normalized(Value::Object(sent), checker.schema()), json!({}), "{}", tool.name);
+                let sent: Map<_, _> = names
+                    .clone()
+                    .filter(|name| !is_required(name))
+                    .map(|name| (name.clone(), empty.clone()))
+                    .collect();
+                assert_eq!(
+                    lenient::normalized(Value::Object(sent), checker.schema()),
+                    json!({}),
+                    "{}",
+                    tool.name
+                );
             }
             let unknown = lenient::normalized(json!({"colour": "red"}), checker.schema());
             let faults = checker.faults(&unknown);
-            let is_unknown = |fault: &Error| fault.message.starts_with("`colour` is not an argument");
+            let is_unknown =
+                |fault: &Error| fault.message.starts_with("`colour` is not an argument");
             assert!(faults.iter().any(is_unknown), "{}: {faults:?}", tool.name);
         }
     }
@@ -532,30 +661,63 @@ mod tests {
     #[test]
     fn a_further_notice_joins_the_first() {
         let further = || Some("b".to_owned());
-        let status = Reply::new("updated".to_owned(), json!({"status": "updated"})).with_further_notice(further());
-        assert_eq!((status.text.as_str(), &status.structured["notice"]), ("updated", &json!("b")));
-        let value = Reply::json(json!({"id": 1})).with_notice(Some("a".to_owned())).with_further_notice(further());
-        assert_eq!((value.text.as_str(), value.notice.as_deref()), (r#"{"id":1,"notice":"a; b"}"#, Some("a; b")));
+        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}))
+            .with_further_notice(further());
+        assert_eq!(
+            (status.text.as_str(), &status.structured["notice"]),
+            ("updated", &json!("b"))
+        );
+        let value = Reply::json(json!({"id": 1}))
+            .with_notice(Some("a".to_owned()))
+            .with_further_notice(further());
+        assert_eq!(
+            (value.text.as_str(), value.notice.as_deref()),
+            (r#"{"id":1,"notice":"a; b"}"#, Some("a; b"))
+        );
         let words = Reply::new("Done.".to_owned(), json!({})).with_notice(Some("a".to_owned()));
         let words = words.with_further_notice(further());
-        assert_eq!((words.text.as_str(), words.notice.as_deref()), ("Note: b.\nNote: a.\nDone.", Some("a; b")));
-        assert_eq!(Reply::json(json!({})).with_further_notice(None), Reply::json(json!({})));
+        assert_eq!(
+            (words.text.as_str(), words.notice.as_deref()),
+            ("Note: b.\nNote: a.\nDone.", Some("a; b"))
+        );
+        assert_eq!(
+            Reply::json(json!({})).with_further_notice(None),
+            Reply::json(json!({}))
+        );
     }
 
     #[test]
     fn whole_numbers_have_no_fraction() {
-        let value = to_value(&json!({"a": [1.0, -0.0, 0.5, 3], "b": 1e300, "c": {"d": 2.0}})).unwrap();
-        assert_eq!(value.to_string(), r#"{"a":[1,0,0.5,3],"b":1e+300,"c":{"d":2}}"#);
+        let value =
+            to_value(&json!({"a": [1.0, -0.0, 0.5, 3], "b": 1e300, "c": {"d": 2.0}})).unwrap();
+        assert_eq!(
+            value.to_string(),
+            r#"{"a":[1,0,0.5,3],"b":1e+300,"c":{"d":2}}"#
+        );
     }
 
     #[test]
     fn the_usual_tools_are_tools() {
         for dialect in crate::DIALECTS {
-            let UsualTools { find, project_argument, store, begin, shows: _ } = &dialect.usual_tools;
+            let UsualTools {
+                find,
+                project_argument,
+                store,
+                begin,
+                shows: _,
+            } = &dialect.usual_tools;
             let find = dialect.tool(find).unwrap().input_schema();
-            assert!(project_argument.is_none_or(|name| find["properties"].get(name).is_some()), "{}", dialect.name);
+            assert!(
+                project_argument.is_none_or(|name| find["properties"].get(name).is_some()),
+                "{}",
+                dialect.name
+            );
             assert!(dialect.tool(store).is_some(), "{}", dialect.name);
-            assert!(begin.is_none_or(|begin| dialect.tool(begin).is_some()), "{}", dialect.name);
+            assert!(
+                begin.is_none_or(|begin| dialect.tool(begin).is_some()),
+                "{}",
+                dialect.name
+            );
         }
     }
 
@@ -564,8 +726,16 @@ mod tests {
         for tool in crate::DIALECTS.iter().flat_map(|dialect| dialect.tools) {
             let schema = tool.input_schema();
             for (alias, name) in tool.aliases {
-                assert!(schema["properties"].get(alias).is_none(), "{}: {alias} is an argument itself", tool.name);
-                assert!(schema["properties"].get(name).is_some(), "{}: {name} is no argument", tool.name);
+                assert!(
+                    schema["properties"].get(alias).is_none(),
+                    "{}: {alias} is an argument itself",
+                    tool.name
+                );
+                assert!(
+                    schema["properties"].get(name).is_some(),
+                    "{}: {name} is no argument",
+                    tool.name
+                );
             }
         }
     }

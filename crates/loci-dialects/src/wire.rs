@@ -11,8 +11,10 @@ use std::borrow::Cow;
 
 /// RFC 3339 in UTC with `Z`, with as many digits of the second as it has.
 pub fn rfc3339(moment: Timestamp) -> String {
-    jiff::Timestamp::from_microsecond(moment.microseconds())
-        .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
+    jiff::Timestamp::from_microsecond(moment.microseconds()).map_or_else(
+        |_| moment.microseconds().to_string(),
+        |moment| moment.to_string(),
+    )
 }
 
 /// ISO 8601 in UTC without zone, with as many digits of the second as it has.
@@ -51,27 +53,40 @@ pub struct FromFile {
 impl FromFile {
     /// That of a memory.
     pub fn of(memory: &Memory) -> Self {
-        FromFile { source_file: source_file(memory), lines: memory.attributes.get(LINES).cloned() }
+        FromFile {
+            source_file: source_file(memory),
+            lines: memory.attributes.get(LINES).cloned(),
+        }
     }
 
-    /// The path, with the lines behind a colon where they are known; none of what comes from no file.
+    /// The path, with the lines behind a colon where they are known; none of what comes from no
+    /// file.
     pub fn place(&self) -> Option<String> {
         let path = self.source_file.as_ref()?;
-        Some(self.lines.as_ref().map_or_else(|| path.clone(), |lines| format!("{path}:{lines}")))
+        Some(
+            self.lines
+                .as_ref()
+                .map_or_else(|| path.clone(), |lines| format!("{path}:{lines}")),
+        )
     }
 }
 
-/// The path of the file that a memory comes from: within the folder that was mined, or as its writer gave it. Of another
-/// absolute path it is the name of the file: where that lies is for its owner alone to know.
+/// The path of the file that a memory comes from: within the folder that was mined, or as its
+/// writer gave it. Of another absolute path it is the name of the file: where that lies is for its
+/// owner alone to know.
 pub fn source_file(memory: &Memory) -> Option<String> {
     if let Some(path) = memory.source_path() {
         return Some(path.to_owned());
     }
     let path = memory.attributes.get(SOURCE_FILE)?;
     let begins_with_drive = path.as_bytes().get(1) == Some(&b':');
-    let is_absolute = path.starts_with(['/', '\\', '~']) || begins_with_drive || path.starts_with("file:");
+    let is_absolute =
+        path.starts_with(['/', '\\', '~']) || begins_with_drive || path.starts_with("file:");
     if is_absolute {
-        return path.rsplit(['/', '\\']).find(|name| !name.is_empty()).map(str::to_owned);
+        return path
+            .rsplit(['/', '\\'])
+            .find(|name| !name.is_empty())
+            .map(str::to_owned);
     }
     Some(path.clone())
 }
@@ -79,8 +94,8 @@ pub fn source_file(memory: &Memory) -> Option<String> {
 /// Who wrote a memory, for a reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Authorship {
-    /// Who wrote it, if not you: the name for people, with that of the owner where it is another one; `anonymous` for
-    /// a caller without a name.
+    /// Who wrote it, if not you: the name for people, with that of the owner where it is another
+    /// one; `anonymous` for a caller without a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     author: Option<String>,
     /// Who wrote the text that it has now, if that is not who wrote it first.
@@ -91,7 +106,10 @@ pub struct Authorship {
 impl Authorship {
     /// Who wrote a memory, for this reader.
     pub fn of(reader: &Caller, memory: &Memory) -> Self {
-        Authorship { author: author_of(reader, memory), updated_by: memory.updated_by.as_deref().map(shown_name) }
+        Authorship {
+            author: author_of(reader, memory),
+            updated_by: memory.updated_by.as_deref().map(shown_name),
+        }
     }
 
     /// The author, if that is not the reader.
@@ -106,7 +124,10 @@ impl Authorship {
 
     /// Of what is no memory: its owner.
     pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
-        Authorship { author: owner_name(reader, owner), updated_by: None }
+        Authorship {
+            author: owner_name(reader, owner),
+            updated_by: None,
+        }
     }
 }
 
@@ -135,25 +156,44 @@ pub struct Cut {
 impl Cut {
     /// Of a text of so many characters that is not shown whole; `call` reads it from an offset.
     pub fn of(length: Option<usize>, call: impl FnOnce(Option<usize>) -> String) -> Self {
-        Cut { truncated: length.map(|_| true), length, next_offset: None, read_on: length.map(|_| call(None)) }
+        Cut {
+            truncated: length.map(|_| true),
+            length,
+            next_offset: None,
+            read_on: length.map(|_| call(None)),
+        }
     }
 
     /// Of a page of a text; `call` reads the next one.
     pub fn of_page(page: &TextPage, call: impl FnOnce(Option<usize>) -> String) -> Self {
-        let TextPage { length, next_offset, .. } = *page;
+        let TextPage {
+            length,
+            next_offset,
+            ..
+        } = *page;
         let read_on = next_offset.map(|offset| call(Some(offset)));
-        Cut { truncated: length.map(|_| true), length, next_offset, read_on }
+        Cut {
+            truncated: length.map(|_| true),
+            length,
+            next_offset,
+            read_on,
+        }
     }
 }
 
 /// The call of a tool with these arguments that reads a text, from an offset if there is one.
 pub fn reading_call(tool: &str, arguments: &[(&str, &str)], offset: Option<usize>) -> String {
-    let named = arguments.iter().map(|(name, value)| format!("{name}={}", Value::from(*value)));
-    let named: Vec<String> = named.chain(offset.map(|offset| format!("offset={offset}"))).collect();
+    let named = arguments
+        .iter()
+        .map(|(name, value)| format!("{name}={}", Value::from(*value)));
+    let named: Vec<String> = named
+        .chain(offset.map(|offset| format!("offset={offset}")))
+        .collect();
     format!("{tool}({})", named.join(", "))
 }
 
-/// Says how many of the records that were asked for are left out of a reply that shows so many, and what helps.
+/// Says how many of the records that were asked for are left out of a reply that shows so many, and
+/// what helps.
 pub fn left_out(shown: usize, left_out: usize, what_helps: &str) -> Option<String> {
     let all = shown + left_out;
     (left_out > 0).then(|| {
@@ -169,7 +209,17 @@ pub fn both(first: Option<String>, second: Option<String>) -> Option<String> {
 
 /// Why a result is there, and where it stands: for `_meta` and for people who ask.
 pub fn explained(hit: &Hit) -> Value {
-    let Signals { relevance, bm25, cosine, words_weight, context, asked_for, identifiers, passage, .. } = hit.signals;
+    let Signals {
+        relevance,
+        bm25,
+        cosine,
+        words_weight,
+        context,
+        asked_for,
+        identifiers,
+        passage,
+        ..
+    } = hit.signals;
     json!({
         "id": hit.memory.id.as_str(),
         "final": rounded(hit.score, 6),
@@ -190,7 +240,9 @@ pub fn explained(hit: &Hit) -> Value {
 pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
     match embedding {
         Embedding::Done => None,
-        Embedding::Pending(reason) => Some(format!("{done} and found by its words, not yet by its meaning: {reason}")),
+        Embedding::Pending(reason) => Some(format!(
+            "{done} and found by its words, not yet by its meaning: {reason}"
+        )),
     }
 }
 
@@ -243,10 +295,21 @@ pub fn ttl_seconds(argument: &str, text: &str) -> Result<u64> {
         Error::invalid(argument, problem)
     };
     let text = text.trim();
-    let seconds = if text.starts_with(['P', 'p']) { iso_seconds(text) } else { unit_seconds(text) };
-    let seconds = seconds.filter(|seconds| *seconds > 0.0).ok_or_else(accepted)?.ceil();
+    let seconds = if text.starts_with(['P', 'p']) {
+        iso_seconds(text)
+    } else {
+        unit_seconds(text)
+    };
+    let seconds = seconds
+        .filter(|seconds| *seconds > 0.0)
+        .ok_or_else(accepted)?
+        .ceil();
     let seconds_max = limits::TTL_DAYS_MAX * 86_400;
-    if seconds > seconds_max as f64 { Err(accepted()) } else { Ok(seconds as u64) }
+    if seconds > seconds_max as f64 {
+        Err(accepted())
+    } else {
+        Ok(seconds as u64)
+    }
 }
 
 /// A duration of ISO 8601, a month being 30 days and a year 365.
@@ -254,7 +317,11 @@ fn iso_seconds(text: &str) -> Option<f64> {
     static PARSER: SpanParser = SpanParser::new();
     let span = PARSER.parse_span(text).ok()?;
     let days = f64::from(span.get_years()) * 365.0 + f64::from(span.get_months()) * 30.0;
-    let rest = span.years(0).months(0).total((Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).ok()?;
+    let rest = span
+        .years(0)
+        .months(0)
+        .total((Unit::Second, jiff::SpanRelativeTo::days_are_24_hours()))
+        .ok()?;
     Some(days * 86_400.0 + rest)
 }
 
@@ -263,11 +330,13 @@ fn unit_seconds(text: &str) -> Option<f64> {
     let mut rest = text;
     let mut seconds = 0.0;
     while !rest.is_empty() {
-        let number_end = rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
+        let number_end =
+            rest.find(|character: char| !character.is_ascii_digit() && character != '.')?;
         let number: f64 = rest[..number_end].parse().ok()?;
         rest = &rest[number_end..];
-        let unit_end =
-            rest.find(|character: char| character.is_ascii_digit() || character == '.').unwrap_or(rest.len());
+        let unit_end = rest
+            .find(|character: char| character.is_ascii_digit() || character == '.')
+            .unwrap_or(rest.len());
         let unit = match &rest[..unit_end] {
             "w" => 604_800.0,
             "d" => 86_400.0,
@@ -350,10 +419,25 @@ mod tests {
 
     #[test]
     fn moments_are_utc() {
-        assert_eq!(rfc3339(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00Z");
-        assert_eq!(rfc3339(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5Z");
-        assert_eq!(iso8601(Timestamp::from_microseconds(1_742_034_600_000_000)), "2025-03-15T10:30:00");
-        assert_eq!(iso8601(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5");
-        assert_eq!(offset8601(Timestamp::from_microseconds(1_500_000)), "1970-01-01T00:00:01.5+00:00");
+        assert_eq!(
+            rfc3339(Timestamp::from_microseconds(1_742_034_600_000_000)),
+            "2025-03-15T10:30:00Z"
+        );
+        assert_eq!(
+            rfc3339(Timestamp::from_microseconds(1_500_000)),
+            "1970-01-01T00:00:01.5Z"
+        );
+        assert_eq!(
+            iso8601(Timestamp::from_microseconds(1_742_034_600_000_000)),
+            "2025-03-15T10:30:00"
+        );
+        assert_eq!(
+            iso8601(Timestamp::from_microseconds(1_500_000)),
+            "1970-01-01T00:00:01.5"
+        );
+        assert_eq!(
+            offset8601(Timestamp::from_microseconds(1_500_000)),
+            "1970-01-01T00:00:01.5+00:00"
+        );
     }
 }

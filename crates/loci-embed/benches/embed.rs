@@ -2,9 +2,9 @@
 //! `--features ort` and an installed onnxruntime, it is measured too. `scripts/bench-onnxruntime`
 //! adds onnxruntime's own Python, over the same texts.
 //!
-//! After `--`: `--model FOLDER` measures the model there in the place of the bundled one, `--mixed` measures only the
-//! texts of mixed length, `--write-texts FILE` writes them
-//! as JSON and measures nothing.
+//! After `--`: `--model FOLDER` measures the model there in the place of the bundled one, `--mixed`
+//! measures only the texts of mixed length, `--write-texts FILE` writes them as JSON and measures
+//! nothing.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -73,13 +73,21 @@ const WORDS: [&str; 40] = [
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let Some(position) = arguments.iter().position(|argument| argument == "--write-texts") {
-        let file = arguments.get(position + 1).ok_or_else(|| Error::internal("--write-texts needs a file"))?;
+    if let Some(position) = arguments
+        .iter()
+        .position(|argument| argument == "--write-texts")
+    {
+        let file = arguments
+            .get(position + 1)
+            .ok_or_else(|| Error::internal("--write-texts needs a file"))?;
         let json = serde_json::json!({ "texts": mixed_texts(), "query": QUERY }).to_string();
-        return std::fs::write(file, json).map_err(|error| Error::internal(format!("{file}: {error}")));
+        return std::fs::write(file, json)
+            .map_err(|error| Error::internal(format!("{file}: {error}")));
     }
     let folder = arguments.iter().position(|argument| argument == "--model");
-    let folder = folder.and_then(|position| arguments.get(position + 1)).map(Path::new);
+    let folder = folder
+        .and_then(|position| arguments.get(position + 1))
+        .map(Path::new);
     let model = || folder.map_or_else(|| Ok(LocalModel::bundled()), LocalModel::from_folder);
     if !arguments.iter().any(|argument| argument == "--mixed") {
         alone(model()?)?;
@@ -104,9 +112,15 @@ fn alone(model: LocalModel) -> Result<()> {
     println!("query p95             {:.2} ms", milliseconds(slow));
     let text = SENTENCE.repeat(14);
     let one_core = timed(|| (0..TEXTS).try_for_each(|_| model.embed(&[&text]).map(drop)))?.0;
-    println!("128 tokens, one core  {:.1} texts/s", TEXTS as f64 / one_core.as_secs_f64());
+    println!(
+        "128 tokens, one core  {:.1} texts/s",
+        TEXTS as f64 / one_core.as_secs_f64()
+    );
     let all_cores = timed(|| model.embed(&[text.as_str(); TEXTS]))?.0;
-    println!("128 tokens, all cores {:.1} texts/s", TEXTS as f64 / all_cores.as_secs_f64());
+    println!(
+        "128 tokens, all cores {:.1} texts/s",
+        TEXTS as f64 / all_cores.as_secs_f64()
+    );
     println!("resident at the end   {}", resident());
     Ok(())
 }
@@ -117,17 +131,36 @@ fn mixed(runtime: &str, model: &LocalModel) -> Result<()> {
     let texts = mixed_texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     model.embed(&texts)?;
-    println!("{runtime}, query p50  {:.2} ms", milliseconds(query_times(model)?.0));
+    println!(
+        "{runtime}, query p50  {:.2} ms",
+        milliseconds(query_times(model)?.0)
+    );
     let queries = || (0..QUERIES).try_for_each(|_| model.embed(&[QUERY]).map(drop));
-    let one_by_one = || texts.iter().try_for_each(|text| model.embed(&[text]).map(drop));
+    let one_by_one = || {
+        texts
+            .iter()
+            .try_for_each(|text| model.embed(&[text]).map(drop))
+    };
     let all_at_once = || model.embed(&texts).map(drop);
     let per_second = |time: Duration| texts.len() as f64 / time.as_secs_f64();
     let wall = |time: (Duration, Option<Duration>)| time.0;
-    println!("{runtime}, mixed, one core  {:.1} texts/s", per_second(wall(fastest(one_by_one)?)));
-    println!("{runtime}, mixed, all cores  {:.1} texts/s", per_second(wall(fastest(all_at_once)?)));
+    println!(
+        "{runtime}, mixed, one core  {:.1} texts/s",
+        per_second(wall(fastest(one_by_one)?))
+    );
+    println!(
+        "{runtime}, mixed, all cores  {:.1} texts/s",
+        per_second(wall(fastest(all_at_once)?))
+    );
     if let ((_, Some(queries)), (_, Some(mixed))) = (fastest(queries)?, fastest(one_by_one)?) {
-        println!("{runtime}, processor time of a query  {:.3} ms", milliseconds(queries) / QUERIES as f64);
-        println!("{runtime}, processor time of a text  {:.3} ms", milliseconds(mixed) / texts.len() as f64);
+        println!(
+            "{runtime}, processor time of a query  {:.3} ms",
+            milliseconds(queries) / QUERIES as f64
+        );
+        println!(
+            "{runtime}, processor time of a text  {:.3} ms",
+            milliseconds(mixed) / texts.len() as f64
+        );
     }
     println!("{runtime}, memory  {}", resident());
     Ok(())
@@ -139,7 +172,9 @@ fn fastest(pass: impl Fn() -> Result<()>) -> Result<(Duration, Option<Duration>)
     for _ in 0..PASSES {
         let before = processor_time();
         wall = timed(&pass)?.0.min(wall);
-        let used = processor_time().zip(before).map(|(after, before)| after.saturating_sub(before));
+        let used = processor_time()
+            .zip(before)
+            .map(|(after, before)| after.saturating_sub(before));
         processor = processor.into_iter().chain(used).min();
     }
     Ok((wall, processor))
@@ -149,8 +184,12 @@ fn fastest(pass: impl Fn() -> Result<()>) -> Result<(Duration, Option<Duration>)
 /// ended is forgotten, so this is for work on threads that stay.
 fn processor_time() -> Option<Duration> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
-    let files = threads.flatten().filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
-    let used: Vec<u64> = files.filter_map(|file| file.split(' ').next()?.parse().ok()).collect();
+    let files = threads
+        .flatten()
+        .filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
+    let used: Vec<u64> = files
+        .filter_map(|file| file.split(' ').next()?.parse().ok())
+        .collect();
     (!used.is_empty()).then(|| Duration::from_nanos(used.iter().sum()))
 }
 
@@ -179,7 +218,10 @@ fn mixed_texts() -> Vec<String> {
         .map(|_| {
             let scale = 4 << below(6);
             let words = (scale + below(scale / 2)) as usize;
-            (0..words).map(|_| WORDS[below(WORDS.len() as u64) as usize]).collect::<Vec<_>>().join(" ")
+            (0..words)
+                .map(|_| WORDS[below(WORDS.len() as u64) as usize])
+                .collect::<Vec<_>>()
+                .join(" ")
         })
         .collect()
 }
@@ -197,6 +239,12 @@ fn milliseconds(duration: Duration) -> f64 {
 /// Memory of this process now and at its peak, where the system tells.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("unknown").trim();
+    let field = |name: &str| {
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(name))
+            .unwrap_or("unknown")
+            .trim()
+    };
     format!("{} (peak {})", field("VmRSS:"), field("VmHWM:"))
 }

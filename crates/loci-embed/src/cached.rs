@@ -47,7 +47,11 @@ impl CachedEmbedder {
     }
 
     fn with_room_for(embedder: Arc<dyn Embedder>, entries_max: usize) -> Self {
-        CachedEmbedder { embedder, entries_max, kept: Mutex::default() }
+        CachedEmbedder {
+            embedder,
+            entries_max,
+            kept: Mutex::default(),
+        }
     }
 
     /// How many queries were answered without the embedder.
@@ -121,7 +125,13 @@ impl Kept {
             }
         }
         self.answers += 1;
-        self.entries.insert(text.to_owned(), Entry { vector: vector.to_vec(), used: self.answers });
+        self.entries.insert(
+            text.to_owned(),
+            Entry {
+                vector: vector.to_vec(),
+                used: self.answers,
+            },
+        );
     }
 }
 
@@ -155,7 +165,10 @@ mod tests {
 
         fn vector(&self, text: &str) -> Vec<f32> {
             let model = f32::from(u8::from(self.second.load(Ordering::SeqCst)));
-            [model].into_iter().chain(text.bytes().map(f32::from)).collect()
+            [model]
+                .into_iter()
+                .chain(text.bytes().map(f32::from))
+                .collect()
         }
 
         fn embedded(&self) -> usize {
@@ -169,7 +182,10 @@ mod tests {
         }
 
         fn cosine_scale(&self) -> CosineScale {
-            CosineScale { unrelated: 0.7, same: 0.9 }
+            CosineScale {
+                unrelated: 0.7,
+                same: 0.9,
+            }
         }
 
         fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
@@ -197,7 +213,10 @@ mod tests {
             let probe = Probe::new();
             let cached = cached(&probe, 8);
             let first = cached.embed_query(text).map_err(|error| error.message);
-            assert_eq!(cached.embed_query(text).map_err(|error| error.message), first);
+            assert_eq!(
+                cached.embed_query(text).map_err(|error| error.message),
+                first
+            );
             assert_eq!(cached.hits(), hits, "{text}");
             assert_eq!(probe.embedded(), 2 - hits as usize, "{text}");
         }

@@ -4,8 +4,8 @@ use loci_core::{CosineScale, ModelId};
 
 use crate::local::{BUNDLED_DIGEST, ORT_SUFFIX};
 
-/// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the length 1 inside its
-/// graph.
+/// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the
+/// length 1 inside its graph.
 #[derive(Debug, PartialEq)]
 pub struct CatalogueModel {
     /// Its name.
@@ -28,8 +28,8 @@ pub struct CatalogueModel {
     pub(crate) passage_prefix: &'static str,
     /// Tokens that the model reads, those around the text included.
     pub(crate) tokens_max: usize,
-    /// Where its cosines lie: measured by `scripts/bench-cosines` so that the means of its cosines are for a ranking what
-    /// those of the bundled model are.
+    /// Where its cosines lie: measured by `scripts/bench-cosines` so that the means of its cosines
+    /// are for a ranking what those of the bundled model are.
     pub(crate) cosine_scale: CosineScale,
     /// As [`BUNDLED_DIGEST`], of its own files.
     pub(crate) digest: &'static str,
@@ -83,7 +83,14 @@ impl CatalogueModel {
 
     /// Everything that its vectors depend on.
     pub(crate) fn fingerprint(&self) -> String {
-        let CatalogueModel { name, digest, tokens_max, query_prefix, passage_prefix, .. } = self;
+        let CatalogueModel {
+            name,
+            digest,
+            tokens_max,
+            query_prefix,
+            passage_prefix,
+            ..
+        } = self;
         if query_prefix.is_empty() && passage_prefix.is_empty() {
             return format!("{name}-int8:{digest}:{tokens_max}");
         }
@@ -93,11 +100,15 @@ impl CatalogueModel {
     /// The one that made vectors of this fingerprint, whatever ran it.
     pub fn of_fingerprint(fingerprint: &ModelId) -> Option<&'static Self> {
         let fingerprint = fingerprint.as_str().trim_end_matches(ORT_SUFFIX);
-        CATALOGUE.iter().find(|model| model.fingerprint() == fingerprint)
+        CATALOGUE
+            .iter()
+            .find(|model| model.fingerprint() == fingerprint)
     }
 
     pub(crate) fn with_digest(digest: &str) -> Option<&'static Self> {
-        CATALOGUE.iter().find(|model| model.digest == digest && !model.is_bundled())
+        CATALOGUE
+            .iter()
+            .find(|model| model.digest == digest && !model.is_bundled())
     }
 }
 
@@ -153,7 +164,10 @@ pub static CATALOGUE: [CatalogueModel; 3] = [
         query_prefix: "query: ",
         passage_prefix: "passage: ",
         tokens_max: 512,
-        cosine_scale: CosineScale { unrelated: 0.80, same: 0.86 },
+        cosine_scale: CosineScale {
+            unrelated: 0.80,
+            same: 0.86,
+        },
         digest: "ea477afde8e12f0c",
     },
     CatalogueModel {
@@ -192,16 +206,29 @@ mod tests {
         for (index, model) in CATALOGUE.iter().enumerate() {
             assert_eq!(CatalogueModel::find(model.name), Some(model));
             assert_eq!(model.is_bundled(), index == 0);
-            assert!(CATALOGUE[..index].iter().all(|other| other.fingerprint() != model.fingerprint()));
-            assert_eq!(CatalogueModel::with_digest(model.digest), (index > 0).then_some(model));
+            assert!(
+                CATALOGUE[..index]
+                    .iter()
+                    .all(|other| other.fingerprint() != model.fingerprint())
+            );
+            assert_eq!(
+                CatalogueModel::with_digest(model.digest),
+                (index > 0).then_some(model)
+            );
         }
         assert_eq!(CatalogueModel::find("all-minilm"), None);
     }
 
     #[test]
     fn a_prefix_is_part_of_the_fingerprint() {
-        let other = CatalogueModel { query_prefix: "question: ", ..BUNDLED };
-        assert_eq!(BUNDLED.fingerprint(), format!("all-minilm-l6-v2-int8:{BUNDLED_DIGEST}:256"));
+        let other = CatalogueModel {
+            query_prefix: "question: ",
+            ..BUNDLED
+        };
+        assert_eq!(
+            BUNDLED.fingerprint(),
+            format!("all-minilm-l6-v2-int8:{BUNDLED_DIGEST}:256")
+        );
         assert_ne!(other.fingerprint(), BUNDLED.fingerprint());
     }
 

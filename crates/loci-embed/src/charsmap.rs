@@ -1,5 +1,6 @@
-//! SentencePiece's table of characters and what they are normalised to: a trie in a double array (Aoe, "An efficient
-//! digital search algorithm by using a double-array structure", 1989) as Darts-clone writes it, and the texts.
+//! SentencePiece's table of characters and what they are normalised to: a trie in a double array
+//! (Aoe, "An efficient digital search algorithm by using a double-array structure", 1989) as
+//! Darts-clone writes it, and the texts.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,13 +20,18 @@ impl Charsmap {
         let (length, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
         let length = u32::from_le_bytes(*length) as usize;
         let (trie, normals) = rest.split_at_checked(length).ok_or_else(damaged)?;
-        let units = trie.as_chunks().0.iter().map(|unit| u32::from_le_bytes(*unit)).collect();
+        let units = trie
+            .as_chunks()
+            .0
+            .iter()
+            .map(|unit| u32::from_le_bytes(*unit))
+            .collect();
         let normals = String::from_utf8(normals.to_vec()).map_err(|_| damaged())?;
         Ok(Charsmap { units, normals })
     }
 
-    /// The text that stands for this one, if there is one: that of the shortest entry that it begins with, as Hugging
-    /// Face's tokenizers have it.
+    /// The text that stands for this one, if there is one: that of the shortest entry that it
+    /// begins with, as Hugging Face's tokenizers have it.
     pub(crate) fn normal(&self, text: &str) -> Option<&str> {
         let mut position = offset(*self.units.first()?);
         for byte in text.bytes().take_while(|byte| *byte != 0) {

@@ -17,7 +17,11 @@ impl Cores {
 
     fn limited(limit: usize) -> Self {
         // The lowest is lent first: a lone caller always gets the one that has its caches filled.
-        Cores { limit, idle: Mutex::new((0..limit).rev().collect()), returned: Condvar::new() }
+        Cores {
+            limit,
+            idle: Mutex::new((0..limit).rev().collect()),
+            returned: Condvar::new(),
+        }
     }
 
     /// How many there are.
@@ -30,9 +34,15 @@ impl Cores {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(number) = idle.pop() {
-                return Core { cores: self, number };
+                return Core {
+                    cores: self,
+                    number,
+                };
             }
-            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+            idle = self
+                .returned
+                .wait(idle)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -52,7 +62,11 @@ impl Core<'_> {
 
 impl Drop for Core<'_> {
     fn drop(&mut self) {
-        self.cores.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.number);
+        self.cores
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(self.number);
         self.cores.returned.notify_one();
     }
 }

@@ -12,7 +12,10 @@
 //!
 //! This crate never knows about the network, stores, the engine or MCP.
 
-#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
 
 mod cached;
 mod catalogue;

@@ -39,13 +39,14 @@ pub(crate) const ORT_SUFFIX: &str = ":ort";
 const CHECK_TEXT: &str = "The model answers.";
 
 /// A BERT-like sentence encoder in ONNX form, run in this process: the all-MiniLM-L6-v2 of the
-/// binary (384 components), another one of the [catalogue](crate::CATALOGUE) or any other in a folder.
+/// binary (384 components), another one of the [catalogue](crate::CATALOGUE) or any other in a
+/// folder.
 ///
-/// A model of the catalogue gets the prefixes that it was trained with and as many tokens as it reads; of texts for others
-/// 256 tokens are read. Nothing is read before the first [`embed`](Embedder::embed),
-/// which loads the model for all threads; a failed load is tried again by the next call. One
-/// text keeps one core busy, several spread over all cores, the longest first, and all callers
-/// together never use more. A text's vector depends on the text alone.
+/// A model of the catalogue gets the prefixes that it was trained with and as many tokens as it
+/// reads; of texts for others 256 tokens are read. Nothing is read before the first
+/// [`embed`](Embedder::embed), which loads the model for all threads; a failed load is tried again
+/// by the next call. One text keeps one core busy, several spread over all cores, the longest
+/// first, and all callers together never use more. A text's vector depends on the text alone.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
@@ -58,7 +59,11 @@ pub struct LocalModel {
 
 enum Source {
     Bundled,
-    Folder { graph: PathBuf, tokenizer: PathBuf, digest: String },
+    Folder {
+        graph: PathBuf,
+        tokenizer: PathBuf,
+        digest: String,
+    },
 }
 
 struct Loaded {
@@ -69,31 +74,42 @@ struct Loaded {
 impl LocalModel {
     /// The model inside the binary. Costs nothing until it is used.
     pub fn bundled() -> Self {
-        LocalModel::new(ModelId::new(BUNDLED.fingerprint()), Source::Bundled, Some(&BUNDLED))
+        LocalModel::new(
+            ModelId::new(BUNDLED.fingerprint()),
+            Source::Bundled,
+            Some(&BUNDLED),
+        )
     }
 
-    /// A model of the catalogue: the bundled one, or else its files in a folder of its own. Costs nothing until it is
-    /// used, which fails if these are not its files.
+    /// A model of the catalogue: the bundled one, or else its files in a folder of its own. Costs
+    /// nothing until it is used, which fails if these are not its files.
     pub fn of_catalogue(model: &'static CatalogueModel, folder: &Path) -> Self {
         if model.is_bundled() {
             return LocalModel::bundled();
         }
         let [graph, tokenizer] = model.files.each_ref().map(|file| folder.join(file.name));
-        let source = Source::Folder { graph, tokenizer, digest: model.digest.to_owned() };
+        let source = Source::Folder {
+            graph,
+            tokenizer,
+            digest: model.digest.to_owned(),
+        };
         LocalModel::new(ModelId::new(model.fingerprint()), source, Some(model))
     }
 
     /// The model in a folder: `model.onnx` or, if there is none, `model_int8.onnx` (inputs
-    /// `input_ids`, `attention_mask` and perhaps `token_type_ids`; output `sentence_embedding`,
-    /// or `last_hidden_state` to be averaged), and `tokenizer.json` (BERT WordPiece or
-    /// SentencePiece Unigram). If these are the files of a model of the catalogue, it is that model.
+    /// `input_ids`, `attention_mask` and perhaps `token_type_ids`; output `sentence_embedding`, or
+    /// `last_hidden_state` to be averaged), and `tokenizer.json` (BERT WordPiece or SentencePiece
+    /// Unigram). If these are the files of a model of the catalogue, it is that model.
     ///
     /// Reads both files once for the fingerprint, about 0.1 s for 25 MB, and drops them again.
     ///
     /// # Errors
     /// `unavailable` naming the file that cannot be read.
     pub fn from_folder(folder: &Path) -> Result<Self> {
-        let graph = GRAPH_FILES.iter().map(|name| folder.join(name)).find(|path| path.exists());
+        let graph = GRAPH_FILES
+            .iter()
+            .map(|name| folder.join(name))
+            .find(|path| path.exists());
         let Some(graph) = graph else {
             return Err(unusable(&folder.join(GRAPH_FILES[0]), "does not exist"));
         };
@@ -102,7 +118,15 @@ impl LocalModel {
         let known = CatalogueModel::with_digest(&digest);
         let name = || format!("{FOLDER_PREFIX}{digest}:{TOKENS_MAX}");
         let model = ModelId::new(known.map_or_else(name, CatalogueModel::fingerprint));
-        Ok(LocalModel::new(model, Source::Folder { graph, tokenizer, digest }, known))
+        Ok(LocalModel::new(
+            model,
+            Source::Folder {
+                graph,
+                tokenizer,
+                digest,
+            },
+            known,
+        ))
     }
 
     /// Whether a model with this fingerprint may lie in a folder.
@@ -113,13 +137,20 @@ impl LocalModel {
 
     fn new(model: ModelId, source: Source, known: Option<&'static CatalogueModel>) -> Self {
         let (runtime, cores) = (Runtime::BuiltIn, Cores::available());
-        LocalModel { model, source, known, runtime, loaded: Mutex::new(None), cores }
+        LocalModel {
+            model,
+            source,
+            known,
+            runtime,
+            loaded: Mutex::new(None),
+            cores,
+        }
     }
 
     /// The same files, run by an onnxruntime (1.17 or newer) that the user installed: `library`,
     /// else the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds. It is
-    /// opened at the first use, with its telemetry off; that use fails with `unavailable` where there
-    /// is none. A process can open one library only.
+    /// opened at the first use, with its telemetry off; that use fails with `unavailable` where
+    /// there is none. A process can open one library only.
     ///
     /// The fingerprint ends with `:ort`, since the vectors are not the same to the bit. Every core
     /// in use holds a copy of the model.
@@ -127,7 +158,12 @@ impl LocalModel {
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
         let model = ModelId::new(format!("{}{ORT_SUFFIX}", self.model));
-        LocalModel { model, runtime: Runtime::Onnxruntime { library }, loaded: Mutex::new(None), ..self }
+        LocalModel {
+            model,
+            runtime: Runtime::Onnxruntime { library },
+            loaded: Mutex::new(None),
+            ..self
+        }
     }
 
     /// Loads the model, embeds a fixed text, verifies the vector and returns the number of its
@@ -138,13 +174,19 @@ impl LocalModel {
     /// should give.
     pub fn check(&self) -> Result<usize> {
         let vectors = self.embed(&[CHECK_TEXT])?;
-        let vector = vectors.first().ok_or_else(|| self.failed("it gave no vector"))?;
+        let vector = vectors
+            .first()
+            .ok_or_else(|| self.failed("it gave no vector"))?;
         let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
         if (length - 1.0).abs() > 1e-3 {
             return Err(self.failed(format!("its vector has the length {length}, not 1")));
         }
         if let Some(known) = self.known.filter(|known| known.dimension != vector.len()) {
-            let problem = format!("its vector has {} components, not {}", vector.len(), known.dimension);
+            let problem = format!(
+                "its vector has {} components, not {}",
+                vector.len(),
+                known.dimension
+            );
             return Err(self.failed(problem));
         }
         Ok(vector.len())
@@ -168,26 +210,38 @@ impl LocalModel {
         match &self.source {
             Source::Bundled => {
                 let tokenizer = Tokenizer::from_json(BUNDLED_TOKENIZER);
-                let tokenizer = tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
-                let network = network(Cow::Borrowed(BUNDLED_GRAPH)).map_err(|problem| self.failed(problem))?;
+                let tokenizer =
+                    tokenizer.map_err(|problem| self.failed(format!("its tokenizer {problem}")))?;
+                let network = network(Cow::Borrowed(BUNDLED_GRAPH))
+                    .map_err(|problem| self.failed(problem))?;
                 Ok(Loaded { tokenizer, network })
             }
-            Source::Folder { graph, tokenizer, digest: expected } => {
+            Source::Folder {
+                graph,
+                tokenizer,
+                digest: expected,
+            } => {
                 let of_known = |error: Error| match self.known {
                     Some(known) => not_installed(known, graph, &error),
                     None => error,
                 };
-                let (graph_bytes, tokenizer_bytes) =
-                    (read(graph).map_err(of_known)?, read(tokenizer).map_err(of_known)?);
+                let (graph_bytes, tokenizer_bytes) = (
+                    read(graph).map_err(of_known)?,
+                    read(tokenizer).map_err(of_known)?,
+                );
                 if digest(&graph_bytes, &tokenizer_bytes) != *expected {
                     let path = graph.display();
-                    let problem = "or the tokenizer beside it changed since loci started; start loci again";
-                    return Err(of_known(Error::unavailable(format!("the model file {path} {problem}"))));
+                    let problem =
+                        "or the tokenizer beside it changed since loci started; start loci again";
+                    return Err(of_known(Error::unavailable(format!(
+                        "the model file {path} {problem}"
+                    ))));
                 }
                 let tokens = Tokenizer::from_json(&tokenizer_bytes);
                 let tokenizer = tokens.map_err(|problem| unusable(tokenizer, problem))?;
                 let network = network(Cow::Owned(graph_bytes));
-                let network = network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
+                let network =
+                    network.map_err(|problem| unusable(graph, format!("is damaged: {problem}")))?;
                 Ok(Loaded { tokenizer, network })
             }
         }
@@ -196,8 +250,15 @@ impl LocalModel {
     /// The token ids of a text behind a prefix.
     fn tokens(&self, loaded: &Loaded, prefix: &str, text: &str) -> Result<Vec<i32>> {
         let tokens_max = self.known.map_or(TOKENS_MAX, |known| known.tokens_max);
-        let text = if prefix.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{prefix}{text}")) };
-        loaded.tokenizer.encode(&text, tokens_max).map_err(|problem| self.failed(problem))
+        let text = if prefix.is_empty() {
+            Cow::Borrowed(text)
+        } else {
+            Cow::Owned(format!("{prefix}{text}"))
+        };
+        loaded
+            .tokenizer
+            .encode(&text, tokens_max)
+            .map_err(|problem| self.failed(problem))
     }
 
     fn embed_one(&self, prefix: &str, text: &str) -> Result<Vec<f32>> {
@@ -208,7 +269,10 @@ impl LocalModel {
     }
 
     fn vector(&self, loaded: &Loaded, tokens: &[i32], core: &Core<'_>) -> Result<Vec<f32>> {
-        loaded.network.run(tokens, core).map_err(|problem| self.failed(problem))
+        loaded
+            .network
+            .run(tokens, core)
+            .map_err(|problem| self.failed(problem))
     }
 
     fn failed(&self, problem: impl std::fmt::Display) -> Error {
@@ -227,11 +291,13 @@ impl Embedder for LocalModel {
     }
 
     fn cosine_scale(&self) -> CosineScale {
-        self.known.map_or_else(CosineScale::default, |known| known.cosine_scale)
+        self.known
+            .map_or_else(CosineScale::default, |known| known.cosine_scale)
     }
 
     fn knows(&self, language: &str) -> bool {
-        self.known.is_none_or(|known| known.languages.include(language))
+        self.known
+            .is_none_or(|known| known.languages.include(language))
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
@@ -250,7 +316,9 @@ impl Embedder for LocalModel {
             let _core = self.cores.take();
             self.tokens(&loaded, prefix, texts[index])
         })?;
-        spread(&longest_first(&tokens), limit, |index| self.vector(&loaded, &tokens[index], &self.cores.take()))
+        spread(&longest_first(&tokens), limit, |index| {
+            self.vector(&loaded, &tokens[index], &self.cores.take())
+        })
     }
 
     fn embed_query(&self, text: &str) -> Result<Vec<f32>> {
@@ -289,8 +357,13 @@ fn not_installed(model: &CatalogueModel, graph: &Path, error: &Error) -> Error {
 
 /// The first 8 bytes of the SHA-256 of both files, in hexadecimal digits.
 fn digest(graph: &[u8], tokenizer: &[u8]) -> String {
-    let hash = Sha256::new().chain_update(graph).chain_update(tokenizer).finalize();
-    hash.iter().take(8).fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
+    let hash = Sha256::new()
+        .chain_update(graph)
+        .chain_update(tokenizer)
+        .finalize();
+    hash.iter().take(8).fold(String::new(), |digits, byte| {
+        digits + &format!("{byte:02x}")
+    })
 }
 
 #[cfg(test)]

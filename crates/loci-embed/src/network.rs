@@ -32,7 +32,9 @@ impl Output {
         let choice = [Output::Sentence, Output::Tokens]
             .into_iter()
             .find_map(|output| find(output.name()).map(|found| (output, found)));
-        choice.ok_or_else(|| "the graph has no output `sentence_embedding` or `last_hidden_state`".to_owned())
+        choice.ok_or_else(|| {
+            "the graph has no output `sentence_embedding` or `last_hidden_state`".to_owned()
+        })
     }
 
     /// Its name in the graph.
@@ -53,7 +55,9 @@ pub(crate) fn no_input(name: &str) -> String {
 pub(crate) fn sum_of_rows(values: &[f32], dimension: usize) -> Vec<f32> {
     let mut sum = vec![0.0; dimension];
     for row in values.chunks_exact(dimension.max(1)) {
-        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        sum.iter_mut()
+            .zip(row)
+            .for_each(|(sum, value)| *sum += value);
     }
     sum
 }
@@ -70,7 +74,9 @@ pub(crate) fn unit_vector(values: Vec<f32>) -> Result<Vec<f32>, String> {
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let reason = panic.downcast_ref::<String>().map(String::as_str);
-        let reason = reason.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
+        let reason = reason
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no reason given");
         Err(format!("the inference library failed: {reason}"))
     })
 }
@@ -82,7 +88,10 @@ mod tests {
     #[test]
     fn a_panic_becomes_an_error() {
         let outcome = guarded(|| -> Result<(), String> { panic!("shape {}", 7) });
-        assert_eq!(outcome, Err("the inference library failed: shape 7".to_owned()));
+        assert_eq!(
+            outcome,
+            Err("the inference library failed: shape 7".to_owned())
+        );
     }
 
     #[test]
@@ -93,9 +102,20 @@ mod tests {
 
     #[test]
     fn a_pooled_output_is_preferred() {
-        let chosen = |names: &[&str]| Output::choose(|name| names.iter().position(|&known| known == name));
-        assert_eq!(chosen(&["last_hidden_state", "sentence_embedding"]), Ok((Output::Sentence, 1)));
-        assert_eq!(chosen(&["last_hidden_state", "pooler_output"]), Ok((Output::Tokens, 0)));
-        assert!(chosen(&["logits"]).unwrap_err().contains("sentence_embedding"));
+        let chosen =
+            |names: &[&str]| Output::choose(|name| names.iter().position(|&known| known == name));
+        assert_eq!(
+            chosen(&["last_hidden_state", "sentence_embedding"]),
+            Ok((Output::Sentence, 1))
+        );
+        assert_eq!(
+            chosen(&["last_hidden_state", "pooler_output"]),
+            Ok((Output::Tokens, 0))
+        );
+        assert!(
+            chosen(&["logits"])
+                .unwrap_err()
+                .contains("sentence_embedding")
+        );
     }
 }

@@ -10,7 +10,9 @@ pub struct NoModel {
 impl NoModel {
     /// The model that embeds nothing, with the id `none`.
     pub fn new() -> Self {
-        NoModel { model: ModelId::new("none") }
+        NoModel {
+            model: ModelId::new("none"),
+        }
     }
 }
 

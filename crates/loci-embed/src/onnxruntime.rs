@@ -13,7 +13,9 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::{Shape, Tensor};
 
 use crate::cores::Core;
-use crate::network::{IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector};
+use crate::network::{
+    IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector,
+};
 
 /// The variable that names the library, the same as for all programs that use the crate `ort`.
 const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
@@ -34,26 +36,43 @@ struct Started {
 pub(crate) fn start(library: Option<&Path>) -> Result<Environment> {
     let library = library.map_or_else(library_of_the_system, Path::to_owned);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(Started { library: open, environment }) = started.as_ref() {
+    if let Some(Started {
+        library: open,
+        environment,
+    }) = started.as_ref()
+    {
         if *open == library {
             return Ok(environment.clone());
         }
-        let problem = format!("this process has already opened {}, and can open only one", open.display());
+        let problem = format!(
+            "this process has already opened {}, and can open only one",
+            open.display()
+        );
         return Err(unusable(&library, problem));
     }
     let environment = guarded(|| {
         let builder = ort::init_from(&library).map_err(|error| error.to_string())?;
         // Microsoft's builds report models and runs to Microsoft unless told not to.
-        builder.with_name("loci").with_telemetry(false).build().map_err(|error| error.to_string())
+        builder
+            .with_name("loci")
+            .with_telemetry(false)
+            .build()
+            .map_err(|error| error.to_string())
     })
     .map_err(|problem| unusable(&library, problem))?;
-    *started = Some(Started { library, environment: environment.clone() });
+    *started = Some(Started {
+        library,
+        environment: environment.clone(),
+    });
     Ok(environment)
 }
 
 fn library_of_the_system() -> PathBuf {
     let named = std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty());
-    named.map_or_else(|| format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}").into(), PathBuf::from)
+    named.map_or_else(
+        || format!("{DLL_PREFIX}onnxruntime{DLL_SUFFIX}").into(),
+        PathBuf::from,
+    )
 }
 
 fn unusable(library: &Path, problem: impl std::fmt::Display) -> Error {
@@ -77,29 +96,52 @@ pub(crate) struct OnnxruntimeNetwork {
 
 impl OnnxruntimeNetwork {
     /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
-    pub(crate) fn load(environment: Environment, graph: Cow<'static, [u8]>, cores: usize) -> Result<Self, String> {
+    pub(crate) fn load(
+        environment: Environment,
+        graph: Cow<'static, [u8]>,
+        cores: usize,
+    ) -> Result<Self, String> {
         let first = open(&environment, &graph)?;
         let has = |name: &str| first.inputs().iter().any(|input| input.name() == name);
         if let Some(missing) = [IDS, MASK].into_iter().find(|name| !has(name)) {
             return Err(no_input(missing));
         }
         let has_types = has(TYPES);
-        let gives = |name: &str| first.outputs().iter().find(|output| output.name() == name).map(drop);
+        let gives = |name: &str| {
+            first
+                .outputs()
+                .iter()
+                .find(|output| output.name() == name)
+                .map(drop)
+        };
         let (output, ()) = Output::choose(gives)?;
         let mut sessions: Vec<_> = (1..cores).map(|_| Mutex::new(None)).collect();
         sessions.insert(0, Mutex::new(Some(first)));
-        Ok(OnnxruntimeNetwork { environment, graph, has_types, output, sessions })
+        Ok(OnnxruntimeNetwork {
+            environment,
+            graph,
+            has_types,
+            output,
+            sessions,
+        })
     }
 }
 
 impl Network for OnnxruntimeNetwork {
     fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
-        let mut slot = self.sessions[core.number()].lock().unwrap_or_else(PoisonError::into_inner);
-        let mut session = slot.take().map_or_else(|| open(&self.environment, &self.graph), Ok)?;
+        let mut slot = self.sessions[core.number()]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut session = slot
+            .take()
+            .map_or_else(|| open(&self.environment, &self.graph), Ok)?;
         let values = guarded(|| {
             let count = token_ids.len();
             let mut inputs = vec![
-                (IDS, tensor(token_ids.iter().map(|&id| i64::from(id)).collect())?),
+                (
+                    IDS,
+                    tensor(token_ids.iter().map(|&id| i64::from(id)).collect())?,
+                ),
                 (MASK, tensor(vec![1; count])?),
             ];
             if self.has_types {
@@ -107,8 +149,12 @@ impl Network for OnnxruntimeNetwork {
             }
             let outputs = session.run(inputs).map_err(|error| error.to_string())?;
             let name = self.output.name();
-            let value = outputs.get(name).ok_or_else(|| format!("the graph gave no `{name}`"))?;
-            let (shape, values) = value.try_extract_tensor::<f32>().map_err(|error| error.to_string())?;
+            let value = outputs
+                .get(name)
+                .ok_or_else(|| format!("the graph gave no `{name}`"))?;
+            let (shape, values) = value
+                .try_extract_tensor::<f32>()
+                .map_err(|error| error.to_string())?;
             pooled(self.output, shape, values)
         })?;
         *slot = Some(session);
@@ -119,21 +165,34 @@ impl Network for OnnxruntimeNetwork {
 fn open(environment: &Environment, graph: &[u8]) -> Result<Session, String> {
     guarded(|| {
         let builder = Session::builder(environment).map_err(|error| error.to_string())?;
-        let builder = builder.with_intra_threads(1).map_err(|error| error.to_string())?;
-        let mut builder = builder.with_inter_threads(1).map_err(|error| error.to_string())?;
-        builder.commit_from_memory(graph).map_err(|error| error.to_string())
+        let builder = builder
+            .with_intra_threads(1)
+            .map_err(|error| error.to_string())?;
+        let mut builder = builder
+            .with_inter_threads(1)
+            .map_err(|error| error.to_string())?;
+        builder
+            .commit_from_memory(graph)
+            .map_err(|error| error.to_string())
     })
 }
 
 fn tensor(values: Vec<i64>) -> Result<SessionInputValue<'static>, String> {
-    let tensor = Tensor::from_array(([1, values.len()], values)).map_err(|error| error.to_string())?;
+    let tensor =
+        Tensor::from_array(([1, values.len()], values)).map_err(|error| error.to_string())?;
     Ok(tensor.into())
 }
 
 fn pooled(output: Output, shape: &Shape, values: &[f32]) -> Result<Vec<f32>, String> {
     match (output, &shape[..]) {
         (Output::Sentence, [1, _]) => Ok(values.to_vec()),
-        (Output::Tokens, [1, _, dimension]) => Ok(sum_of_rows(values, usize::try_from(*dimension).unwrap_or(0))),
-        _ => Err(format!("its output `{}` has the shape {shape:?}", output.name())),
+        (Output::Tokens, [1, _, dimension]) => Ok(sum_of_rows(
+            values,
+            usize::try_from(*dimension).unwrap_or(0),
+        )),
+        _ => Err(format!(
+            "its output `{}` has the shape {shape:?}",
+            output.name()
+        )),
     }
 }

@@ -7,7 +7,9 @@ use rten::{Model, ModelOptions, NodeId, RunOptions, ThreadPool, ValueOrView};
 use rten_tensor::NdTensor;
 
 use crate::cores::Core;
-use crate::network::{IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector};
+use crate::network::{
+    IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector,
+};
 
 /// A graph in memory, and a thread for each core that was used.
 pub(crate) struct RtenNetwork {
@@ -29,18 +31,33 @@ impl RtenNetwork {
         let mut options = ModelOptions::with_all_ops();
         options.prepack_weights(true);
         let model = guarded(|| match graph {
-            Cow::Borrowed(bytes) => options.load_static_slice(bytes).map_err(|error| error.to_string()),
+            Cow::Borrowed(bytes) => options
+                .load_static_slice(bytes)
+                .map_err(|error| error.to_string()),
             Cow::Owned(bytes) => options.load(bytes).map_err(|error| error.to_string()),
         })?;
         let input = |name: &str| {
-            let id = model.find_node(name).filter(|id| model.input_ids().contains(id));
+            let id = model
+                .find_node(name)
+                .filter(|id| model.input_ids().contains(id));
             id.ok_or_else(|| no_input(name))
         };
         let (ids, mask, types) = (input(IDS)?, input(MASK)?, input(TYPES).ok());
-        let (output, output_id) =
-            Output::choose(|name| model.find_node(name).filter(|id| model.output_ids().contains(id)))?;
+        let (output, output_id) = Output::choose(|name| {
+            model
+                .find_node(name)
+                .filter(|id| model.output_ids().contains(id))
+        })?;
         let pools = (0..cores).map(|_| OnceLock::new()).collect();
-        Ok(RtenNetwork { model, ids, mask, types, output, output_id, pools })
+        Ok(RtenNetwork {
+            model,
+            ids,
+            mask,
+            types,
+            output,
+            output_id,
+            pools,
+        })
     }
 }
 
@@ -48,22 +65,33 @@ impl Network for RtenNetwork {
     fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String> {
         let shape = [1, token_ids.len()];
         let mut inputs: Vec<(NodeId, ValueOrView<'_>)> = vec![
-            (self.ids, NdTensor::from_data(shape, token_ids.to_vec()).into()),
+            (
+                self.ids,
+                NdTensor::from_data(shape, token_ids.to_vec()).into(),
+            ),
             (self.mask, NdTensor::<i32, 2>::full(shape, 1).into()),
         ];
-        inputs.extend(self.types.map(|types| (types, NdTensor::<i32, 2>::zeros(shape).into())));
-        let pool = self.pools[core.number()].get_or_init(|| Arc::new(ThreadPool::with_num_threads(1)));
+        inputs.extend(
+            self.types
+                .map(|types| (types, NdTensor::<i32, 2>::zeros(shape).into())),
+        );
+        let pool =
+            self.pools[core.number()].get_or_init(|| Arc::new(ThreadPool::with_num_threads(1)));
         let options = RunOptions::default().with_thread_pool(Some(Arc::clone(pool)));
         unit_vector(guarded(|| {
             let values = self.model.run_n(inputs, [self.output_id], Some(options));
             let [value] = values.map_err(|error| error.to_string())?;
             match self.output {
                 Output::Sentence => {
-                    let (_, values) = value.into_shape_vec::<f32, 2>().map_err(|error| error.to_string())?;
+                    let (_, values) = value
+                        .into_shape_vec::<f32, 2>()
+                        .map_err(|error| error.to_string())?;
                     Ok(values)
                 }
                 Output::Tokens => {
-                    let parts = value.into_shape_vec::<f32, 3>().map_err(|error| error.to_string())?;
+                    let parts = value
+                        .into_shape_vec::<f32, 3>()
+                        .map_err(|error| error.to_string())?;
                     let ([_, _, dimension], values) = parts;
                     Ok(sum_of_rows(&values, dimension))
                 }

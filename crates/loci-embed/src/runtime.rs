@@ -31,13 +31,22 @@ impl Runtime {
     }
 
     /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
-    pub(crate) fn load(&self, graph: Cow<'static, [u8]>, cores: usize) -> Result<Box<dyn Network>, String> {
+    pub(crate) fn load(
+        &self,
+        graph: Cow<'static, [u8]>,
+        cores: usize,
+    ) -> Result<Box<dyn Network>, String> {
         match self {
             Runtime::BuiltIn => Ok(Box::new(RtenNetwork::load(graph, cores)?)),
             #[cfg(feature = "ort")]
             Runtime::Onnxruntime { library } => {
-                let environment = onnxruntime::start(library.as_deref()).map_err(|error| error.message)?;
-                Ok(Box::new(OnnxruntimeNetwork::load(environment, graph, cores)?))
+                let environment =
+                    onnxruntime::start(library.as_deref()).map_err(|error| error.message)?;
+                Ok(Box::new(OnnxruntimeNetwork::load(
+                    environment,
+                    graph,
+                    cores,
+                )?))
             }
         }
     }

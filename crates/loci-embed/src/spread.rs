@@ -26,18 +26,21 @@ pub(crate) fn spread<T: Send>(
         }
         Ok(done)
     };
-    let parts = std::thread::scope(|scope| {
-        // A thread that the system does not grant is no loss: the caller's own does the work.
-        let spawned =
-            (1..threads.min(order.len())).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, worker).ok());
-        let helpers: Vec<_> = spawned.collect();
-        let mut parts = vec![worker()];
-        for helper in helpers {
-            let part = helper.join();
-            parts.push(part.unwrap_or_else(|_| Err(Error::internal("a thread that embeds texts panicked"))));
-        }
-        parts.into_iter().collect::<Result<Vec<_>>>()
-    })?;
+    let parts =
+        std::thread::scope(|scope| {
+            // A thread that the system does not grant is no loss: the caller's own does the work.
+            let spawned = (1..threads.min(order.len()))
+                .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, worker).ok());
+            let helpers: Vec<_> = spawned.collect();
+            let mut parts = vec![worker()];
+            for helper in helpers {
+                let part = helper.join();
+                parts.push(part.unwrap_or_else(|_| {
+                    Err(Error::internal("a thread that embeds texts panicked"))
+                }));
+            }
+            parts.into_iter().collect::<Result<Vec<_>>>()
+        })?;
     let mut results: Vec<_> = parts.into_iter().flatten().collect();
     results.sort_unstable_by_key(|(index, _)| *index);
     Ok(results.into_iter().map(|(_, value)| value).collect())
@@ -56,7 +59,10 @@ mod tests {
             let backwards: Vec<usize> = (0..count).rev().collect();
             for order in [&forwards, &backwards] {
                 let doubled = spread(order, threads, |index| Ok(index * 2)).unwrap();
-                assert_eq!(doubled, (0..count).map(|index| index * 2).collect::<Vec<_>>());
+                assert_eq!(
+                    doubled,
+                    (0..count).map(|index| index * 2).collect::<Vec<_>>()
+                );
             }
         }
     }
@@ -66,7 +72,11 @@ mod tests {
         let begun = Mutex::new(Vec::new());
         let failed = spread(&[3, 1, 0, 2], 1, |index| {
             begun.lock().unwrap().push(index);
-            if index == 0 { Err(Error::unavailable("0")) } else { Ok(index) }
+            if index == 0 {
+                Err(Error::unavailable("0"))
+            } else {
+                Ok(index)
+            }
         });
         assert_eq!(failed.unwrap_err().message, "0");
         assert_eq!(begun.into_inner().unwrap(), [3, 1, 0]);
@@ -75,7 +85,13 @@ mod tests {
     #[test]
     fn a_failure_on_any_thread_is_the_result() {
         let order: Vec<usize> = (0..100).collect();
-        let failed = spread(&order, 4, |index| if index == 40 { Err(Error::unavailable("40")) } else { Ok(index) });
+        let failed = spread(&order, 4, |index| {
+            if index == 40 {
+                Err(Error::unavailable("40"))
+            } else {
+                Ok(index)
+            }
+        });
         assert_eq!(failed.unwrap_err().message, "40");
     }
 }

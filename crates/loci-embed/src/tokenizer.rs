@@ -50,16 +50,16 @@ struct NamedPart {
 impl Tokenizer {
     /// From the bytes of a `tokenizer.json`. The error is what is wrong with it.
     pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
-        let file: TokenizerFile =
-            serde_json::from_slice(json).map_err(|error| format!("is damaged or not a tokenizer ({error})"))?;
+        let file: TokenizerFile = serde_json::from_slice(json)
+            .map_err(|error| format!("is damaged or not a tokenizer ({error})"))?;
         match file.model.r#type.as_deref() {
             Some("Unigram") => Unigram::from_json(json, file.ends()?).map(Tokenizer::Unigram),
             _ => WordPieces::from_json(json, file.ends()?).map(Tokenizer::WordPieces),
         }
     }
 
-    /// The ids of a text, at most `tokens_max`, the tokens around it included. The error says what the tokenizer could
-    /// not do.
+    /// The ids of a text, at most `tokens_max`, the tokens around it included. The error says what
+    /// the tokenizer could not do.
     pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Result<Vec<i32>, String> {
         match self {
             Tokenizer::WordPieces(pieces) => pieces.encode(text, tokens_max),
@@ -71,10 +71,20 @@ impl Tokenizer {
 impl TokenizerFile {
     /// The tokens around a text: those that the file names, else `[CLS]` and `[SEP]`.
     fn ends(&self) -> Result<Ends, String> {
-        let part = |key: &str| self.post_processor.as_ref().and_then(|processor| processor.get(key));
-        // A pair of name and id (BERT's and RoBERTa's way), or a template with the text between two tokens.
+        let part = |key: &str| {
+            self.post_processor
+                .as_ref()
+                .and_then(|processor| processor.get(key))
+        };
+        // A pair of name and id (BERT's and RoBERTa's way), or a template with the text between two
+        // tokens.
         let named = |key: &str| part(key)?.get(0)?.as_str();
-        let special = |position: usize| part("single")?.get(position)?.pointer("/SpecialToken/id")?.as_str();
+        let special = |position: usize| {
+            part("single")?
+                .get(position)?
+                .pointer("/SpecialToken/id")?
+                .as_str()
+        };
         let first = named("cls").or_else(|| special(0)).unwrap_or("[CLS]");
         let last = named("sep").or_else(|| special(2)).unwrap_or("[SEP]");
         let id = |name: &str| {
@@ -82,7 +92,10 @@ impl TokenizerFile {
             let id = token.and_then(|token| i32::try_from(token.id).ok());
             id.ok_or_else(|| format!("has no token {name}"))
         };
-        Ok(Ends { first: id(first)?, last: id(last)? })
+        Ok(Ends {
+            first: id(first)?,
+            last: id(last)?,
+        })
     }
 }
 
@@ -101,7 +114,8 @@ mod tests {
     use super::*;
 
     const BUNDLED: &[u8] = include_bytes!("../model/tokenizer.json");
-    /// A vocabulary of a few pieces, with the table of characters of SentencePiece cut down to two entries.
+    /// A vocabulary of a few pieces, with the table of characters of SentencePiece cut down to two
+    /// entries.
     const SMALL: &[u8] = include_bytes!("../tests/golden/small-unigram.json");
 
     fn small() -> Tokenizer {
@@ -116,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_small_unigram_tokenizer_gives_the_ids_of_hugging_faces() {
-        let golden: Vec<Golden> = serde_json::from_str(include_str!("../tests/golden/small-unigram-ids.json")).unwrap();
+        let golden: Vec<Golden> =
+            serde_json::from_str(include_str!("../tests/golden/small-unigram-ids.json")).unwrap();
         assert!(golden.len() > 20);
         for Golden { text, ids } in golden {
             assert_eq!(small().encode(&text, 512).unwrap(), ids, "{text:?}");
@@ -132,13 +147,20 @@ mod tests {
         let folder = std::env::var_os("LOCI_TEST_MODELS").map_or(usual, PathBuf::from);
         for (name, cases) in golden {
             let Ok(json) = std::fs::read(folder.join(&name).join("tokenizer.json")) else {
-                eprintln!("SKIPPED: {name} is not in {}: run `just models`", folder.display());
+                eprintln!(
+                    "SKIPPED: {name} is not in {}: run `just models`",
+                    folder.display()
+                );
                 continue;
             };
             let tokenizer = Tokenizer::from_json(&json).unwrap();
             assert_eq!(cases.len(), 100);
             for Golden { text, ids } in cases {
-                assert_eq!(tokenizer.encode(&text, 512).unwrap(), ids, "{name}: {text:?}");
+                assert_eq!(
+                    tokenizer.encode(&text, 512).unwrap(),
+                    ids,
+                    "{name}: {text:?}"
+                );
             }
         }
     }
@@ -164,9 +186,17 @@ mod tests {
         );
         let rows = [
             ("{".to_owned(), "damaged"),
-            (format!("{{{template},\"model\":{{\"type\":\"BPE\"}}}}"), "BERT"),
+            (
+                format!("{{{template},\"model\":{{\"type\":\"BPE\"}}}}"),
+                "BERT",
+            ),
             (format!("{{{unigram}}}"), "[CLS]"),
-            (format!("{{{template},{unigram},\"pre_tokenizer\":{{\"type\":\"WhitespaceSplit\"}}}}"), "blanks"),
+            (
+                format!(
+                    "{{{template},{unigram},\"pre_tokenizer\":{{\"type\":\"WhitespaceSplit\"}}}}"
+                ),
+                "blanks",
+            ),
             (
                 format!(
                     "{{{template},{unigram},\"pre_tokenizer\":{{\"type\":\"Metaspace\",\"replacement\":\"▁\"}},\

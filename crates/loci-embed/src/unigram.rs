@@ -1,7 +1,9 @@
-//! SentencePiece's Unigram tokenizer as `tokenizer.json` describes it, cut at the model's input length.
+//! SentencePiece's Unigram tokenizer as `tokenizer.json` describes it, cut at the model's input
+//! length.
 //!
-//! A text is normalised, its blanks become `▁`, and each word is split into the pieces whose scores have the largest
-//! sum (Kudo, "Subword Regularization", 2018). Special tokens written out in a text, such as `</s>`, are text.
+//! A text is normalised, its blanks become `▁`, and each word is split into the pieces whose scores
+//! have the largest sum (Kudo, "Subword Regularization", 2018). Special tokens written out in a
+//! text, such as `</s>`, are text.
 
 use std::collections::HashSet;
 
@@ -17,8 +19,8 @@ const BLANK: char = '▁';
 /// An unknown character scores so much less than the lowest score of the vocabulary.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// Bytes of a grapheme cluster that the table of the normaliser may hold as a whole, as Hugging Face's tokenizers have
-/// it.
+/// Bytes of a grapheme cluster that the table of the normaliser may hold as a whole, as Hugging
+/// Face's tokenizers have it.
 const CLUSTER_BYTES_MAX: usize = 5;
 
 /// Turns a text into the ids that the model reads.
@@ -83,30 +85,57 @@ struct ModelPart {
 }
 
 impl Unigram {
-    /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error is what is wrong with
-    /// it.
+    /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error is
+    /// what is wrong with it.
     pub(crate) fn from_json(json: &[u8], ends: Ends) -> Result<Self, String> {
-        let file: TokenizerFile = serde_json::from_slice(json)
-            .map_err(|error| format!("is damaged or not a Unigram tokenizer that loci can read ({error})"))?;
+        let file: TokenizerFile = serde_json::from_slice(json).map_err(|error| {
+            format!("is damaged or not a Unigram tokenizer that loci can read ({error})")
+        })?;
         if !file.pre_tokenizer.marks_blanks() {
-            return Err("does not mark blanks with `▁` (Metaspace), the only way that is read".to_owned());
+            return Err(
+                "does not mark blanks with `▁` (Metaspace), the only way that is read".to_owned(),
+            );
         }
         let mut charsmaps = Vec::new();
-        file.normalizer.iter().try_for_each(|normalizer| normalizer.collect(&mut charsmaps))?;
+        file.normalizer
+            .iter()
+            .try_for_each(|normalizer| normalizer.collect(&mut charsmaps))?;
         if charsmaps.len() > 1 {
             return Err("has more than one table of characters".to_owned());
         }
         let charsmap = charsmaps.pop();
-        let specials: HashSet<usize> =
-            file.added_tokens.iter().filter(|token| token.special).map(|token| token.id).collect();
+        let specials: HashSet<usize> = file
+            .added_tokens
+            .iter()
+            .filter(|token| token.special)
+            .map(|token| token.id)
+            .collect();
         let unk_id = file.model.unk_id;
-        let lowest = file.model.vocab.iter().map(|(_, score)| *score).fold(f64::INFINITY, f64::min);
+        let lowest = file
+            .model
+            .vocab
+            .iter()
+            .map(|(_, score)| *score)
+            .fold(f64::INFINITY, f64::min);
         let known = file.model.vocab.into_iter().enumerate();
-        let known = known.filter(|(id, (text, _))| *id != unk_id && !specials.contains(id) && !text.is_empty());
-        let pieces = known.map(|(id, (text, score))| Ok(Piece { text, id: id_of(id)?, score }));
+        let known = known
+            .filter(|(id, (text, _))| *id != unk_id && !specials.contains(id) && !text.is_empty());
+        let pieces = known.map(|(id, (text, score))| {
+            Ok(Piece {
+                text,
+                id: id_of(id)?,
+                score,
+            })
+        });
         let mut pieces = pieces.collect::<Result<Vec<_>, String>>()?;
         pieces.sort_by(|left, right| left.text.cmp(&right.text));
-        Ok(Unigram { charsmap, pieces, unknown: id_of(unk_id)?, unknown_score: lowest - UNKNOWN_PENALTY, ends })
+        Ok(Unigram {
+            charsmap,
+            pieces,
+            unknown: id_of(unk_id)?,
+            unknown_score: lowest - UNKNOWN_PENALTY,
+            ends,
+        })
     }
 
     /// The ids of a text, at most `tokens_max`.
@@ -116,7 +145,9 @@ impl Unigram {
         let mut start = 0;
         while start < marked.len() && ids.len() < tokens_max {
             let mark = marked[start..].chars().next().map_or(0, char::len_utf8);
-            let end = marked[start + mark..].find(BLANK).map_or(marked.len(), |length| start + mark + length);
+            let end = marked[start + mark..]
+                .find(BLANK)
+                .map_or(marked.len(), |length| start + mark + length);
             self.add_word(&marked[start..end], &mut ids);
             start = end;
         }
@@ -164,13 +195,17 @@ impl Unigram {
         marked
     }
 
-    /// Adds the pieces of a word with the best sum of scores (Viterbi). Unknown characters side by side are one token.
+    /// Adds the pieces of a word with the best sum of scores (Viterbi). Unknown characters side by
+    /// side are one token.
     fn add_word(&self, word: &str, ids: &mut Vec<i32>) {
-        // For each end of a piece: the best sum up to there, where its last piece begins, and the piece's id.
+        // For each end of a piece: the best sum up to there, where its last piece begins, and the
+        // piece's id.
         let mut best: Vec<Option<(f64, usize, i32)>> = vec![None; word.len() + 1];
         best[0] = Some((0.0, 0, self.unknown));
         for (start, character) in word.char_indices() {
-            let Some((sum, ..)) = best[start] else { continue };
+            let Some((sum, ..)) = best[start] else {
+                continue;
+            };
             let mut offer = |end: usize, score: f64, id: i32| {
                 if best[end].is_none_or(|(known, ..)| sum + score > known) {
                     best[end] = Some((sum + score, start, id));
@@ -190,7 +225,9 @@ impl Unigram {
         let mut end = word.len();
         while end > 0 {
             // Each character has a piece or is unknown, so every end is reached.
-            let Some((_, start, id)) = best[end] else { return };
+            let Some((_, start, id)) = best[end] else {
+                return;
+            };
             if id != self.unknown || ids.len() == first || ids.last() != Some(&id) {
                 ids.push(id);
             }
@@ -228,14 +265,27 @@ impl Piece {
 impl Normalizer {
     fn collect(&self, charsmaps: &mut Vec<Charsmap>) -> Result<(), String> {
         match self {
-            Normalizer::Sequence { normalizers } => normalizers.iter().try_for_each(|one| one.collect(charsmaps)),
-            Normalizer::Precompiled { precompiled_charsmap: None } => Ok(()),
-            Normalizer::Precompiled { precompiled_charsmap: Some(base64) } => {
+            Normalizer::Sequence { normalizers } => normalizers
+                .iter()
+                .try_for_each(|one| one.collect(charsmaps)),
+            Normalizer::Precompiled {
+                precompiled_charsmap: None,
+            } => Ok(()),
+            Normalizer::Precompiled {
+                precompiled_charsmap: Some(base64),
+            } => {
                 charsmaps.push(Charsmap::from_base64(base64)?);
                 Ok(())
             }
-            Normalizer::Replace { pattern, content } if pattern.regex == " {2,}" && content == " " => Ok(()),
-            Normalizer::Replace { pattern, .. } => Err(format!("replaces `{}`, which loci cannot do", pattern.regex)),
+            Normalizer::Replace { pattern, content }
+                if pattern.regex == " {2,}" && content == " " =>
+            {
+                Ok(())
+            }
+            Normalizer::Replace { pattern, .. } => Err(format!(
+                "replaces `{}`, which loci cannot do",
+                pattern.regex
+            )),
         }
     }
 }
@@ -243,7 +293,9 @@ impl Normalizer {
 impl PreTokenizer {
     fn marks_blanks(&self) -> bool {
         match self {
-            PreTokenizer::Sequence { pretokenizers } => pretokenizers.iter().any(PreTokenizer::marks_blanks),
+            PreTokenizer::Sequence { pretokenizers } => {
+                pretokenizers.iter().any(PreTokenizer::marks_blanks)
+            }
             PreTokenizer::WhitespaceSplit => false,
             PreTokenizer::Metaspace { replacement } => *replacement == BLANK,
         }

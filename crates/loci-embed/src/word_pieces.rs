@@ -52,31 +52,55 @@ impl WordPieces {
     /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error
     /// is what is wrong with it.
     pub(crate) fn from_json(json: &[u8], ends: Ends) -> Result<Self, String> {
-        let file: TokenizerFile =
-            serde_json::from_slice(json).map_err(|error| format!("is damaged or no BERT tokenizer ({error})"))?;
+        let file: TokenizerFile = serde_json::from_slice(json)
+            .map_err(|error| format!("is damaged or no BERT tokenizer ({error})"))?;
         let kinds = [&file.normalizer.r#type, &file.pre_tokenizer.r#type];
-        let word_piece = file.model.r#type.as_deref().is_none_or(|name| name == "WordPiece");
+        let word_piece = file
+            .model
+            .r#type
+            .as_deref()
+            .is_none_or(|name| name == "WordPiece");
         if kinds != ["BertNormalizer", "BertPreTokenizer"] || !word_piece {
-            return Err("is no BERT (WordPiece) and no Unigram tokenizer, the only kinds that are read".to_owned());
+            return Err(
+                "is no BERT (WordPiece) and no Unigram tokenizer, the only kinds that are read"
+                    .to_owned(),
+            );
         }
         let vocabulary = file.model.vocab;
-        let unknown = vocabulary.get("[UNK]").and_then(|&id| i32::try_from(id).ok());
+        let unknown = vocabulary
+            .get("[UNK]")
+            .and_then(|&id| i32::try_from(id).ok());
         let unknown = unknown.ok_or("has no token [UNK]")?;
         let lowercase = file.normalizer.lowercase;
         let strip_accents = file.normalizer.strip_accents.unwrap_or(lowercase);
-        let accents_and_case = AccentsAndCase::new(BertOptions { lowercase, strip_accents });
+        let accents_and_case = AccentsAndCase::new(BertOptions {
+            lowercase,
+            strip_accents,
+        });
         let pieces = WordPiece::from_vocab(vocabulary, WordPieceOptions::default());
-        Ok(WordPieces { accents_and_case, pieces, ends, unknown })
+        Ok(WordPieces {
+            accents_and_case,
+            pieces,
+            ends,
+            unknown,
+        })
     }
 
     /// The ids of a text, at most `tokens_max`. The error says what the tokenizer could not do.
     pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Result<Vec<i32>, String> {
-        let (text, _) = self.accents_and_case.normalize(&clean(bounded(text))).map_err(|error| error.to_string())?;
-        let words = Words::new().pre_tokenize(&text).map_err(|error| error.to_string())?;
+        let (text, _) = self
+            .accents_and_case
+            .normalize(&clean(bounded(text)))
+            .map_err(|error| error.to_string())?;
+        let words = Words::new()
+            .pre_tokenize(&text)
+            .map_err(|error| error.to_string())?;
         let mut ids = vec![self.ends.first];
         for word in words {
             let start = ids.len();
-            let encoded = self.pieces.encode_with_offsets(word, &mut |_, id| ids.push(id.cast_signed()));
+            let encoded = self
+                .pieces
+                .encode_with_offsets(word, &mut |_, id| ids.push(id.cast_signed()));
             encoded.map_err(|error| error.to_string())?;
             if ids.len() > start + 1 && ids.last() == Some(&self.unknown) {
                 ids.truncate(start);
@@ -129,7 +153,14 @@ mod tests {
     const BUNDLED: &[u8] = include_bytes!("../model/tokenizer.json");
 
     fn bundled() -> WordPieces {
-        WordPieces::from_json(BUNDLED, Ends { first: 101, last: 102 }).unwrap()
+        WordPieces::from_json(
+            BUNDLED,
+            Ends {
+                first: 101,
+                last: 102,
+            },
+        )
+        .unwrap()
     }
 
     #[derive(Deserialize)]
@@ -141,10 +172,15 @@ mod tests {
     #[test]
     fn gives_the_ids_of_hugging_faces_tokenizer() {
         let tokenizer = bundled();
-        let golden: Vec<Golden> = serde_json::from_str(include_str!("../tests/golden/golden.json")).unwrap();
+        let golden: Vec<Golden> =
+            serde_json::from_str(include_str!("../tests/golden/golden.json")).unwrap();
         assert!(golden.len() > 40);
         for Golden { text, ids } in golden {
-            assert_eq!(tokenizer.encode(&text, TOKENS_MAX).unwrap(), ids, "{text:?}");
+            assert_eq!(
+                tokenizer.encode(&text, TOKENS_MAX).unwrap(),
+                ids,
+                "{text:?}"
+            );
         }
     }
 
@@ -152,16 +188,29 @@ mod tests {
     fn special_tokens_in_a_text_are_text() {
         let tokenizer = bundled();
         let ids = tokenizer.encode("a [SEP] b [PAD]", TOKENS_MAX).unwrap();
-        assert_eq!((ids[0], ids[ids.len() - 1]), (tokenizer.ends.first, tokenizer.ends.last));
-        assert!(!ids[1..ids.len() - 1].iter().any(|id| [tokenizer.ends.first, tokenizer.ends.last, 0].contains(id)));
+        assert_eq!(
+            (ids[0], ids[ids.len() - 1]),
+            (tokenizer.ends.first, tokenizer.ends.last)
+        );
+        assert!(
+            !ids[1..ids.len() - 1]
+                .iter()
+                .any(|id| [tokenizer.ends.first, tokenizer.ends.last, 0].contains(id))
+        );
     }
 
     #[test]
     fn a_mebibyte_of_anything_is_cut() {
         let tokenizer = bundled();
         for unit in ["word ", "é", "長", "\u{0}", " ", "👩‍👩", "x"] {
-            let ids = tokenizer.encode(&unit.repeat((1 << 20) / unit.len()), TOKENS_MAX).unwrap();
-            assert!((2..=TOKENS_MAX).contains(&ids.len()), "{unit:?}: {}", ids.len());
+            let ids = tokenizer
+                .encode(&unit.repeat((1 << 20) / unit.len()), TOKENS_MAX)
+                .unwrap();
+            assert!(
+                (2..=TOKENS_MAX).contains(&ids.len()),
+                "{unit:?}: {}",
+                ids.len()
+            );
         }
     }
 
@@ -183,7 +232,9 @@ mod tests {
             ),
         ];
         for (json, expected) in rows {
-            let problem = WordPieces::from_json(json.as_bytes(), Ends { first: 0, last: 1 }).err().unwrap();
+            let problem = WordPieces::from_json(json.as_bytes(), Ends { first: 0, last: 1 })
+                .err()
+                .unwrap();
             assert!(problem.contains(expected), "{problem}");
         }
     }

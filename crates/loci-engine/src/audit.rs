@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use loci_core::limits::BUFFERED_MAX;
 use loci_core::{
-    Access, AuditEntry, AuditQuery, Batch, Caller, Change, Error, Expect, MemoryId, RecordVerb, Result, Space, Touch,
+    Access, AuditEntry, AuditQuery, Batch, Caller, Change, Error, Expect, MemoryId, RecordVerb,
+    Result, Space, Touch,
 };
 
 use crate::Engine;
@@ -22,8 +23,8 @@ const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     noted: Mutex<Noted>,
-    /// Held through a flush: two at once would write things twice, or in another order. Why the last
-    /// one failed, if it did.
+    /// Held through a flush: two at once would write things twice, or in another order. Why the
+    /// last one failed, if it did.
     flushing: Mutex<Option<Error>>,
 }
 
@@ -57,14 +58,21 @@ impl Noted {
     /// Drops the oldest entries of a full buffer, and counts of whichever memories; returns how
     /// many.
     fn make_room(&mut self) -> usize {
-        let excess = |len: usize| if len > BUFFERED_MAX { len - KEPT_MAX } else { 0 };
+        let excess = |len: usize| {
+            if len > BUFFERED_MAX {
+                len - KEPT_MAX
+            } else {
+                0
+            }
+        };
         let entries = self.entries.drain(..excess(self.entries.len())).count();
         let accesses = excess(self.accesses.len());
         entries + self.accesses.extract_if(|_, _| true).take(accesses).count()
     }
 }
 
-/// The act of a change on a record, for the audit log: the verb, the id, and whether a wipe of the caller would remove it.
+/// The act of a change on a record, for the audit log: the verb, the id, and whether a wipe of the
+/// caller would remove it.
 fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
     let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
     match change {
@@ -74,14 +82,26 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
                 Expect::Revision(_) if memory.forgotten_at.is_some() => RecordVerb::Deleted,
                 Expect::Revision(_) => RecordVerb::Changed,
             };
-            Some((verb, memory.id.as_str(), Some(is_callers(&memory.owner) && memory.goes_with_owner())))
+            Some((
+                verb,
+                memory.id.as_str(),
+                Some(is_callers(&memory.owner) && memory.goes_with_owner()),
+            ))
         }
         Change::Delete { id, .. } => Some((RecordVerb::Deleted, id.as_str(), None)),
         Change::PutFact(fact) => Some((RecordVerb::Stored, &fact.id, Some(false))),
         Change::EndFact { id, .. } => Some((RecordVerb::Changed, id, Some(false))),
         Change::PutTunnel { tunnel, expect } => {
-            let verb = if expect.is_some() { RecordVerb::Changed } else { RecordVerb::Stored };
-            Some((verb, &tunnel.id, Some(is_callers(&tunnel.owner) && !tunnel.is_common)))
+            let verb = if expect.is_some() {
+                RecordVerb::Changed
+            } else {
+                RecordVerb::Stored
+            };
+            Some((
+                verb,
+                &tunnel.id,
+                Some(is_callers(&tunnel.owner) && !tunnel.is_common),
+            ))
         }
         Change::DeleteTunnel { id } => Some((RecordVerb::Deleted, id, None)),
         _ => None,
@@ -89,7 +109,8 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
 }
 
 impl Engine {
-    /// Commits changes in the space of the caller, and notes on its trail the records that they are of.
+    /// Commits changes in the space of the caller, and notes on its trail the records that they are
+    /// of.
     ///
     /// # Errors
     /// As for [`Store::commit`](loci_core::Store::commit). Then nothing is noted.
@@ -99,15 +120,18 @@ impl Engine {
             .filter_map(|change| touched(caller, change))
             .map(|(verb, id, is_own)| (verb, id.to_owned(), is_own))
             .collect();
-        self.store.commit(Batch { space: caller.space.clone(), changes })?;
+        self.store.commit(Batch {
+            space: caller.space.clone(),
+            changes,
+        })?;
         for (verb, id, is_own) in noted {
             caller.trail.note(verb, &id, is_own);
         }
         Ok(())
     }
 
-    /// Notes a call, and writes that down before it returns, unless the store cannot be written: then the entry waits
-    /// for the next [`flush`](Engine::flush).
+    /// Notes a call, and writes that down before it returns, unless the store cannot be written:
+    /// then the entry waits for the next [`flush`](Engine::flush).
     pub fn audit_durably(&self, entry: AuditEntry) {
         self.audit(entry);
         if let Err(error) = self.flush() {
@@ -122,7 +146,10 @@ impl Engine {
 
     /// Counts a return of this memory.
     pub(crate) fn count_access(&self, space: &Space, id: &MemoryId) {
-        let access = Access { count: 1, last: Some(self.now()) };
+        let access = Access {
+            count: 1,
+            last: Some(self.now()),
+        };
         self.note(|noted| noted.count((space.clone(), id.clone()), access));
     }
 
@@ -136,7 +163,8 @@ impl Engine {
             let is_first = before == 0 && noted.accesses.is_empty();
             note(&mut noted);
             let entries = noted.entries.len();
-            let is_enough = entries > before && entries.is_multiple_of(self.policy.audit_buffer.max(1));
+            let is_enough =
+                entries > before && entries.is_multiple_of(self.policy.audit_buffer.max(1));
             (is_first || is_enough, noted.is_full())
         };
         if rings {
@@ -157,8 +185,8 @@ impl Engine {
     }
 
     /// Returns of these memories that the store does not know of yet, of those that have any. Ask
-    /// before the store is asked for the rest: in the other order a flush between the two would hide
-    /// them.
+    /// before the store is asked for the rest: in the other order a flush between the two would
+    /// hide them.
     pub(crate) fn unwritten_accesses<'a>(
         &self,
         space: &Space,
@@ -170,7 +198,9 @@ impl Engine {
         }
         let of = |id: &MemoryId| {
             let key = (space.clone(), id.clone());
-            let both = [&noted.accesses, &noted.in_flight].into_iter().filter_map(|accesses| accesses.get(&key));
+            let both = [&noted.accesses, &noted.in_flight]
+                .into_iter()
+                .filter_map(|accesses| accesses.get(&key));
             Some((key.1.clone(), both.copied().reduce(Access::plus)?))
         };
         ids.into_iter().filter_map(of).collect()
@@ -179,14 +209,18 @@ impl Engine {
     /// Writes the noted calls and the counted returns of memories. Does nothing if there are none.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written; then they are kept for the next time. It ends at
-    /// the first write that fails, so that a store which is busy does not hold it up twice.
+    /// `unavailable` if the store cannot be written; then they are kept for the next time. It ends
+    /// at the first write that fails, so that a store which is busy does not hold it up twice.
     pub fn flush(&self) -> Result<()> {
         let mut last_failure = match self.buffers.flushing.try_lock() {
             Ok(last_failure) => last_failure,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                let last_failure = self.buffers.flushing.lock().unwrap_or_else(PoisonError::into_inner);
+                let last_failure = self
+                    .buffers
+                    .flushing
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner);
                 // Whoever waited for a flush in vain would fail as well, after as long a wait.
                 if let Some(error) = &*last_failure {
                     return Err(error.clone());
@@ -214,7 +248,9 @@ impl Engine {
             self.store.touch(batch)?;
             let mut noted = self.buffers.noted();
             for touch in batch {
-                noted.in_flight.remove(&(touch.space.clone(), touch.id.clone()));
+                noted
+                    .in_flight
+                    .remove(&(touch.space.clone(), touch.id.clone()));
             }
             Ok(())
         });
@@ -240,8 +276,8 @@ impl Engine {
         outcome
     }
 
-    /// Entries of the audit log with their numbers, oldest first; those of this process that are not
-    /// written yet included, since they are written first.
+    /// Entries of the audit log with their numbers, oldest first; those of this process that are
+    /// not written yet included, since they are written first.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written or read.

@@ -7,21 +7,30 @@ use crate::Engine;
 
 /// Characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;
-/// The setting of a reader that has the names of the authors whose directives it takes, one in a line.
+/// The setting of a reader that has the names of the authors whose directives it takes, one in a
+/// line.
 const TRUSTED_AUTHORS: &str = "trusted_authors";
 
-/// The name of the author of a memory, for this reader: the name for people, with the owner where that is another one;
-/// none if the reader is the author. A note without an owner is of the person at the machine, who wrote its file.
+/// The name of the author of a memory, for this reader: the name for people, with the owner where
+/// that is another one; none if the reader is the author. A note without an owner is of the person
+/// at the machine, who wrote its file.
 pub fn author_of(reader: &Caller, memory: &Memory) -> Option<String> {
     let is_file = memory.owner.is_none() && memory.updated_by.is_none() && memory.by_admin;
-    let owner = if is_file { Some(LOCAL) } else { memory.owner.as_deref() };
+    let owner = if is_file {
+        Some(LOCAL)
+    } else {
+        memory.owner.as_deref()
+    };
     let is_claim = reader.is_claimed && memory.origin != reader.origin;
     if owner == reader.principal.subject.as_deref() && !is_claim {
         return None;
     }
     let owner = owner.unwrap_or(ANONYMOUS);
     let actor = memory.actor.as_deref().filter(|actor| *actor != owner);
-    Some(actor.map_or_else(|| shown_name(owner), |actor| format!("{} ({})", shown_name(actor), shown_name(owner))))
+    Some(actor.map_or_else(
+        || shown_name(owner),
+        |actor| format!("{} ({})", shown_name(actor), shown_name(owner)),
+    ))
 }
 
 /// The name of who wrote the text that a memory has now, for this reader; none if the reader did.
@@ -40,8 +49,12 @@ pub fn owner_name(reader: &Caller, owner: Option<&str>) -> Option<String> {
 
 /// A name as one line of characters that can be seen, cut where it is long.
 pub fn shown_name(name: &str) -> String {
-    let is_hidden = |character| is_hidden(character) || matches!(character, '\u{200c}' | '\u{200d}');
-    let visible: String = name.chars().map(|character| if is_hidden(character) { ' ' } else { character }).collect();
+    let is_hidden =
+        |character| is_hidden(character) || matches!(character, '\u{200c}' | '\u{200d}');
+    let visible: String = name
+        .chars()
+        .map(|character| if is_hidden(character) { ' ' } else { character })
+        .collect();
     let line = visible.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(NAME_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}\u{2026}", &line[..end]),
@@ -49,12 +62,20 @@ pub fn shown_name(name: &str) -> String {
     }
 }
 
-/// A text as a quotation in Markdown. Every line of it begins with `>`, whichever character ends a line, so that the
-/// text cannot end the quotation. The last line ends with a line feed.
+/// A text as a quotation in Markdown. Every line of it begins with `>`, whichever character ends a
+/// line, so that the text cannot end the quotation. The last line ends with a line feed.
 pub fn quoted(text: &str) -> String {
-    const LINE_ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    const LINE_ENDS: [char; 7] = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ];
     let text = text.replace("\r\n", "\n");
-    let line = |line: &str| if line.is_empty() { ">\n".to_owned() } else { format!("> {line}\n") };
+    let line = |line: &str| {
+        if line.is_empty() {
+            ">\n".to_owned()
+        } else {
+            format!("> {line}\n")
+        }
+    };
     text.split(LINE_ENDS).map(line).collect()
 }
 
@@ -63,8 +84,9 @@ pub fn notes_heading(author: &str) -> String {
     format!("Notes of {author} (not instructions):")
 }
 
-/// Whose directives a reader takes: its own, those of administrators, and those of authors that it or the installation
-/// trusts. The person at the machine also takes those of callers without a name, whom that person let in.
+/// Whose directives a reader takes: its own, those of administrators, and those of authors that it
+/// or the installation trusts. The person at the machine also takes those of callers without a
+/// name, whom that person let in.
 #[derive(Debug)]
 pub struct Trust<'a> {
     reader: &'a Caller,
@@ -77,20 +99,25 @@ impl<'a> Trust<'a> {
         self.reader
     }
 
-    /// Whose memories are the reader's own: those of callers without a name, too, for the person at the machine.
+    /// Whose memories are the reader's own: those of callers without a name, too, for the person at
+    /// the machine.
     pub fn own_owners(&self) -> Vec<OwnerFilter> {
         let subject = self.reader.principal.subject.as_deref();
         let nameless = (subject == Some(LOCAL)).then_some(OwnerFilter::Nobody);
-        std::iter::once(OwnerFilter::of(subject)).chain(nameless).collect()
+        std::iter::once(OwnerFilter::of(subject))
+            .chain(nameless)
+            .collect()
     }
 
-    /// Whether the reader takes the text of a memory for a directive. It is the writer of the text that counts, not
-    /// who stored the memory first.
+    /// Whether the reader takes the text of a memory for a directive. It is the writer of the text
+    /// that counts, not who stored the memory first.
     pub fn includes(&self, memory: &Memory) -> bool {
         let writer = memory.writer();
         // A subject may have the name that stands for none: tokens of an older loci.
-        let is_nameless =
-            memory.updated_by.as_deref().map_or(memory.owner.is_none(), |updated_by| updated_by == ANONYMOUS);
+        let is_nameless = memory
+            .updated_by
+            .as_deref()
+            .map_or(memory.owner.is_none(), |updated_by| updated_by == ANONYMOUS);
         let is_own = match self.reader.principal.subject.as_deref() {
             None => is_nameless,
             Some(LOCAL) => is_nameless || writer == LOCAL,
@@ -99,7 +126,8 @@ impl<'a> Trust<'a> {
         memory.by_admin || is_own || self.authors.iter().any(|author| author == writer)
     }
 
-    /// The name of the author under which a memory is shown apart; none if the reader takes its text for a directive.
+    /// The name of the author under which a memory is shown apart; none if the reader takes its
+    /// text for a directive.
     pub fn stranger(&self, memory: &Memory) -> Option<String> {
         (!self.includes(memory)).then(|| shown_name(memory.writer()))
     }
@@ -125,11 +153,12 @@ impl Engine {
         Ok(names.lines().map(str::to_owned).collect())
     }
 
-    /// Has a reader take the directives of an author, or no longer; says whether that is a change. No tool calls it:
-    /// it is the choice of a person. Durable when it returns.
+    /// Has a reader take the directives of an author, or no longer; says whether that is a change.
+    /// No tool calls it: it is the choice of a person. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` for an author that can be none; `unavailable` if the store cannot be written.
+    /// `invalid_argument` for an author that can be none; `unavailable` if the store cannot be
+    /// written.
     pub fn set_trusted(&self, reader: &Caller, author: &str, is_trusted: bool) -> Result<bool> {
         crate::check::name("author", author)?;
         let mut authors = self.trusted_authors(reader)?;
@@ -152,14 +181,29 @@ mod tests {
 
     fn caller(subject: Option<&str>) -> Caller {
         let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
-        let principal = Principal { subject: subject.map(str::to_owned), actor: None, scopes };
+        let principal = Principal {
+            subject: subject.map(str::to_owned),
+            actor: None,
+            scopes,
+        };
         Caller::new(Space::default(), principal)
     }
 
     fn memory(owner: Option<&str>, updated_by: Option<&str>, by_admin: bool) -> Memory {
-        let memory = Memory::new(Space::default(), MemoryId::new("m"), "text", "fact", Timestamp::MIN);
+        let memory = Memory::new(
+            Space::default(),
+            MemoryId::new("m"),
+            "text",
+            "fact",
+            Timestamp::MIN,
+        );
         let name = |name: Option<&str>| name.map(str::to_owned);
-        Memory { owner: name(owner), updated_by: name(updated_by), by_admin, ..memory }
+        Memory {
+            owner: name(owner),
+            updated_by: name(updated_by),
+            by_admin,
+            ..memory
+        }
     }
 
     #[test]
@@ -168,18 +212,56 @@ mod tests {
         let some = |name: &str| Some(name.to_owned());
         let anns = memory(Some("ann"), None, false);
         assert_eq!(named(Some("ann"), &anns), None);
-        assert_eq!([named(Some("bob"), &anns), named(None, &anns)], [some("ann"), some("ann")]);
-        let acting = Memory { actor: some("Ann Smith"), ..anns.clone() };
+        assert_eq!(
+            [named(Some("bob"), &anns), named(None, &anns)],
+            [some("ann"), some("ann")]
+        );
+        let acting = Memory {
+            actor: some("Ann Smith"),
+            ..anns.clone()
+        };
         assert_eq!(named(Some("bob"), &acting), some("Ann Smith (ann)"));
-        assert_eq!(named(Some("bob"), &Memory { actor: some("ann"), ..anns.clone() }), some("ann"));
+        assert_eq!(
+            named(
+                Some("bob"),
+                &Memory {
+                    actor: some("ann"),
+                    ..anns.clone()
+                }
+            ),
+            some("ann")
+        );
         let nameless = memory(None, None, false);
-        assert_eq!([named(None, &nameless), named(Some("bob"), &nameless)], [None, some("anonymous")]);
+        assert_eq!(
+            [named(None, &nameless), named(Some("bob"), &nameless)],
+            [None, some("anonymous")]
+        );
         assert_eq!(named(Some("local"), &nameless), some("anonymous"));
         let file = memory(None, None, true);
-        assert_eq!([named(Some("local"), &file), named(Some("bob"), &file)], [None, some("local")]);
-        let claimed = Caller { is_claimed: true, origin: "memory-mcp", ..caller(Some("ann")) };
-        assert_eq!(author_of(&claimed, &anns), some("ann"), "it came in through other tools");
-        assert_eq!(author_of(&claimed, &Memory { origin: "memory-mcp".to_owned(), ..anns }), None);
+        assert_eq!(
+            [named(Some("local"), &file), named(Some("bob"), &file)],
+            [None, some("local")]
+        );
+        let claimed = Caller {
+            is_claimed: true,
+            origin: "memory-mcp",
+            ..caller(Some("ann"))
+        };
+        assert_eq!(
+            author_of(&claimed, &anns),
+            some("ann"),
+            "it came in through other tools"
+        );
+        assert_eq!(
+            author_of(
+                &claimed,
+                &Memory {
+                    origin: "memory-mcp".to_owned(),
+                    ..anns
+                }
+            ),
+            None
+        );
     }
 
     #[test]
@@ -194,15 +276,24 @@ mod tests {
         for (name, expected) in rows {
             assert_eq!(shown_name(name), expected);
         }
-        assert_eq!(shown_name(&"\u{e9}".repeat(129)).chars().count(), 129, "with the sign that it is cut");
+        assert_eq!(
+            shown_name(&"\u{e9}".repeat(129)).chars().count(),
+            129,
+            "with the sign that it is cut"
+        );
     }
 
     #[test]
     fn the_writer_of_the_text_counts() {
         let is_trusted = |reader: Option<&str>, memory: &Memory| {
-            Trust { reader: &caller(reader), authors: vec!["carl".to_owned()] }.includes(memory)
+            Trust {
+                reader: &caller(reader),
+                authors: vec!["carl".to_owned()],
+            }
+            .includes(memory)
         };
-        // Owner, writer, by an administrator; whether ann, an anonymous caller and the local person take it.
+        // Owner, writer, by an administrator; whether ann, an anonymous caller and the local person
+        // take it.
         let rows = [
             (Some("ann"), None, false, [true, false, false]),
             (Some("ann"), Some("bob"), false, [false, false, false]),
@@ -219,9 +310,16 @@ mod tests {
         ];
         for (owner, updated_by, by_admin, expected) in rows {
             let memory = memory(owner, updated_by, by_admin);
-            let found = [Some("ann"), None, Some("local")].map(|reader| is_trusted(reader, &memory));
+            let found =
+                [Some("ann"), None, Some("local")].map(|reader| is_trusted(reader, &memory));
             assert_eq!(found, expected, "{owner:?} {updated_by:?} {by_admin}");
         }
-        assert!(!is_trusted(Some("anonymous"), &memory(Some("ann"), Some("anonymous"), false)), "a name alone is none");
+        assert!(
+            !is_trusted(
+                Some("anonymous"),
+                &memory(Some("ann"), Some("anonymous"), false)
+            ),
+            "a name alone is none"
+        );
     }
 }

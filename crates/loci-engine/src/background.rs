@@ -15,12 +15,13 @@ use crate::sweep_clock::Look;
 /// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
 /// it is more than the longest wait for an embedding model.
 const LEASE_SECONDS: i64 = 120;
-/// Seconds that a model counts as used after a process that used it ended without a word. Long, so that keeping it
-/// alive costs a write every few minutes.
+/// Seconds that a model counts as used after a process that used it ended without a word. Long, so
+/// that keeping it alive costs a write every few minutes.
 const USE_SECONDS: i64 = 600;
 /// Memories that are remembered at most because searches lacked their vectors: a few searches.
 const WANTED_MAX: usize = 256;
-const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
+const _: () =
+    assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
 #[derive(Debug, Default)]
@@ -39,7 +40,9 @@ impl Bell {
     /// Waits for a ring, at most that long; says whether there was one.
     pub fn wait(&self, timeout: Duration) -> bool {
         let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.ringing.wait_timeout_while(rung, timeout, |rung| !*rung);
+        let waited = self
+            .ringing
+            .wait_timeout_while(rung, timeout, |rung| !*rung);
         let (mut rung, _) = waited.unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *rung)
     }
@@ -51,14 +54,14 @@ impl Bell {
 /// # Errors
 /// Those of the work; `internal` if it panics.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // Nothing is half changed: locks are taken over from whoever panicked, and what they guard holds
-    // at every line; the store makes all of a change or none.
+    // Nothing is half changed: locks are taken over from whoever panicked, and what they guard
+    // holds at every line; the store makes all of a change or none.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(Error::internal("the work panicked; please report this")))
 }
 
-/// A lease on a kind of background work, kept from round to round while there is work. One thread of
-/// an engine does that work.
+/// A lease on a kind of background work, kept from round to round while there is work. One thread
+/// of an engine does that work.
 #[derive(Debug)]
 pub(crate) struct Lease {
     name: String,
@@ -70,7 +73,11 @@ pub(crate) struct Lease {
 
 impl Lease {
     fn of(name: impl Into<String>, seconds: i64) -> Self {
-        Lease { name: name.into(), seconds, until: Mutex::new(None) }
+        Lease {
+            name: name.into(),
+            seconds,
+            until: Mutex::new(None),
+        }
     }
 
     fn until(&self) -> MutexGuard<'_, Option<Timestamp>> {
@@ -86,12 +93,13 @@ impl Lease {
 /// What the rounds of one engine remember of a model.
 #[derive(Debug)]
 pub(crate) struct ModelRounds {
-    /// Says to other engines that this or another one uses the model, so that they leave its vectors alone. Whoever
-    /// removes these has it meanwhile.
+    /// Says to other engines that this or another one uses the model, so that they leave its
+    /// vectors alone. Whoever removes these has it meanwhile.
     pub(crate) in_use: Lease,
     /// On embedding what waits for the model.
     pub(crate) embedding: Lease,
-    /// The memories without embedding that the next round passes over, because the model refused them.
+    /// The memories without embedding that the next round passes over, because the model refused
+    /// them.
     pub(crate) refused: Mutex<BTreeSet<TextName>>,
     /// The memories that the next rounds embed before all others.
     pub(crate) wanted: Wanted,
@@ -133,8 +141,9 @@ impl ModelRounds {
 /// A memory, as the queue of texts that wait for a vector names it.
 pub(crate) type TextName = (Space, MemoryId);
 
-/// The memories that searches of this process had as candidates without a vector: those of the last search first, each
-/// search's best first. Of more than [`WANTED_MAX`] the last ones wait like all others.
+/// The memories that searches of this process had as candidates without a vector: those of the last
+/// search first, each search's best first. Of more than [`WANTED_MAX`] the last ones wait like all
+/// others.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
 
@@ -197,12 +206,19 @@ impl Rounds {
     /// What they remember of this model.
     pub(crate) fn of(&self, model: &ModelId) -> Arc<ModelRounds> {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_model = models.entry(model.clone()).or_insert_with_key(|model| Arc::new(ModelRounds::of(model)));
+        let of_model = models
+            .entry(model.clone())
+            .or_insert_with_key(|model| Arc::new(ModelRounds::of(model)));
         Arc::clone(of_model)
     }
 
     fn of_all_models(&self) -> Vec<Arc<ModelRounds>> {
-        self.models.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.models
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
     }
 }
 
@@ -212,7 +228,11 @@ impl Engine {
     ///
     /// # Errors
     /// Those of the work; `unavailable` if the store cannot be written.
-    pub(crate) fn under_lease(&self, lease: &Lease, work: impl FnOnce() -> Result<usize>) -> Result<usize> {
+    pub(crate) fn under_lease(
+        &self,
+        lease: &Lease,
+        work: impl FnOnce() -> Result<usize>,
+    ) -> Result<usize> {
         if !self.hold(lease)? {
             return Ok(0);
         }
@@ -225,9 +245,9 @@ impl Engine {
         }
     }
 
-    /// Takes a lease, or makes sure that at least half of its time is left; says whether this engine
-    /// has it. Mostly without a write. Where the clock was put back meanwhile, others may have it: it is taken anew.
-    /// An engine that ends takes none.
+    /// Takes a lease, or makes sure that at least half of its time is left; says whether this
+    /// engine has it. Mostly without a write. Where the clock was put back meanwhile, others may
+    /// have it: it is taken anew. An engine that ends takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -239,10 +259,13 @@ impl Engine {
         }
         let now = self.now();
         let next = now.plus_seconds(lease.seconds);
-        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next) {
+        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next)
+        {
             return Ok(true);
         }
-        let is_held = self.store.lease(&lease.name, &self.rounds.holder, now, next)?;
+        let is_held = self
+            .store
+            .lease(&lease.name, &self.rounds.holder, now, next)?;
         *until = is_held.then_some(next);
         Ok(is_held)
     }
@@ -252,12 +275,14 @@ impl Engine {
         // Under the lock, so that who is told of an end by it comes after this.
         if until.take().is_some() {
             let now = self.now();
-            self.store.lease(&lease.name, &self.rounds.holder, now, now)?;
+            self.store
+                .lease(&lease.name, &self.rounds.holder, now, now)?;
         }
         Ok(())
     }
 
-    /// Gives back the leases on sweeping and embedding, as far as that succeeds: the others run out some time.
+    /// Gives back the leases on sweeping and embedding, as far as that succeeds: the others run out
+    /// some time.
     pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
         let embedding = models.iter().map(|model| &model.embedding);

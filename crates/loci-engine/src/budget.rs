@@ -10,8 +10,9 @@ use crate::{Engine, shown_title};
 
 /// Tokens of a text that are shown at least, if it has as many.
 const TEXT_TOKENS_MIN: usize = 200;
-/// Tokens of the parts of a file that a search shows of its first results, and of each further one: a definition or a few
-/// paragraphs. A file has many parts, and a search is asked for the one that answers.
+/// Tokens of the parts of a file that a search shows of its first results, and of each further one:
+/// a definition or a few paragraphs. A file has many parts, and a search is asked for the one that
+/// answers.
 const FILE_TOKENS: [usize; 2] = [500, 300];
 const FURTHER_FILE_TOKENS: usize = 200;
 /// About how many tokens the names of a record's fields, its id and its times have.
@@ -29,8 +30,8 @@ pub struct ReplyBudget<'a> {
 /// A memory as a reply shows it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
-    /// The memory. If there is a `length`, its content or the excerpts of its citations are cut, and one without a title
-    /// has the [shown one](shown_title).
+    /// The memory. If there is a `length`, its content or the excerpts of its citations are cut,
+    /// and one without a title has the [shown one](shown_title).
     pub memory: Memory,
     /// Characters of the whole content, if not all is shown.
     pub length: Option<usize>,
@@ -48,12 +49,15 @@ pub struct TextPage {
 }
 
 impl ReplyBudget<'_> {
-    /// Cuts a memory to what it may have, if so many share the rest of the budget, this one included: the first ones
-    /// get more, and what one does not need goes to those that follow. A text that is too long shows what answers the
-    /// `terms` of the query, and the passage that the search found. Of what was read of a file a search shows no more than
-    /// such parts, whatever room there is, and their lines instead of those of the whole. The first memory is always shown.
+    /// Cuts a memory to what it may have, if so many share the rest of the budget, this one
+    /// included: the first ones get more, and what one does not need goes to those that follow. A
+    /// text that is too long shows what answers the `terms` of the query, and the passage that the
+    /// search found. Of what was read of a file a search shows no more than such parts, whatever
+    /// room there is, and their lines instead of those of the whole. The first memory is always
+    /// shown.
     ///
-    /// Returns the characters of the whole text if it was cut; none of this if the budget has no room for it.
+    /// Returns the characters of the whole text if it was cut; none of this if the budget has no
+    /// room for it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -65,12 +69,24 @@ impl ReplyBudget<'_> {
         passage: Option<u32>,
     ) -> Result<Option<Option<usize>>> {
         let share = (2 * self.left / (sharing.max(1) + 1)).min(self.left);
-        let citations = if citation_tokens(memory) > share / 2 { cut_citations(memory, share / 2) } else { false };
+        let citations = if citation_tokens(memory) > share / 2 {
+            cut_citations(memory, share / 2)
+        } else {
+            false
+        };
         let fields = field_tokens(memory);
         let room = share.saturating_sub(fields).max(TEXT_TOKENS_MIN);
-        let was_read_of_file = memory.thread.is_some() && memory.attributes.contains_key(SOURCE_FILE);
-        let file_tokens = FILE_TOKENS.get(self.shown).copied().unwrap_or(FURTHER_FILE_TOKENS);
-        let room = if passage.is_some() && was_read_of_file { room.min(file_tokens) } else { room };
+        let was_read_of_file =
+            memory.thread.is_some() && memory.attributes.contains_key(SOURCE_FILE);
+        let file_tokens = FILE_TOKENS
+            .get(self.shown)
+            .copied()
+            .unwrap_or(FURTHER_FILE_TOKENS);
+        let room = if passage.is_some() && was_read_of_file {
+            room.min(file_tokens)
+        } else {
+            room
+        };
         let whole = self.engine.tokens_within(&memory.content, room);
         let needed = fields + whole.unwrap_or(TEXT_TOKENS_MIN);
         if needed > self.left && self.shown > 0 {
@@ -82,10 +98,16 @@ impl ReplyBudget<'_> {
             return Ok(Some(citations.then(|| memory.content.chars().count())));
         }
         keep_title(memory);
-        let near = passage.map(|passage| self.engine.passage_range(memory, passage)).transpose()?.flatten();
+        let near = passage
+            .map(|passage| self.engine.passage_range(memory, passage))
+            .transpose()?
+            .flatten();
         let excerpt = self.engine.excerpt(&memory.content, terms, near, room);
         self.left = self.left.saturating_sub(fields + excerpt.tokens);
-        let shown = memory.attributes.get(LINES).and_then(|lines| lines_of(lines, &memory.content, &excerpt.ranges));
+        let shown = memory
+            .attributes
+            .get(LINES)
+            .and_then(|lines| lines_of(lines, &memory.content, &excerpt.ranges));
         let text = excerpt.text.into_owned();
         if let Some(shown) = shown {
             memory.attributes.insert(LINES.to_owned(), shown);
@@ -100,19 +122,29 @@ impl Engine {
     /// A budget of so many tokens: `reply_tokens` of the [`Policy`](crate::Policy), if none, and
     /// [`REPLY_TOKENS_MAX`] at most.
     pub fn reply_budget(&self, tokens: Option<usize>) -> ReplyBudget<'_> {
-        ReplyBudget { engine: self, left: self.reply_tokens(tokens), shown: 0 }
+        ReplyBudget {
+            engine: self,
+            left: self.reply_tokens(tokens),
+            shown: 0,
+        }
     }
 
     /// How many tokens such a budget has.
     pub fn reply_tokens(&self, tokens: Option<usize>) -> usize {
-        tokens.unwrap_or(self.policy.reply_tokens).min(REPLY_TOKENS_MAX)
+        tokens
+            .unwrap_or(self.policy.reply_tokens)
+            .min(REPLY_TOKENS_MAX)
     }
 
     /// As many of these memories as a budget has room for, in their order.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn cut_to_budget(&self, memories: Vec<Memory>, tokens: Option<usize>) -> Result<Vec<Shown>> {
+    pub fn cut_to_budget(
+        &self,
+        memories: Vec<Memory>,
+        tokens: Option<usize>,
+    ) -> Result<Vec<Shown>> {
         let mut budget = self.reply_budget(tokens);
         let (all, mut shown) = (memories.len(), Vec::new());
         for mut memory in memories {
@@ -124,28 +156,54 @@ impl Engine {
         Ok(shown)
     }
 
-    /// The text of a memory from an offset, in characters: as much as a budget of so many tokens has room for, word for
-    /// word. A page ends after a line, a sentence or a word, where there is one.
+    /// The text of a memory from an offset, in characters: as much as a budget of so many tokens
+    /// has room for, word for word. A page ends after a line, a sentence or a word, where there is
+    /// one.
     ///
     /// # Errors
     /// `invalid_argument`, naming `offset`, if the text ends before it.
-    pub fn text_page(&self, mut memory: Memory, offset: usize, tokens: Option<usize>) -> Result<TextPage> {
-        let tokens_max = self.reply_tokens(tokens).saturating_sub(FIELDS_TOKENS).max(TEXT_TOKENS_MIN);
+    pub fn text_page(
+        &self,
+        mut memory: Memory,
+        offset: usize,
+        tokens: Option<usize>,
+    ) -> Result<TextPage> {
+        let tokens_max = self
+            .reply_tokens(tokens)
+            .saturating_sub(FIELDS_TOKENS)
+            .max(TEXT_TOKENS_MIN);
         let content = &memory.content;
-        let begin = content.char_indices().map(|(at, _)| at).chain([content.len()]).nth(offset);
-        let Some(rest) = begin.filter(|at| offset == 0 || *at < content.len()).map(|at| &content[at..]) else {
+        let begin = content
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([content.len()])
+            .nth(offset);
+        let Some(rest) = begin
+            .filter(|at| offset == 0 || *at < content.len())
+            .map(|at| &content[at..])
+        else {
             let length = content.chars().count();
-            return Err(Error::invalid("offset", format!("must be less than {length}, the characters of the text")));
+            return Err(Error::invalid(
+                "offset",
+                format!("must be less than {length}, the characters of the text"),
+            ));
         };
         let mut room = tokens_max;
         let page = loop {
             let head = &rest[..beginning(rest, room)];
-            // A text that is estimated to fit may have more tokens, and one that is not may have fewer; then it is cut.
+            // A text that is estimated to fit may have more tokens, and one that is not may have
+            // fewer; then it is cut.
             let tokens = self.tokens(head);
             if tokens <= tokens_max {
-                break if head.len() == rest.len() { rest } else { &rest[..page_end(rest, room)] };
+                break if head.len() == rest.len() {
+                    rest
+                } else {
+                    &rest[..page_end(rest, room)]
+                };
             }
-            room = (room * tokens_max / tokens).min(room - room.div_ceil(8)).max(1);
+            room = (room * tokens_max / tokens)
+                .min(room - room.div_ceil(8))
+                .max(1);
             if room == 1 {
                 break &rest[..beginning(rest, room)];
             }
@@ -159,7 +217,11 @@ impl Engine {
             keep_title(&mut memory);
         }
         memory.content = page;
-        Ok(TextPage { memory, length, next_offset })
+        Ok(TextPage {
+            memory,
+            length,
+            next_offset,
+        })
     }
 }
 
@@ -170,8 +232,8 @@ fn keep_title(memory: &mut Memory) {
     }
 }
 
-/// The lines of a file that parts of a text hold, of which the whole holds those `lines`; none if these are not as many as
-/// the text has, as where a secret of several lines was taken out.
+/// The lines of a file that parts of a text hold, of which the whole holds those `lines`; none if
+/// these are not as many as the text has, as where a secret of several lines was taken out.
 fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String> {
     let (first, last) = lines.split_once('-')?;
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
@@ -190,7 +252,12 @@ fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String
 
 /// About how many tokens a record has beside the content.
 fn field_tokens(memory: &Memory) -> usize {
-    let texts = memory.title.iter().chain(&memory.summary).chain(&memory.tags).chain(memory.attributes.values());
+    let texts = memory
+        .title
+        .iter()
+        .chain(&memory.summary)
+        .chain(&memory.tags)
+        .chain(memory.attributes.values());
     let texts: usize = texts.map(|text| estimated_tokens(text) + 2).sum();
     FIELDS_TOKENS + texts + citation_tokens(memory) + LINK_TOKENS * memory.links.len()
 }
@@ -198,14 +265,23 @@ fn field_tokens(memory: &Memory) -> usize {
 fn citation_tokens(memory: &Memory) -> usize {
     let tokens = |text: &Option<String>| text.as_ref().map_or(0, |text| estimated_tokens(text));
     let citations = memory.citations.iter();
-    citations.map(|citation| estimated_tokens(&citation.reference) + tokens(&citation.excerpt) + LINK_TOKENS).sum()
+    citations
+        .map(|citation| {
+            estimated_tokens(&citation.reference) + tokens(&citation.excerpt) + LINK_TOKENS
+        })
+        .sum()
 }
 
-/// Cuts the excerpts of the citations, so that they have about so many tokens together; returns whether any was cut.
+/// Cuts the excerpts of the citations, so that they have about so many tokens together; returns
+/// whether any was cut.
 fn cut_citations(memory: &mut Memory, tokens: usize) -> bool {
     let each = tokens / memory.citations.len().max(1);
     let mut is_cut = false;
-    for excerpt in memory.citations.iter_mut().filter_map(|citation| citation.excerpt.as_mut()) {
+    for excerpt in memory
+        .citations
+        .iter_mut()
+        .filter_map(|citation| citation.excerpt.as_mut())
+    {
         let end = beginning(excerpt, each);
         if end < excerpt.len() {
             excerpt.truncate(end);
@@ -227,9 +303,18 @@ mod tests {
         let content = "fn one() {\n}\n\nfn two() {\n    2\n}\n\nfn three() {}\n";
         let at = |text: &str| content.find(text).unwrap()..content.find(text).unwrap() + text.len();
         let two = at("\nfn two() {\n    2\n}\n\n");
-        assert_eq!(lines_of("11-18", content, from_ref(&two)).as_deref(), Some("14-16"));
-        assert_eq!(lines_of("11-18", content, &[at("fn one() {\n}\n"), two]).as_deref(), Some("11-12, 14-16"));
-        assert_eq!(lines_of("11-18", content, from_ref(&(0..content.len()))).as_deref(), Some("11-18"));
+        assert_eq!(
+            lines_of("11-18", content, from_ref(&two)).as_deref(),
+            Some("14-16")
+        );
+        assert_eq!(
+            lines_of("11-18", content, &[at("fn one() {\n}\n"), two]).as_deref(),
+            Some("11-12, 14-16")
+        );
+        assert_eq!(
+            lines_of("11-18", content, from_ref(&(0..content.len()))).as_deref(),
+            Some("11-18")
+        );
         for lines in ["11-20", "12-11", "eleven", ""] {
             assert_eq!(lines_of(lines, content, from_ref(&(0..5))), None, "{lines}");
         }

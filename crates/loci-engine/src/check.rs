@@ -2,8 +2,8 @@
 //! knows the value by.
 
 use loci_core::limits::{
-    CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX, NAME_CHARACTERS_MAX, QUERY_BYTES_MAX,
-    REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
+    CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
+    NAME_CHARACTERS_MAX, QUERY_BYTES_MAX, REFERENCE_BYTES_MAX, TAG_BYTES_MAX, TAGS_MAX,
 };
 use loci_core::{Caller, Citation, Error, ErrorCode, MemoryId, Result, Scope};
 use uuid::Uuid;
@@ -20,12 +20,17 @@ pub fn content(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, CONTENT_BYTES_MAX)
 }
 
-/// The content of a memory with these citations: as [`content`], and at most 64 KiB if there are any.
+/// The content of a memory with these citations: as [`content`], and at most 64 KiB if there are
+/// any.
 ///
 /// # Errors
 /// As for [`content`].
 pub fn cited_content(argument: &str, text: &str, citations: &[Citation]) -> Result<()> {
-    let bytes_max = if citations.is_empty() { CONTENT_BYTES_MAX } else { CITED_CONTENT_BYTES_MAX };
+    let bytes_max = if citations.is_empty() {
+        CONTENT_BYTES_MAX
+    } else {
+        CITED_CONTENT_BYTES_MAX
+    };
     self::text(argument, text, bytes_max)
 }
 
@@ -46,7 +51,10 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
         return Err(Error::invalid(argument, "must not be blank; give a name"));
     }
     if name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));
+        return Err(Error::invalid(
+            argument,
+            format!("must have at most {NAME_CHARACTERS_MAX} characters"),
+        ));
     }
     if name.chars().any(char::is_control) {
         return Err(Error::invalid(argument, "must not hold control characters"));
@@ -60,7 +68,10 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
 /// `invalid_argument`, naming `argument`.
 pub fn tags(argument: &str, tags: &[String]) -> Result<()> {
     if tags.len() > TAGS_MAX {
-        return Err(Error::invalid(argument, format!("must hold at most {TAGS_MAX} tags, not {}", tags.len())));
+        return Err(Error::invalid(
+            argument,
+            format!("must hold at most {TAGS_MAX} tags, not {}", tags.len()),
+        ));
     }
     for (index, tag) in tags.iter().enumerate() {
         self::tag(&format!("{argument}.{index}"), tag)?;
@@ -74,14 +85,16 @@ pub fn tags(argument: &str, tags: &[String]) -> Result<()> {
 /// `invalid_argument`, naming `argument`.
 pub fn tag(argument: &str, tag: &str) -> Result<()> {
     if tag.trim().is_empty() || tag.len() > TAG_BYTES_MAX || tag.chars().any(char::is_control) {
-        let problem = format!("must be a tag of 1 to {TAG_BYTES_MAX} bytes, not blank, without control characters");
+        let problem = format!(
+            "must be a tag of 1 to {TAG_BYTES_MAX} bytes, not blank, without control characters"
+        );
         return Err(Error::invalid(argument, problem));
     }
     Ok(())
 }
 
-/// What a writer says of a memory in a line, such as a path, a URL or its gist: not blank, no NUL, at most
-/// 4,096 bytes.
+/// What a writer says of a memory in a line, such as a path, a URL or its gist: not blank, no NUL,
+/// at most 4,096 bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -95,26 +108,45 @@ pub fn reference(argument: &str, text: &str) -> Result<()> {
 /// `invalid_argument`, or `too_large` beyond the bytes of a part, naming the part of `argument`.
 pub fn citations(argument: &str, citations: &[Citation]) -> Result<()> {
     if citations.len() > CITATIONS_MAX {
-        let problem = format!("must hold at most {CITATIONS_MAX} citations, not {}", citations.len());
+        let problem = format!(
+            "must hold at most {CITATIONS_MAX} citations, not {}",
+            citations.len()
+        );
         return Err(Error::invalid(argument, problem));
     }
     for (index, citation) in citations.iter().enumerate() {
-        let Citation { kind: _, reference, locator, pin, excerpt } = citation;
-        let parts = [("ref", Some(reference)), ("locator", locator.as_ref()), ("pin", pin.as_ref())];
+        let Citation {
+            kind: _,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        } = citation;
+        let parts = [
+            ("ref", Some(reference)),
+            ("locator", locator.as_ref()),
+            ("pin", pin.as_ref()),
+        ];
         for (name, part) in parts.into_iter().chain([("excerpt", excerpt.as_ref())]) {
-            part.map_or(Ok(()), |part| citation_part(&format!("{argument}.{index}"), name, part))?;
+            part.map_or(Ok(()), |part| {
+                citation_part(&format!("{argument}.{index}"), name, part)
+            })?;
         }
     }
     Ok(())
 }
 
-/// One part of a citation (`ref`, `locator`, `pin`, `excerpt`): not blank, no NUL; an excerpt of at most
-/// 16 KiB, anything else of at most 4,096 bytes.
+/// One part of a citation (`ref`, `locator`, `pin`, `excerpt`): not blank, no NUL; an excerpt of at
+/// most 16 KiB, anything else of at most 4,096 bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming the part of `citation`.
 pub fn citation_part(citation: &str, part: &str, text: &str) -> Result<()> {
-    let bytes_max = if part == "excerpt" { EXCERPT_BYTES_MAX } else { REFERENCE_BYTES_MAX };
+    let bytes_max = if part == "excerpt" {
+        EXCERPT_BYTES_MAX
+    } else {
+        REFERENCE_BYTES_MAX
+    };
     self::text(&format!("{citation}.{part}"), text, bytes_max)
 }
 
@@ -123,9 +155,14 @@ pub fn citation_part(citation: &str, part: &str, text: &str) -> Result<()> {
 /// # Errors
 /// `invalid_argument` for what is none, naming `argument`.
 pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
-    let uuid = Uuid::try_parse(id).ok().filter(|_| id.len() == Hyphenated::LENGTH);
+    let uuid = Uuid::try_parse(id)
+        .ok()
+        .filter(|_| id.len() == Hyphenated::LENGTH);
     let uuid = uuid.ok_or_else(|| {
-        Error::invalid(argument, "must be a UUID with hyphens, such as 0198c0de-7a31-7000-8000-3f2a5b6c7d8e")
+        Error::invalid(
+            argument,
+            "must be a UUID with hyphens, such as 0198c0de-7a31-7000-8000-3f2a5b6c7d8e",
+        )
     })?;
     Ok(MemoryId::new(uuid.to_string()))
 }
@@ -135,8 +172,13 @@ pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
 /// # Errors
 /// `forbidden` to an anonymous caller.
 pub(crate) fn subject(caller: &Caller) -> Result<&str> {
-    let message = "this is kept for one user alone, and the caller has no name; give a token or a user";
-    caller.principal.subject.as_deref().ok_or_else(|| Error::new(ErrorCode::Forbidden, message))
+    let message =
+        "this is kept for one user alone, and the caller has no name; give a token or a user";
+    caller
+        .principal
+        .subject
+        .as_deref()
+        .ok_or_else(|| Error::new(ErrorCode::Forbidden, message))
 }
 
 /// As [`subject`], for what deletes.
@@ -145,7 +187,10 @@ pub(crate) fn subject(caller: &Caller) -> Result<&str> {
 /// `forbidden` to an anonymous caller or without the scope `write`.
 pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
     if !caller.principal.scopes.allow(Scope::Write) {
-        return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
+        return Err(Error::new(
+            ErrorCode::Forbidden,
+            "deleting needs a token with the scope `write`",
+        ));
     }
     subject(caller)
 }
@@ -166,12 +211,22 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
 fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
         // What is short by its nature has no parts.
-        let advice = if bytes_max < CITED_CONTENT_BYTES_MAX { "shorten it" } else { "split it" };
-        let message = format!("`{argument}` has {} bytes; at most {bytes_max} are accepted; {advice}", text.len());
+        let advice = if bytes_max < CITED_CONTENT_BYTES_MAX {
+            "shorten it"
+        } else {
+            "split it"
+        };
+        let message = format!(
+            "`{argument}` has {} bytes; at most {bytes_max} are accepted; {advice}",
+            text.len()
+        );
         return Err(Error::new(ErrorCode::TooLarge, message).of_argument(argument));
     }
     if text.contains('\0') {
-        return Err(Error::invalid(argument, "must not hold the NUL character (U+0000)"));
+        return Err(Error::invalid(
+            argument,
+            "must not hold the NUL character (U+0000)",
+        ));
     }
     Ok(())
 }

@@ -1,9 +1,10 @@
 //! Whether a new statement contradicts an older one, as far as words and a model of meaning tell.
 //!
-//! A logistic formula: each sign has a weight, and a contradiction is told where their sum is above zero. The weights
-//! were fitted to the dev half of `crates/loci/src/commands/bench/contradictions.tsv` and to pairs across its rows, and
-//! judged by the other half (`loci bench contradictions`). They belong to a model, since each has a scale of its own for
-//! how near two texts are.
+//! A logistic formula: each sign has a weight, and a contradiction is told where their sum is above
+//! zero. The weights were fitted to the dev half of
+//! `crates/loci/src/commands/bench/contradictions.tsv` and to pairs across its rows, and judged by
+//! the other half (`loci bench contradictions`). They belong to a model, since each has a scale of
+//! its own for how near two texts are.
 
 use loci_core::ModelId;
 use loci_search::statement::{Difference, Differences, Statement, closest, statements};
@@ -69,25 +70,45 @@ pub(crate) struct Judge {
 
 impl Judge {
     pub(crate) fn of(content: &str) -> Judge {
-        Judge { newer: statements(content) }
+        Judge {
+            newer: statements(content),
+        }
     }
 
-    /// The sum of what speaks for and against it that the text contradicts the older one: above zero, it does.
+    /// The sum of what speaks for and against it that the text contradicts the older one: above
+    /// zero, it does.
     pub(crate) fn contradiction(&self, older: &str, cosine: Option<(&ModelId, f32)>) -> f64 {
-        let differences = closest(&statements(older), &self.newer).filter(|differences| !differences.are_none());
-        let Some(differences) = differences else { return f64::MIN };
-        let known = |model: &ModelId| WEIGHTS.iter().find(|weights| model.as_str().starts_with(weights.model));
-        let (weights, cosine) = match cosine.and_then(|(model, cosine)| Some((known(model)?, cosine))) {
-            Some((weights, cosine)) => (weights, f64::from(cosine)),
-            None => (&WORDS_ALONE, 0.0),
+        let differences =
+            closest(&statements(older), &self.newer).filter(|differences| !differences.are_none());
+        let Some(differences) = differences else {
+            return f64::MIN;
         };
+        let known = |model: &ModelId| {
+            WEIGHTS
+                .iter()
+                .find(|weights| model.as_str().starts_with(weights.model))
+        };
+        let (weights, cosine) =
+            match cosine.and_then(|(model, cosine)| Some((known(model)?, cosine))) {
+                Some((weights, cosine)) => (weights, f64::from(cosine)),
+                None => (&WORDS_ALONE, 0.0),
+            };
         weights.sum(cosine, &differences)
     }
 }
 
 impl Weights {
     fn sum(&self, cosine: f64, differences: &Differences) -> f64 {
-        let Differences { negation, order, opposites, alternatives, change, removed, added, .. } = *differences;
+        let Differences {
+            negation,
+            order,
+            opposites,
+            alternatives,
+            change,
+            removed,
+            added,
+            ..
+        } = *differences;
         let numbers = differences.numbers == Difference::Replaced;
         let names = differences.names == Difference::Replaced;
         let shared = f64::from(differences.shared);
@@ -99,7 +120,11 @@ impl Weights {
             (self.change, change),
             (self.refinement, removed == 0.0 || added == 0.0),
         ];
-        let signs: f64 = signs.iter().filter(|(_, is_there)| *is_there).map(|(weight, _)| weight).sum();
+        let signs: f64 = signs
+            .iter()
+            .filter(|(_, is_there)| *is_there)
+            .map(|(weight, _)| weight)
+            .sum();
         let near = self.cosine * cosine + self.shared * shared;
         let conflict = if numbers || names || negation || order || opposites || alternatives {
             self.conflict_cosine * cosine + self.conflict_shared * shared
@@ -117,18 +142,52 @@ mod tests {
     #[test]
     fn what_excludes_the_older_one_is_told_from_what_goes_with_it() {
         let rows = [
-            ("Uses SQLite for local storage", "Uses PostgreSQL 17 with pgvector", 0.23, true),
-            ("The API listens on port 8080.", "The API listens on port 9090.", 0.9, true),
-            ("The API listens on port 8080.", "The API writes its logs as JSON lines.", 0.5, false),
-            ("The API listens on port 8080.", "the api listens on port 8080", 1.0, false),
-            ("Autoscaling is enabled.", "Autoscaling is disabled.", 0.8, true),
-            ("We have a cat.", "We have a cat that only eats dry food.", 0.7, false),
+            (
+                "Uses SQLite for local storage",
+                "Uses PostgreSQL 17 with pgvector",
+                0.23,
+                true,
+            ),
+            (
+                "The API listens on port 8080.",
+                "The API listens on port 9090.",
+                0.9,
+                true,
+            ),
+            (
+                "The API listens on port 8080.",
+                "The API writes its logs as JSON lines.",
+                0.5,
+                false,
+            ),
+            (
+                "The API listens on port 8080.",
+                "the api listens on port 8080",
+                1.0,
+                false,
+            ),
+            (
+                "Autoscaling is enabled.",
+                "Autoscaling is disabled.",
+                0.8,
+                true,
+            ),
+            (
+                "We have a cat.",
+                "We have a cat that only eats dry food.",
+                0.7,
+                false,
+            ),
             ("Cats sleep all day.", "Kafka has six brokers.", 0.0, false),
             ("", "Kafka has six brokers.", 0.0, false),
         ];
         let bundled = ModelId::new("all-minilm-l6-v2-int8:made-up");
         for (older, newer, cosine, expected) in rows {
-            for model in [Some((&bundled, cosine)), Some((&ModelId::new("other"), cosine)), None] {
+            for model in [
+                Some((&bundled, cosine)),
+                Some((&ModelId::new("other"), cosine)),
+                None,
+            ] {
                 let sum = Judge::of(newer).contradiction(older, model);
                 assert_eq!(sum > 0.0, expected, "{older} / {newer} by {model:?}: {sum}");
             }

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter, Forgotten,
-    FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, RecordVerb, Result, Scope, SourceTree, Store,
-    StoreSize, Term, Tier, Timestamp, TokenCounter, WebSearch,
+    Caller, CandidateQuery, Clock, CollectionFilter, Embedder, Enricher, Error, ErrorCode, Filter,
+    Forgotten, FormerModels, Memory, MemoryId, NoteFolder, OwnerFilter, Passage, RecordVerb,
+    Result, Scope, SourceTree, Store, StoreSize, Term, Tier, Timestamp, TokenCounter, WebSearch,
 };
 use loci_search::fusion::Weights;
 use loci_search::{dates, document, passages::passages};
@@ -56,7 +56,8 @@ pub struct Engine {
     /// The authors whose directives every reader takes.
     pub(crate) trusted_authors: Vec<String>,
     pub(crate) phases: Phases,
-    /// How long a search for a caller waits until the store is ready to search; without it, until it is.
+    /// How long a search for a caller waits until the store is ready to search; without it, until
+    /// it is.
     pub(crate) search_wait: Option<Duration>,
     pub(crate) redaction: Redaction,
     pub(crate) locks: Locks,
@@ -121,52 +122,77 @@ impl Engine {
     /// serve when it fails.
     #[must_use]
     pub fn with_enricher(self, enricher: Arc<dyn Enricher>) -> Self {
-        Engine { enricher: Some(enricher), ..self }
+        Engine {
+            enricher: Some(enricher),
+            ..self
+        }
     }
 
-    /// The same engine with models that may have made the vectors which are stored. While memories lack vectors of
-    /// the engine's own model, one of these embeds questions and new texts, if it has read more.
+    /// The same engine with models that may have made the vectors which are stored. While memories
+    /// lack vectors of the engine's own model, one of these embeds questions and new texts, if it
+    /// has read more.
     #[must_use]
     pub fn with_former_models(self, former_models: Arc<dyn FormerModels>) -> Self {
-        Engine { former_models: Some(former_models), ..self }
+        Engine {
+            former_models: Some(former_models),
+            ..self
+        }
     }
 
     /// The same engine with a web search.
     #[must_use]
     pub fn with_web_search(self, web_search: Arc<dyn WebSearch>) -> Self {
-        Engine { web_search: Some(web_search), ..self }
+        Engine {
+            web_search: Some(web_search),
+            ..self
+        }
     }
 
-    /// The same engine with a folder whose files are the notes of the default space. What people put there
-    /// counts as having come in through the tool set `origin`.
+    /// The same engine with a folder whose files are the notes of the default space. What people
+    /// put there counts as having come in through the tool set `origin`.
     #[must_use]
     pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
-        Engine { notes: Some(Notes::new(folder, origin)), ..self }
+        Engine {
+            notes: Some(Notes::new(folder, origin)),
+            ..self
+        }
     }
 
     /// The same engine with something that looks after files which memories were made from.
     #[must_use]
     pub fn with_source_tree(self, source_tree: Arc<dyn SourceTree>) -> Self {
-        Engine { source_tree: Some(source_tree), ..self }
+        Engine {
+            source_tree: Some(source_tree),
+            ..self
+        }
     }
 
     /// The same engine with something that counts tokens, in place of an estimate.
     #[must_use]
     pub fn with_token_counter(self, token_counter: Arc<dyn TokenCounter>) -> Self {
-        Engine { token_counter, ..self }
+        Engine {
+            token_counter,
+            ..self
+        }
     }
 
-    /// The same engine, whose searches for callers fail where the store is not ready to search within that time, and
-    /// say how far it is. Without it they wait.
+    /// The same engine, whose searches for callers fail where the store is not ready to search
+    /// within that time, and say how far it is. Without it they wait.
     #[must_use]
     pub fn with_search_wait(self, wait: Duration) -> Self {
-        Engine { search_wait: Some(wait), ..self }
+        Engine {
+            search_wait: Some(wait),
+            ..self
+        }
     }
 
     /// The same engine, in which every reader takes directives from these authors, too.
     #[must_use]
     pub fn with_trusted_authors(self, trusted_authors: Vec<String>) -> Self {
-        Engine { trusted_authors, ..self }
+        Engine {
+            trusted_authors,
+            ..self
+        }
     }
 
     /// The same engine with these phases of work.
@@ -227,7 +253,8 @@ impl Engine {
         self.store.check_writable()
     }
 
-    /// A [version](Engine::version), with the index loaded, so that its size is that of a process that searches.
+    /// A [version](Engine::version), with the index loaded, so that its size is that of a process
+    /// that searches.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -245,13 +272,19 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with. Messages of conversations, what is kept apart, and
-    /// what was forgotten pass only where somebody asks for them; and of what is kept apart, only what came in
-    /// through the caller's own tool set.
+    /// The filter that every read by this caller begins with. Messages of conversations, what is
+    /// kept apart, and what was forgotten pass only where somebody asks for them; and of what is
+    /// kept apart, only what came in through the caller's own tool set.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
         let apart_origin = Some(caller.origin.to_owned());
-        Filter { collections, tiers: vec![Tier::LongTerm], apart_origin, forgotten: Forgotten::Hide, ..filter }
+        Filter {
+            collections,
+            tiers: vec![Tier::LongTerm],
+            apart_origin,
+            forgotten: Forgotten::Hide,
+            ..filter
+        }
     }
 
     /// The live memory with this id, if the caller may read it; one that is kept apart, too.
@@ -259,9 +292,14 @@ impl Engine {
         self.readable_among(caller, id, Forgotten::Hide)
     }
 
-    /// The same, be it forgotten or not, if forgotten ones are shown. A caller without the scope `read` learns of
-    /// nothing but what it stored itself, by the same way through the store.
-    pub(crate) fn readable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+    /// The same, be it forgotten or not, if forgotten ones are shown. A caller without the scope
+    /// `read` learns of nothing but what it stored itself, by the same way through the store.
+    pub(crate) fn readable_among(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
         self.readable_of(caller, id, &[Tier::LongTerm, Tier::Apart], forgotten)
     }
 
@@ -279,12 +317,26 @@ impl Engine {
         } else {
             OwnerFilter::of(caller.principal.subject.as_deref())
         };
-        let filter = Filter { tiers: tiers.to_vec(), apart_origin: None, owner, forgotten, ..filter };
-        let found = self.store.get_all(&filter, std::slice::from_ref(id))?.pop().ok_or_else(|| {
-            Error::not_found(format!("there is no memory with the id {id}; list or recall shows the ids"))
-        })?;
+        let filter = Filter {
+            tiers: tiers.to_vec(),
+            apart_origin: None,
+            owner,
+            forgotten,
+            ..filter
+        };
+        let found = self
+            .store
+            .get_all(&filter, std::slice::from_ref(id))?
+            .pop()
+            .ok_or_else(|| {
+                Error::not_found(format!(
+                    "there is no memory with the id {id}; list or recall shows the ids"
+                ))
+            })?;
         let is_own = found.owner == caller.principal.subject && found.goes_with_owner();
-        caller.trail.note(RecordVerb::Read, id.as_str(), Some(is_own));
+        caller
+            .trail
+            .note(RecordVerb::Read, id.as_str(), Some(is_own));
         Ok(found)
     }
 
@@ -294,12 +346,20 @@ impl Engine {
     }
 
     /// The same, be it forgotten or not, if forgotten ones are shown.
-    pub(crate) fn writable_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+    pub(crate) fn writable_among(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
         let memory = self.readable_among(caller, id, forgotten)?;
         if caller.may_write(&memory) {
             return Ok(memory);
         }
-        Err(Error::new(ErrorCode::Forbidden, format!("memory {id} belongs to someone else and can only be read")))
+        Err(Error::new(
+            ErrorCode::Forbidden,
+            format!("memory {id} belongs to someone else and can only be read"),
+        ))
     }
 
     /// The passages that the index keeps of a memory, before any model has read it.
@@ -313,15 +373,29 @@ impl Engine {
         Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
     }
 
-    /// The passages that the index keeps of a text that was stored then, before any model has read it. Metadata and
-    /// [marks of origin](document::marks_of_origin) go into the terms of the passages, never into what the model reads.
-    pub(crate) fn passages(content: &str, metadata: &[String], marks: &[String], stored_at: Timestamp) -> Vec<Passage> {
+    /// The passages that the index keeps of a text that was stored then, before any model has read
+    /// it. Metadata and [marks of origin](document::marks_of_origin) go into the terms of the
+    /// passages, never into what the model reads.
+    pub(crate) fn passages(
+        content: &str,
+        metadata: &[String],
+        marks: &[String],
+        stored_at: Timestamp,
+    ) -> Vec<Passage> {
         let stored_on = dates::day(stored_at.microseconds());
         let of = |range: std::ops::Range<usize>| {
             let terms = document::terms(content, range.clone(), metadata, stored_on);
             let marks = marks.iter().map(|mark| (mark.clone(), 0));
-            let terms = terms.into_iter().chain(marks).map(|(text, count)| Term { text, count }).collect();
-            Passage { range, terms, vector: None }
+            let terms = terms
+                .into_iter()
+                .chain(marks)
+                .map(|(text, count)| Term { text, count })
+                .collect();
+            Passage {
+                range,
+                terms,
+                vector: None,
+            }
         };
         passages(content).into_iter().map(of).collect()
     }
@@ -346,13 +420,19 @@ impl Locks {
     pub(crate) fn lock(&self, key: &impl Hash) -> MutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        self.0[hasher.finish() as usize % LOCKS].lock().unwrap_or_else(PoisonError::into_inner)
+        self.0[hasher.finish() as usize % LOCKS]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Repeats a read-change-write of whatever has this key until no other process came between.
     /// Every failed attempt is another's success, so the number of attempts need only exceed that
     /// of the processes which write one thing at once.
-    pub(crate) fn change<T>(&self, key: &impl Hash, mut attempt: impl FnMut() -> Result<T>) -> Result<T> {
+    pub(crate) fn change<T>(
+        &self,
+        key: &impl Hash,
+        mut attempt: impl FnMut() -> Result<T>,
+    ) -> Result<T> {
         const ATTEMPTS_MAX: usize = 100;
         let _exclusive = self.lock(key);
         for _ in 1..ATTEMPTS_MAX {

@@ -9,7 +9,8 @@ use loci_search::excerpt::{self, estimated_tokens};
 
 use crate::Engine;
 
-/// A text has at least a token for so many bytes, however few the counter finds in runs of blanks: a reply has bytes, too.
+/// A text has at least a token for so many bytes, however few the counter finds in runs of blanks:
+/// a reply has bytes, too.
 const BYTES_PER_TOKEN_MAX: usize = 8;
 /// How often an excerpt is made shorter, if it has more tokens than were estimated.
 const ATTEMPTS_MAX: usize = 8;
@@ -17,7 +18,8 @@ const ATTEMPTS_MAX: usize = 8;
 /// The part of a text that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt<'a> {
-    /// The whole text, or parts of it in its order, with an ellipsis in a line of its own for each stretch between them.
+    /// The whole text, or parts of it in its order, with an ellipsis in a line of its own for each
+    /// stretch between them.
     pub text: Cow<'a, str>,
     /// Whether it is the whole.
     pub is_whole: bool,
@@ -28,11 +30,12 @@ pub struct Excerpt<'a> {
 }
 
 impl Engine {
-    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query best, at most
-    /// 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole paragraphs, or sentences of one that alone is too long. `terms` are those of the query
-    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the range of bytes of the passage that the search
-    /// found; without either it is the beginning. A text without any break may be shown with more tokens where
-    /// `tokens_max` is less than about ten.
+    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query
+    /// best, at most 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole
+    /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query
+    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the range of bytes of the
+    /// passage that the search found; without either it is the beginning. A text without any break
+    /// may be shown with more tokens where `tokens_max` is less than about ten.
     pub fn excerpt<'a>(
         &self,
         content: &'a str,
@@ -55,7 +58,12 @@ impl Engine {
             let text = excerpt::written(content, &ranges);
             let tokens = self.tokens(&text);
             if tokens <= tokens_max || attempts == ATTEMPTS_MAX {
-                return Excerpt { text: text.into(), is_whole: false, ranges, tokens };
+                return Excerpt {
+                    text: text.into(),
+                    is_whole: false,
+                    ranges,
+                    tokens,
+                };
             }
             // The estimate was too low for this text.
             room = (room * tokens_max / tokens).min(room - room / 8);
@@ -68,15 +76,20 @@ impl Engine {
         // A text that is far too long is not counted.
         let may_fit = text.len() / BYTES_PER_TOKEN_MAX <= tokens_max
             && (text.len() <= tokens_max || estimated_tokens(text) <= tokens_max.saturating_mul(2));
-        may_fit.then(|| self.tokens(text)).filter(|tokens| *tokens <= tokens_max)
+        may_fit
+            .then(|| self.tokens(text))
+            .filter(|tokens| *tokens <= tokens_max)
     }
 
     /// The tokens of a text as a reply counts them.
     pub(crate) fn tokens(&self, text: &str) -> usize {
-        self.token_counter.count(text).max(text.len() / BYTES_PER_TOKEN_MAX)
+        self.token_counter
+            .count(text)
+            .max(text.len() / BYTES_PER_TOKEN_MAX)
     }
 
-    /// The range of bytes of a passage of a memory, by its order in it; none if the store knows no such passage.
+    /// The range of bytes of a passage of a memory, by its order in it; none if the store knows no
+    /// such passage.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,13 +1,17 @@
-//! Which model embeds questions and texts, while one takes the place of another (`docs/adr/0022-two-models-for-a-while.md`).
+//! Which model embeds questions and texts, while one takes the place of another
+//! (`docs/adr/0022-two-models-for-a-while.md`).
 //!
-//! A question is compared with vectors of its own model alone. So that a change of model leaves no gap, the former one
-//! goes on serving until the new one has read every memory.
+//! A question is compared with vectors of its own model alone. So that a change of model leaves no
+//! gap, the former one goes on serving until the new one has read every memory.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use loci_core::{CosineScale, Embedder, Error, FilingOrder, ModelId, Passage, QueryVector, Result, Timestamp, Vector};
+use loci_core::{
+    CosineScale, Embedder, Error, FilingOrder, ModelId, Passage, QueryVector, Result, Timestamp,
+    Vector,
+};
 use loci_search::analysis::Language;
 use loci_search::document;
 
@@ -19,7 +23,8 @@ pub(crate) const PROBE_TEXT: &str = "Is the model there?";
 const REVIEW_SECONDS: i64 = 60;
 /// Seconds for which a former model that failed is not asked.
 const PAUSE_SECONDS: i64 = 60;
-/// Passages that one transaction takes a model's vectors from, so that a caller's write never waits long.
+/// Passages that one transaction takes a model's vectors from, so that a caller's write never waits
+/// long.
 const RETIRE_BATCH: usize = 256;
 
 /// How the models stand to each other, as far as this engine has looked.
@@ -27,7 +32,8 @@ const RETIRE_BATCH: usize = 256;
 pub(crate) struct Standing {
     /// The version of the store at the last look, and when that was; none before the first.
     looked: Option<(u64, Timestamp)>,
-    /// The other models of stored vectors that can be had, while memories wait for the engine's own.
+    /// The other models of stored vectors that can be had, while memories wait for the engine's
+    /// own.
     others: Vec<Arc<dyn Embedder>>,
     /// Which of them serves.
     former: Option<usize>,
@@ -57,20 +63,22 @@ impl Standing {
 pub struct ModelState {
     /// The model that the settings choose.
     pub chosen: ModelId,
-    /// The model that questions and new texts are embedded with: a former one, as long as it has read more.
+    /// The model that questions and new texts are embedded with: a former one, as long as it has
+    /// read more.
     pub serving: ModelId,
     /// Memories that wait for the chosen model.
     pub pending: u64,
     /// Memories that lack vectors of the serving model: search by meaning does not find them.
     pub not_found: u64,
-    /// Models other than the chosen one that have vectors of passages, with the number of these. In the background
-    /// they are removed, once the chosen model has read everything and no other process uses them.
+    /// Models other than the chosen one that have vectors of passages, with the number of these. In
+    /// the background they are removed, once the chosen model has read everything and no other
+    /// process uses them.
     pub others: Vec<(ModelId, u64)>,
 }
 
 impl Engine {
-    /// How many memories wait for the embedding by the chosen model: search by meaning does not find them yet, unless
-    /// a former model serves. None, while search goes by words alone.
+    /// How many memories wait for the embedding by the chosen model: search by meaning does not
+    /// find them yet, unless a former model serves. None, while search goes by words alone.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -81,8 +89,8 @@ impl Engine {
         }
     }
 
-    /// How the models stand to each other now; none, while search goes by words alone. Counts passages, which may take
-    /// a while.
+    /// How the models stand to each other now; none, while search goes by words alone. Counts
+    /// passages, which may take a while.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -91,18 +99,32 @@ impl Engine {
             return Ok(None);
         }
         self.weigh(&mut self.standing())?;
-        let (chosen, serving) = (self.embedder.model().clone(), self.serving().model().clone());
+        let (chosen, serving) = (
+            self.embedder.model().clone(),
+            self.serving().model().clone(),
+        );
         let mut others = self.store.models()?;
         others.retain(|(model, _)| *model != chosen);
         let pending = self.store.pending_embeddings(&chosen)?;
-        let not_found = if serving == chosen { pending } else { self.store.pending_embeddings(&serving)? };
-        Ok(Some(ModelState { chosen, serving, pending, not_found, others }))
+        let not_found = if serving == chosen {
+            pending
+        } else {
+            self.store.pending_embeddings(&serving)?
+        };
+        Ok(Some(ModelState {
+            chosen,
+            serving,
+            pending,
+            not_found,
+            others,
+        }))
     }
 
-    /// Keeps other processes from removing the vectors of this engine's model, and removes some of models that nobody
-    /// uses any more, once its own has read everything. Returns from how many passages it did; after a round with any
-    /// there may be more. Leave the store to others for a while in between, as after [`sweep`](Engine::sweep); and
-    /// call it at least every 150 seconds, so that the others know.
+    /// Keeps other processes from removing the vectors of this engine's model, and removes some of
+    /// models that nobody uses any more, once its own has read everything. Returns from how many
+    /// passages it did; after a round with any there may be more. Leave the store to others for a
+    /// while in between, as after [`sweep`](Engine::sweep); and call it at least every 150 seconds,
+    /// so that the others know.
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -137,11 +159,15 @@ impl Engine {
     fn is_complete(&self) -> Result<bool> {
         let model = self.embedder.model();
         let unreadable = self.rounds.of(model).unreadable.load(Ordering::Relaxed);
-        Ok(self.store.without_vector(model, FilingOrder::LastFirst, unreadable + 1)?.len() <= unreadable)
+        Ok(self
+            .store
+            .without_vector(model, FilingOrder::LastFirst, unreadable + 1)?
+            .len()
+            <= unreadable)
     }
 
-    /// The model that embeds questions and texts now. Where the engine's own has read everything, the store is not
-    /// asked for it.
+    /// The model that embeds questions and texts now. Where the engine's own has read everything,
+    /// the store is not asked for it.
     pub(crate) fn serving(&self) -> Arc<dyn Embedder> {
         self.former().unwrap_or_else(|| Arc::clone(&self.embedder))
     }
@@ -152,12 +178,15 @@ impl Engine {
         let mut standing = self.standing();
         // A store that cannot be read says so to whoever asked, soon enough.
         let _ = self.refresh(&mut standing);
-        let is_paused = standing.pauses_until.is_some_and(|until| self.now() < until);
+        let is_paused = standing
+            .pauses_until
+            .is_some_and(|until| self.now() < until);
         standing.former().filter(|_| !is_paused).cloned()
     }
 
-    /// Weighs the models against each other, at the first time and every minute while memories wait; else looks
-    /// whether what serves in the place of the engine's own model is needed any more.
+    /// Weighs the models against each other, at the first time and every minute while memories
+    /// wait; else looks whether what serves in the place of the engine's own model is needed any
+    /// more.
     pub(crate) fn review(&self) -> Result<()> {
         if self.former_models.is_none() {
             return Ok(());
@@ -172,7 +201,9 @@ impl Engine {
 
     /// Looks for the first time; then only whether a former model still has to serve.
     fn refresh(&self, standing: &mut Standing) -> Result<()> {
-        let Some((seen, at)) = standing.looked else { return self.weigh(standing) };
+        let Some((seen, at)) = standing.looked else {
+            return self.weigh(standing);
+        };
         if standing.former.is_none() {
             return Ok(());
         }
@@ -189,7 +220,9 @@ impl Engine {
     /// Weighs the models against each other. If the store cannot be read, all stays as it was.
     fn weigh(&self, standing: &mut Standing) -> Result<()> {
         let looked = Some((self.store.version()?, self.now()));
-        let Some(former_models) = &self.former_models else { return Ok(()) };
+        let Some(former_models) = &self.former_models else {
+            return Ok(());
+        };
         if self.is_complete()? {
             standing.looked = looked;
             standing.complete();
@@ -197,32 +230,59 @@ impl Engine {
         }
         let chosen = self.embedder.model();
         // What is loaded stays loaded.
-        let known = |model: &ModelId| standing.others.iter().find(|embedder| embedder.model() == model).cloned();
-        let models = self.store.models()?.into_iter().map(|(model, _)| model).filter(|model| model != chosen);
-        let is_outdated = |model: &ModelId| self.rounds.of(model).is_outdated.load(Ordering::Relaxed);
+        let known = |model: &ModelId| {
+            standing
+                .others
+                .iter()
+                .find(|embedder| embedder.model() == model)
+                .cloned()
+        };
+        let models = self
+            .store
+            .models()?
+            .into_iter()
+            .map(|(model, _)| model)
+            .filter(|model| model != chosen);
+        let is_outdated =
+            |model: &ModelId| self.rounds.of(model).is_outdated.load(Ordering::Relaxed);
         let models: Vec<ModelId> = models.filter(|model| !is_outdated(model)).collect();
         let had = |model: &ModelId| known(model).or_else(|| former_models.embedder_of(model));
         let others: Vec<Arc<dyn Embedder>> = models.iter().filter_map(had).collect();
-        let lacking = others.iter().map(|other| self.store.pending_embeddings(other.model()));
+        let lacking = others
+            .iter()
+            .map(|other| self.store.pending_embeddings(other.model()));
         let lacking = lacking.collect::<Result<Vec<u64>>>()?;
         // What it lacks is read by both, so that one which has read little is not worth it.
-        let lacking_max = if others.is_empty() { 0 } else { self.store.pending_embeddings(chosen)? / 2 };
+        let lacking_max = if others.is_empty() {
+            0
+        } else {
+            self.store.pending_embeddings(chosen)? / 2
+        };
         let best = (0..lacking.len()).min_by_key(|index| lacking[*index]);
         let former = best.filter(|index| lacking[*index] <= lacking_max);
         let former_lacks = former.is_some_and(|index| lacking[index] > 0);
         let has_several = !models.is_empty();
-        *standing = Standing { looked, others, former, former_lacks, has_several, ..*standing };
+        *standing = Standing {
+            looked,
+            others,
+            former,
+            former_lacks,
+            has_several,
+            ..*standing
+        };
         Ok(())
     }
 
-    /// What follows from a search that lacked vectors of the model of its question: they are made soon. Says whether
-    /// another model serves by now.
+    /// What follows from a search that lacked vectors of the model of its question: they are made
+    /// soon. Says whether another model serves by now.
     pub(crate) fn another_serves(&self, question: &QueryVector) -> bool {
         let used = &question.model;
         if let Err(error) = self.is_outdated(used, question.values.len()) {
             tracing::debug!(model = %used, %error, "stored vectors were not compared with those of today");
         }
-        let Ok(version) = self.store.version() else { return false };
+        let Ok(version) = self.store.version() else {
+            return false;
+        };
         let mut standing = self.standing();
         // Once for each version, so that what nobody can read is not tried at every search.
         if standing.lacked.replace(version) != Some(version) {
@@ -237,9 +297,9 @@ impl Engine {
         self.serving().model() != used
     }
 
-    /// Whether stored vectors of this model have another number of components than those that it gives now: whatever
-    /// answers by its name is another model. Looks once. Begins at once to remove them all, so that
-    /// everybody sees that texts wait, and goes on in the background.
+    /// Whether stored vectors of this model have another number of components than those that it
+    /// gives now: whatever answers by its name is another model. Looks once. Begins at once to
+    /// remove them all, so that everybody sees that texts wait, and goes on in the background.
     pub(crate) fn is_outdated(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
         let rounds = self.rounds.of(model);
         if rounds.dimensions.load(Ordering::Relaxed) == 0 {
@@ -254,8 +314,8 @@ impl Engine {
         Ok(rounds.is_outdated.load(Ordering::Relaxed))
     }
 
-    /// Removes some of the vectors of a model that is another one now; from how many passages it did. Whoever calls
-    /// has the lease on embedding, and had it before if `is_under_way`.
+    /// Removes some of the vectors of a model that is another one now; from how many passages it
+    /// did. Whoever calls has the lease on embedding, and had it before if `is_under_way`.
     pub(crate) fn retire_outdated(&self, model: &ModelId, is_under_way: bool) -> Result<usize> {
         let rounds = self.rounds.of(model);
         if !rounds.is_outdated.load(Ordering::Relaxed) {
@@ -264,8 +324,14 @@ impl Engine {
         // Another process may have ended it, and read texts since.
         let dimensions = rounds.dimensions.load(Ordering::Relaxed);
         let is_outdated = is_under_way || self.store.has_other_dimensions(model, dimensions)?;
-        let retired = if is_outdated { self.store.retire_model(model, RETIRE_BATCH)? } else { 0 };
-        rounds.is_outdated.store(retired == RETIRE_BATCH, Ordering::Relaxed);
+        let retired = if is_outdated {
+            self.store.retire_model(model, RETIRE_BATCH)?
+        } else {
+            0
+        };
+        rounds
+            .is_outdated
+            .store(retired == RETIRE_BATCH, Ordering::Relaxed);
         Ok(retired)
     }
 
@@ -284,7 +350,8 @@ impl Engine {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does this with the model that serves; if that is a former one and fails, with the engine's own.
+    /// Does this with the model that serves; if that is a former one and fails, with the engine's
+    /// own.
     fn by_serving<T>(&self, work: impl Fn(&dyn Embedder) -> Result<T>) -> Result<T> {
         if let Some(former) = self.former() {
             match work(&*former) {
@@ -299,22 +366,39 @@ impl Engine {
     }
 
     /// The vector of a question by the model that serves, and how that model is to be taken.
-    pub(crate) fn question_by_serving(&self, question: &str) -> Result<(QueryVector, QueryReading)> {
+    pub(crate) fn question_by_serving(
+        &self,
+        question: &str,
+    ) -> Result<(QueryVector, QueryReading)> {
         self.by_serving(|embedder| {
             let values = embedder.embed_query(question)?;
-            let is_foreign = Language::of(question).is_some_and(|language| !embedder.knows(language.code()));
-            let reading = QueryReading { scale: embedder.cosine_scale(), is_foreign };
-            Ok((QueryVector { model: embedder.model().clone(), values }, reading))
+            let is_foreign =
+                Language::of(question).is_some_and(|language| !embedder.knows(language.code()));
+            let reading = QueryReading {
+                scale: embedder.cosine_scale(),
+                is_foreign,
+            };
+            Ok((
+                QueryVector {
+                    model: embedder.model().clone(),
+                    values,
+                },
+                reading,
+            ))
         })
     }
 
-    /// A cosine of vectors of this model as thresholds are meant: where the cosines of the bundled model lie.
+    /// A cosine of vectors of this model as thresholds are meant: where the cosines of the bundled
+    /// model lie.
     pub(crate) fn comparable(&self, model: &ModelId, cosine: f32) -> f32 {
         if self.embedder.model() == model {
             return comparable(self.embedder.cosine_scale(), cosine);
         }
         let former = self.former().filter(|former| former.model() == model);
-        comparable(former.map_or_else(CosineScale::default, |former| former.cosine_scale()), cosine)
+        comparable(
+            former.map_or_else(CosineScale::default, |former| former.cosine_scale()),
+            cosine,
+        )
     }
 
     /// Gives every passage of a text with this title its vector; returns them unquantised, too.
@@ -324,14 +408,16 @@ impl Engine {
         content: &str,
         passages: &mut [Passage],
     ) -> Result<Vec<QueryVector>> {
-        let vectors = self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
+        let vectors =
+            self.passage_vectors(passages.iter().map(|passage| (title, content, passage)))?;
         for (passage, vector) in passages.iter_mut().zip(&vectors) {
             passage.vector = Some(quantised(vector));
         }
         Ok(vectors)
     }
 
-    /// The vectors of passages, each given with the title and the content that it is of, all by one model.
+    /// The vectors of passages, each given with the title and the content that it is of, all by one
+    /// model.
     pub(crate) fn passage_vectors<'a>(
         &self,
         passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
@@ -353,7 +439,11 @@ impl Engine {
 pub(crate) fn texts_of<'a>(
     passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
 ) -> Vec<Cow<'a, str>> {
-    passages.map(|(title, content, passage)| document::titled_text(title, content, passage.range.clone())).collect()
+    passages
+        .map(|(title, content, passage)| {
+            document::titled_text(title, content, passage.range.clone())
+        })
+        .collect()
 }
 
 /// One vector for each text by this model.
@@ -361,9 +451,17 @@ pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<
     let vectors = embedder.embed(texts)?;
     let model = embedder.model();
     if vectors.len() != texts.len() {
-        return Err(Error::internal(format!("the model {model} returned a wrong number of vectors")));
+        return Err(Error::internal(format!(
+            "the model {model} returned a wrong number of vectors"
+        )));
     }
-    Ok(vectors.into_iter().map(|values| QueryVector { model: model.clone(), values }).collect())
+    Ok(vectors
+        .into_iter()
+        .map(|values| QueryVector {
+            model: model.clone(),
+            values,
+        })
+        .collect())
 }
 
 /// How the model that read a question is to be taken.
@@ -387,10 +485,21 @@ pub(crate) fn comparable(scale: CosineScale, cosine: f32) -> f32 {
 
 /// Symmetric eight-bit quantisation: the largest component becomes 127.
 pub(crate) fn quantised(vector: &QueryVector) -> Vector {
-    let largest = vector.values.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
+    let largest = vector
+        .values
+        .iter()
+        .fold(0.0f32, |largest, component| largest.max(component.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    let values = vector.values.iter().map(|component| (component / scale).round() as i8).collect();
-    Vector { model: vector.model.clone(), scale, values }
+    let values = vector
+        .values
+        .iter()
+        .map(|component| (component / scale).round() as i8)
+        .collect();
+    Vector {
+        model: vector.model.clone(),
+        scale,
+        values,
+    }
 }
 
 #[cfg(test)]
@@ -399,7 +508,10 @@ mod tests {
 
     #[test]
     fn cosines_of_another_model_mean_what_those_of_the_bundled_one_mean() {
-        let narrow = CosineScale { unrelated: 0.8, same: 0.86 };
+        let narrow = CosineScale {
+            unrelated: 0.8,
+            same: 0.86,
+        };
         let rows = [
             (CosineScale::BUNDLED, 0.7, 0.7),
             (narrow, 0.8, 0.15),
@@ -410,7 +522,10 @@ mod tests {
         ];
         for (scale, cosine, expected) in rows {
             let found = comparable(scale, cosine);
-            assert!((found - expected).abs() < 1e-3, "{scale:?} {cosine}: {found}");
+            assert!(
+                (found - expected).abs() < 1e-3,
+                "{scale:?} {cosine}: {found}"
+            );
         }
     }
 }

@@ -11,8 +11,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan, Forgotten, MemoryId, NoteFile,
-    NoteFolder, Reader, Result, Space, Timestamp,
+    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, Filter, FolderScan, Forgotten,
+    MemoryId, NoteFile, NoteFolder, Reader, Result, Space, Timestamp,
 };
 
 use crate::{Bell, Engine};
@@ -43,14 +43,20 @@ struct State {
     is_starting: bool,
     /// As the last reconciliation said.
     away: Option<String>,
-    /// Files that were read too soon after they were written, but whose links, and those to them, are as they
-    /// should be: with the memory and the content for which that holds.
+    /// Files that were read too soon after they were written, but whose links, and those to them,
+    /// are as they should be: with the memory and the content for which that holds.
     linked: HashMap<String, (MemoryId, ContentHash)>,
 }
 
 impl Notes {
     pub(crate) fn new(folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
-        Notes { folder, origin, bell: Arc::default(), state: Mutex::default(), ready: Condvar::new() }
+        Notes {
+            folder,
+            origin,
+            bell: Arc::default(),
+            state: Mutex::default(),
+            ready: Condvar::new(),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -73,17 +79,28 @@ impl Notes {
         state.away = away.cloned();
     }
 
-    /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or it is
-    /// another one than the noted one and has none of them. Some files may be read to tell that.
-    pub(crate) fn away(&self, rows: &[NoteFile], scan: &FolderScan, noted: Option<&String>) -> Option<String> {
-        let count = rows.iter().filter(|row| row.missing_since.is_none() && row.memory.is_some()).count();
+    /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or
+    /// it is another one than the noted one and has none of them. Some files may be read to tell
+    /// that.
+    pub(crate) fn away(
+        &self,
+        rows: &[NoteFile],
+        scan: &FolderScan,
+        noted: Option<&String>,
+    ) -> Option<String> {
+        let count = rows
+            .iter()
+            .filter(|row| row.missing_since.is_none() && row.memory.is_some())
+            .count();
         let is_known_folder = || scan.identity.as_ref() == noted || self.has_known(rows, scan);
         if count == 0 || (scan.identity.is_some() && is_known_folder()) {
             return None;
         }
         let location = self.folder.location();
         Some(if scan.identity.is_none() {
-            format!("the folder of notes {location} is not there; what is known of its {count} notes stays")
+            format!(
+                "the folder of notes {location} is not there; what is known of its {count} notes stays"
+            )
         } else {
             format!(
                 "the folder of notes {location} is another one than before and has none of the {count} notes that are \
@@ -92,24 +109,32 @@ impl Notes {
         })
     }
 
-    /// Whether a file that is known is there: one with the known size and time or else, among some of them, one
-    /// that holds what is known of it. A name tells nothing, since many folders have a `README.md`, and neither
-    /// does an empty file.
+    /// Whether a file that is known is there: one with the known size and time or else, among some
+    /// of them, one that holds what is known of it. A name tells nothing, since many folders have a
+    /// `README.md`, and neither does an empty file.
     fn has_known(&self, rows: &[NoteFile], scan: &FolderScan) -> bool {
         let known = rows.iter().filter(|row| row.missing_since.is_none());
         let there: Vec<(&NoteFile, FileStamp)> = known
             .filter_map(|row| {
-                let index = scan.files.binary_search_by(|(path, _)| path.as_str().cmp(&row.path)).ok()?;
+                let index = scan
+                    .files
+                    .binary_search_by(|(path, _)| path.as_str().cmp(&row.path))
+                    .ok()?;
                 Some((row, scan.files[index].1)).filter(|(_, stamp)| stamp.bytes > 0)
             })
             .collect();
         there.iter().any(|(row, stamp)| row.stamp == *stamp)
-            || there.iter().take(COMPARED_MAX).any(|(row, _)| self.holds(row))
+            || there
+                .iter()
+                .take(COMPARED_MAX)
+                .any(|(row, _)| self.holds(row))
     }
 
     /// Whether the file at the path of a row has the known content, or the known `uid`.
     fn holds(&self, row: &NoteFile) -> bool {
-        let Ok(Some(FileRead { hash, content, .. })) = self.folder.read(&row.path) else { return false };
+        let Ok(Some(FileRead { hash, content, .. })) = self.folder.read(&row.path) else {
+            return false;
+        };
         // What was not indexed may not have been read either, and then its hash tells nothing.
         (row.memory.is_some() && row.hash == hash)
             || (row.says_id && content.is_some_and(|content| content.note.id == row.memory))
@@ -127,7 +152,8 @@ pub struct Reconciled {
     pub removed: usize,
     /// Files of which nothing was read, since neither size nor time had changed.
     pub unchanged: usize,
-    /// Why the folder cannot be looked at, or seems to be another one than before: then nothing was removed.
+    /// Why the folder cannot be looked at, or seems to be another one than before: then nothing was
+    /// removed.
     pub away: Option<String>,
 }
 
@@ -156,12 +182,17 @@ fn everything() -> Filter {
 fn emptied_problem() -> FileProblem {
     let message = "this file is empty, and was not before: its title alone is found; if nobody wanted that, a backup or \
                    the history of a sync client has its text, and if somebody did, delete the file";
-    FileProblem { kind: FileProblemKind::Emptied, message: message.to_owned() }
+    FileProblem {
+        kind: FileProblemKind::Emptied,
+        message: message.to_owned(),
+    }
 }
 
 /// What is known of the file at this path, in rows that are in the order of paths.
 fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
-    rows.binary_search_by(|row| row.path.as_str().cmp(path)).ok().map(|index| &rows[index])
+    rows.binary_search_by(|row| row.path.as_str().cmp(path))
+        .ok()
+        .map(|index| &rows[index])
 }
 
 impl Engine {
@@ -191,8 +222,13 @@ impl Engine {
 
     /// Brings the index up to the folder, and ends the wait for that.
     pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<Reconciled> {
-        let Some(notes) = &self.notes else { return Ok(Reconciled::default()) };
-        let reconciled = notes.folder.lock().and_then(|_lock| self.look(notes, extent, None));
+        let Some(notes) = &self.notes else {
+            return Ok(Reconciled::default());
+        };
+        let reconciled = notes
+            .folder
+            .lock()
+            .and_then(|_lock| self.look(notes, extent, None));
         notes.end_start();
         reconciled
     }
@@ -202,21 +238,26 @@ impl Engine {
         Timestamp::from_microseconds(self.now().microseconds().div_euclid(1_000) * 1_000)
     }
 
-    /// Waits until the first reconciliation that this process is doing has ended, at most that long. Says
-    /// what is not known yet, if it takes longer, or that the folder is away.
+    /// Waits until the first reconciliation that this process is doing has ended, at most that
+    /// long. Says what is not known yet, if it takes longer, or that the folder is away.
     pub fn await_notes(&self, timeout: Duration) -> Option<String> {
         let notes = self.notes.as_ref()?;
-        let waited = notes.ready.wait_timeout_while(notes.state(), timeout, |state| state.is_starting);
+        let waited = notes
+            .ready
+            .wait_timeout_while(notes.state(), timeout, |state| state.is_starting);
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if state.is_starting {
             let notice = "the folder of notes is still being read: what people changed in it may be missing; ask again";
             return Some(notice.to_owned());
         }
-        state.away.is_some().then(|| "the folder of notes is away: what is known of it is searched".to_owned())
+        state
+            .away
+            .is_some()
+            .then(|| "the folder of notes is away: what is known of it is searched".to_owned())
     }
 
-    /// How the folder of notes and its index stand. Changes nothing, and reads no file, unless the folder may be
-    /// another one than before.
+    /// How the folder of notes and its index stand. Changes nothing, and reads no file, unless the
+    /// folder may be another one than before.
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
@@ -226,20 +267,27 @@ impl Engine {
         let scan = notes.folder.scan()?;
         let noted = self.store.note_folder(&Space::default())?;
         let all = self.store.notes_among(&everything(), usize::MAX)?.len();
-        let found = Filter { forgotten: Forgotten::Hide, ..everything() };
+        let found = Filter {
+            forgotten: Forgotten::Hide,
+            ..everything()
+        };
         let found = self.store.notes_among(&found, usize::MAX)?.len();
         let emptied = self.emptied(&rows)?;
         let (mut not_indexed, mut problems) = (Vec::new(), scan.skipped.clone());
         for (path, stamp) in &scan.files {
             let is_known = |row: &&NoteFile| {
                 let problem = row.problem.as_ref().map(|problem| problem.kind);
-                row.missing_since.is_none() && (row.stamp == *stamp || problem == Some(FileProblemKind::Unreadable))
+                row.missing_since.is_none()
+                    && (row.stamp == *stamp || problem == Some(FileProblemKind::Unreadable))
             };
             match row_at(&rows, path).filter(is_known) {
                 None => not_indexed.push(path.clone()),
                 Some(row) => {
                     let is_emptied = row.memory.as_ref().is_some_and(|id| emptied.contains(id));
-                    let problem = row.problem.clone().or_else(|| is_emptied.then(emptied_problem));
+                    let problem = row
+                        .problem
+                        .clone()
+                        .or_else(|| is_emptied.then(emptied_problem));
                     problems.extend(problem.map(|problem| (path.clone(), problem)));
                 }
             }
@@ -261,13 +309,21 @@ impl Engine {
         })
     }
 
-    /// The notes whose files are empty and were not always: what is there of them changed after it was first stored.
+    /// The notes whose files are empty and were not always: what is there of them changed after it
+    /// was first stored.
     fn emptied(&self, rows: &[NoteFile]) -> Result<HashSet<MemoryId>> {
         let is_empty = |row: &&NoteFile| row.stamp.bytes == 0 && row.missing_since.is_none();
-        let ids: Vec<MemoryId> = rows.iter().filter(is_empty).filter_map(|row| row.memory.clone()).collect();
+        let ids: Vec<MemoryId> = rows
+            .iter()
+            .filter(is_empty)
+            .filter_map(|row| row.memory.clone())
+            .collect();
         let memories = self.store.get_all(&everything(), &ids)?;
-        // A name that changes with an empty file, as editors have it, changes the memory, but no time.
-        let was_changed = memories.into_iter().filter(|memory| memory.updated_at > memory.created_at);
+        // A name that changes with an empty file, as editors have it, changes the memory, but no
+        // time.
+        let was_changed = memories
+            .into_iter()
+            .filter(|memory| memory.updated_at > memory.created_at);
         Ok(was_changed.map(|memory| memory.id).collect())
     }
 }

@@ -20,37 +20,92 @@ const KNOWN: [(&str, &str, &[&str]); 7] = [
     (
         "setup",
         "how to install, configure and start the project: prerequisites, environment, tools, accounts, first steps",
-        &["setup", "install", "environment", "configuration", "onboarding", "tooling"],
+        &[
+            "setup",
+            "install",
+            "environment",
+            "configuration",
+            "onboarding",
+            "tooling",
+        ],
     ),
     (
         "plan",
         "goals, requirements and constraints, architecture, design decisions and their reasons, priorities, open questions",
-        &["plan", "planning", "architecture", "decision", "design", "requirement", "roadmap"],
+        &[
+            "plan",
+            "planning",
+            "architecture",
+            "decision",
+            "design",
+            "requirement",
+            "roadmap",
+        ],
     ),
     (
         "work",
         "how code is written here: structure, conventions, patterns, interfaces, commands to build and test, pitfalls",
-        &["work", "convention", "pattern", "code", "style", "build", "pitfall"],
+        &[
+            "work",
+            "convention",
+            "pattern",
+            "code",
+            "style",
+            "build",
+            "pitfall",
+        ],
     ),
     (
         "review",
         "what to check in a review: correctness, tests, security, performance, style rules, mistakes made before",
-        &["review", "quality", "test", "testing", "security", "performance", "checklist"],
+        &[
+            "review",
+            "quality",
+            "test",
+            "testing",
+            "security",
+            "performance",
+            "checklist",
+        ],
     ),
     (
         "release",
         "how to release: version numbers, changelog, packaging, deployment, publishing, checks before it, rollback",
-        &["release", "deploy", "deployment", "changelog", "version", "ci", "packaging"],
+        &[
+            "release",
+            "deploy",
+            "deployment",
+            "changelog",
+            "version",
+            "ci",
+            "packaging",
+        ],
     ),
     (
         "bugfix",
         "known bugs, errors and their causes, how to reproduce and debug them, workarounds, fixes, regressions",
-        &["bugfix", "bug", "debugging", "error", "incident", "regression", "workaround"],
+        &[
+            "bugfix",
+            "bug",
+            "debugging",
+            "error",
+            "incident",
+            "regression",
+            "workaround",
+        ],
     ),
     (
         "documenter",
         "how documentation is written here: readers, structure, terms, style, examples, where each document is",
-        &["documenter", "documentation", "docs", "readme", "glossary", "guide", "writing"],
+        &[
+            "documenter",
+            "documentation",
+            "docs",
+            "readme",
+            "glossary",
+            "guide",
+            "writing",
+        ],
     ),
 ];
 
@@ -59,7 +114,13 @@ impl Default for Phases {
     fn default() -> Self {
         let phase = |(name, query, tags): (&str, &str, &[&str])| {
             let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
-            (name.to_owned(), Phase { query: query.to_owned(), tags })
+            (
+                name.to_owned(),
+                Phase {
+                    query: query.to_owned(),
+                    tags,
+                },
+            )
         };
         Phases(KNOWN.into_iter().map(phase).collect())
     }
@@ -68,6 +129,9 @@ impl Default for Phases {
 impl Phases {
     /// What is asked in the phase of this name; of one that is not known, the name itself.
     pub(crate) fn named(&self, name: &str) -> Phase {
-        self.0.get(name).cloned().unwrap_or_else(|| Phase { query: name.to_owned(), tags: Vec::new() })
+        self.0.get(name).cloned().unwrap_or_else(|| Phase {
+            query: name.to_owned(),
+            tags: Vec::new(),
+        })
     }
 }

@@ -1,13 +1,15 @@
 //! What an installation decides for itself.
 
-/// Times, thresholds and weights that a person may set. The defaults are those of the documentation.
+/// Times, thresholds and weights that a person may set. The defaults are those of the
+/// documentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
     /// Seconds that a message of a conversation is kept.
     pub message_ttl_seconds: u64,
     /// Results of one search of a conversation's memories; a larger number clamps to it.
     pub results_max: usize,
-    /// Tokens of a reply that shows several texts, or a part of one, where the caller names no number.
+    /// Tokens of a reply that shows several texts, or a part of one, where the caller names no
+    /// number.
     pub reply_tokens: usize,
     /// Seconds from a soft deletion to the removal for good.
     pub purge_after_seconds: u64,
@@ -60,8 +62,16 @@ impl Default for Policy {
             purge_after_seconds: 30 * DAY_SECONDS,
             cache_cosine_min: 0.9,
             cache_ttl_seconds: 3_600,
-            fusion: FusionWeights { vector: 1.0, text: 0.7 },
-            ranking: RankingWeights { recency: 0.2, importance: 0.3, relevance: 0.5, decay_days: 30.0 },
+            fusion: FusionWeights {
+                vector: 1.0,
+                text: 0.7,
+            },
+            ranking: RankingWeights {
+                recency: 0.2,
+                importance: 0.3,
+                relevance: 0.5,
+                decay_days: 30.0,
+            },
             audit_retention_seconds: 90 * DAY_SECONDS,
             keyed_answer_ttl_seconds: DAY_SECONDS,
             audit_buffer: 100,

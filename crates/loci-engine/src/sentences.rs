@@ -6,9 +6,12 @@ const ENDS: [char; 7] = ['.', '!', '?', '…', '‽', '⁇', '⁈'];
 const FULL_ENDS: [char; 7] = ['。', '！', '？', '؟', '\u{37e}', '፧', '﹖'];
 /// Marks that end a question: of Latin and other scripts, the Greek one (U+037E) among them.
 const ASKING: [char; 9] = ['?', '？', '؟', '\u{37e}', '፧', '﹖', '‽', '⁇', '⁈'];
-/// What may stand between the mark and the end of its sentence: quotes, brackets, and the marks of a text's form.
-const CLOSING: [char; 20] =
-    ['"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_', '`', '~'];
+/// What may stand between the mark and the end of its sentence: quotes, brackets, and the marks of
+/// a text's form.
+const CLOSING: [char; 20] = [
+    '"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_',
+    '`', '~',
+];
 /// Bytes of a tag, such as `</query>`.
 const TAG_BYTES_MAX: usize = 64;
 /// Bytes of a word that is not cut.
@@ -33,8 +36,9 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// As many of the first sentences as have so many characters, in one line, with the mark [`CUT`] where that is not all. A
-/// first sentence that is longer is cut, at a space if the last word is not very long.
+/// As many of the first sentences as have so many characters, in one line, with the mark [`CUT`]
+/// where that is not all. A first sentence that is longer is cut, at a space if the last word is
+/// not very long.
 pub fn opening(text: &str, characters_max: usize) -> String {
     let mut opening = String::new();
     let mut room = characters_max;
@@ -43,8 +47,13 @@ pub fn opening(text: &str, characters_max: usize) -> String {
         let characters = sentence.chars().count() + 1;
         if characters > room {
             if number == 0 {
-                let end = sentence.char_indices().nth(room).map_or(sentence.len(), |(end, _)| end);
-                let word = sentence[..end].rfind(' ').filter(|word| end - word <= WORD_BYTES_MAX);
+                let end = sentence
+                    .char_indices()
+                    .nth(room)
+                    .map_or(sentence.len(), |(end, _)| end);
+                let word = sentence[..end]
+                    .rfind(' ')
+                    .filter(|word| end - word <= WORD_BYTES_MAX);
                 opening.push_str(&sentence[..word.unwrap_or(end)]);
             }
             opening.push_str(CUT);
@@ -78,7 +87,12 @@ fn end(text: &str) -> usize {
             is_full |= text[closed..].starts_with(FULL_ENDS);
             closed += next;
         }
-        if is_full || text[closed..].chars().next().is_none_or(char::is_whitespace) {
+        if is_full
+            || text[closed..]
+                .chars()
+                .next()
+                .is_none_or(char::is_whitespace)
+        {
             return closed;
         }
         place = closed;
@@ -86,13 +100,18 @@ fn end(text: &str) -> usize {
     text.len()
 }
 
-/// The bytes of what closes a sentence, if the text begins with such: a sign, a tag, or one of the further marks.
+/// The bytes of what closes a sentence, if the text begins with such: a sign, a tag, or one of the
+/// further marks.
 fn closing(text: &str, is_mark: impl Fn(char) -> bool) -> Option<usize> {
     let first = text.chars().next()?;
     if CLOSING.contains(&first) || is_mark(first) {
         return Some(first.len_utf8());
     }
-    let tag = text.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>').filter(|_| first == '<')?;
+    let tag = text
+        .bytes()
+        .take(TAG_BYTES_MAX)
+        .position(|byte| byte == b'>')
+        .filter(|_| first == '<')?;
     text[..tag].starts_with("</").then_some(tag + 1)
 }
 
@@ -101,7 +120,10 @@ pub fn asks(sentence: &str) -> bool {
     let mut rest = sentence.trim_end();
     loop {
         let bare = rest.trim_end_matches(CLOSING).trim_end_matches(['!', '！']);
-        let bare = bare.strip_suffix('>').and_then(|tag| Some(&tag[..tag.rfind("</")?])).unwrap_or(bare);
+        let bare = bare
+            .strip_suffix('>')
+            .and_then(|tag| Some(&tag[..tag.rfind("</")?]))
+            .unwrap_or(bare);
         if bare.len() == rest.len() {
             return rest.ends_with(ASKING);
         }
@@ -116,24 +138,41 @@ mod tests {
     #[test]
     fn sentences_end_at_marks_and_lines() {
         let text = "  See foo.rs v1.2. Really?! Yes\r\nno.\n\n何色ですか？黄色です。end";
-        let expected = ["See foo.rs v1.2.", "Really?!", "Yes", "no.", "何色ですか？", "黄色です。", "end"];
+        let expected = [
+            "See foo.rs v1.2.",
+            "Really?!",
+            "Yes",
+            "no.",
+            "何色ですか？",
+            "黄色です。",
+            "end",
+        ];
         assert_eq!(sentences(text).collect::<Vec<_>>(), expected);
         assert_eq!(sentences(" \n . ").collect::<Vec<_>>(), ["."]);
         assert_eq!(sentences("").count(), 0);
-        assert_eq!(sentences(text).map(asks).collect::<Vec<_>>(), [false, true, false, false, true, false, false]);
+        assert_eq!(
+            sentences(text).map(asks).collect::<Vec<_>>(),
+            [false, true, false, false, true, false, false]
+        );
     }
 
     #[test]
     fn what_closes_a_sentence_belongs_to_it() {
         let rows: [(&str, &[&str]); 9] = [
-            ("\"Is it red?\" she asked. No.", &["\"Is it red?\"", "she asked.", "No."]),
+            (
+                "\"Is it red?\" she asked. No.",
+                &["\"Is it red?\"", "she asked.", "No."],
+            ),
             ("**Is it red?** Yes.", &["**Is it red?**", "Yes."]),
             ("<q>Is it red?</q> Yes", &["<q>Is it red?</q>", "Yes"]),
             ("(See foo.rs.) Then go.", &["(See foo.rs.)", "Then go."]),
             ("「何色？」と聞く。", &["「何色？」", "と聞く。"]),
             ("ما هذا؟» نعم", &["ما هذا؟»", "نعم"]),
             ("a?b and x.y.z, 3.\"4", &["a?b and x.y.z, 3.\"4"]),
-            ("Is 1 <2? 3> 2. Wait...?! Go", &["Is 1 <2?", "3> 2.", "Wait...?!", "Go"]),
+            (
+                "Is 1 <2? 3> 2. Wait...?! Go",
+                &["Is 1 <2?", "3> 2.", "Wait...?!", "Go"],
+            ),
             ("Why?<br>Yes", &["Why?<br>Yes"]),
         ];
         for (text, expected) in rows {
@@ -143,12 +182,30 @@ mod tests {
 
     #[test]
     fn questions_are_told_from_what_is_said() {
-        let asking =
-            ["Why?", "\"Why?\"", "**Why?**", "Why?!", "(Why?)", "Why?</query>", "لماذا؟", "Γιατί\u{37e}", "何？」"];
+        let asking = [
+            "Why?",
+            "\"Why?\"",
+            "**Why?**",
+            "Why?!",
+            "(Why?)",
+            "Why?</query>",
+            "لماذا؟",
+            "Γιατί\u{37e}",
+            "何？」",
+        ];
         for sentence in asking {
             assert!(asks(sentence), "{sentence}");
         }
-        for sentence in ["", "Why.", "Why? Because", "a?b", "\"", "Why!", "<q>", "x > y"] {
+        for sentence in [
+            "",
+            "Why.",
+            "Why? Because",
+            "a?b",
+            "\"",
+            "Why!",
+            "<q>",
+            "x > y",
+        ] {
             assert!(!asks(sentence), "{sentence}");
         }
     }

@@ -1,10 +1,13 @@
-//! How far a sweep trusts the clock: what it removes for good does not come back when the clock is set right.
+//! How far a sweep trusts the clock: what it removes for good does not come back when the clock is
+//! set right.
 //!
-//! The store keeps the newest moment that was trusted. A clock that shows more than a day beyond what has passed since
-//! then has jumped, as far as anyone can tell; so has one that shows more than a day before it. Until the jump is
-//! confirmed, a sweep goes by the moment that it should be. A person confirms it ([`Engine::trust_clock`]). Where no process
-//! saw it happen, so that the machine may have been off, it is also confirmed when the clock has gone on from there for a
-//! day of running time, in however many processes. Reads go by the clock: all that has expired by it is hidden.
+//! The store keeps the newest moment that was trusted. A clock that shows more than a day beyond
+//! what has passed since then has jumped, as far as anyone can tell; so has one that shows more
+//! than a day before it. Until the jump is confirmed, a sweep goes by the moment that it should be.
+//! A person confirms it ([`Engine::trust_clock`]). Where no process saw it happen, so that the
+//! machine may have been off, it is also confirmed when the clock has gone on from there for a day
+//! of running time, in however many processes. Reads go by the clock: all that has expired by it is
+//! hidden.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -13,7 +16,8 @@ use loci_core::{ClockJump, Result, SweepClock, Timestamp};
 
 use crate::Engine;
 
-/// How far the clock may be from what is expected, in seconds, and how long it must go on after a jump.
+/// How far the clock may be from what is expected, in seconds, and how long it must go on after a
+/// jump.
 const DAY_SECONDS: i64 = 86_400;
 /// How far the moment that is trusted goes on before it is written down.
 const TRUSTED_NOTED_SECONDS: i64 = 3_600;
@@ -32,17 +36,26 @@ pub(crate) struct Look {
 }
 
 impl Engine {
-    /// The moment by which to remove for good. Notes in the store how far the clock is trusted, at most once an hour, or
-    /// every ten minutes after a jump.
+    /// The moment by which to remove for good. Notes in the store how far the clock is trusted, at
+    /// most once an hour, or every ten minutes after a jump.
     pub(crate) fn sweep_moment(&self) -> Result<Timestamp> {
-        let mut look = self.rounds.clock_look.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut look = self
+            .rounds
+            .clock_look
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let (now, at) = (self.now(), self.clock.monotonic());
         let stored = self.store.sweep_clock()?;
         // A note of another process since then counts, and is as of now.
         let last = look.filter(|last| last.stored == stored);
         let known = last.map_or(stored, |last| Some(last.clock));
         let passed = last.map_or(Duration::ZERO, |last| at.saturating_sub(last.at));
-        let (clock, moment) = judge(known, now, i64::try_from(passed.as_secs()).unwrap_or(i64::MAX), last.is_some());
+        let (clock, moment) = judge(
+            known,
+            now,
+            i64::try_from(passed.as_secs()).unwrap_or(i64::MAX),
+            last.is_some(),
+        );
         match (known.and_then(|known| known.jump), clock.jump) {
             (None, Some(_)) => tracing::warn!(
                 "the clock is more than a day from where it should be (it jumped, or the store was not used for long or \
@@ -56,37 +69,73 @@ impl Engine {
             self.store.put_sweep_clock(&clock)?;
             kept = Some(clock);
         }
-        *look = Some(Look { stored: kept, clock, at });
+        *look = Some(Look {
+            stored: kept,
+            clock,
+            at,
+        });
         Ok(moment)
     }
 
-    /// Trusts the clock as it is now, because a person says that it is right: what has expired by it may be removed.
+    /// Trusts the clock as it is now, because a person says that it is right: what has expired by
+    /// it may be removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     pub fn trust_clock(&self) -> Result<()> {
-        self.store.put_sweep_clock(&SweepClock { trusted: self.now(), jump: None })
+        self.store.put_sweep_clock(&SweepClock {
+            trusted: self.now(),
+            jump: None,
+        })
     }
 }
 
-/// The state of the clock now, and the moment by which to remove, after that many seconds since `known`.
-/// `is_watched` says that a process has looked at the clock all that time.
-fn judge(known: Option<SweepClock>, now: Timestamp, passed: i64, is_watched: bool) -> (SweepClock, Timestamp) {
-    let trusted = (SweepClock { trusted: now, jump: None }, now);
-    let Some(SweepClock { trusted: last, jump }) = known else { return trusted };
+/// The state of the clock now, and the moment by which to remove, after that many seconds since
+/// `known`. `is_watched` says that a process has looked at the clock all that time.
+fn judge(
+    known: Option<SweepClock>,
+    now: Timestamp,
+    passed: i64,
+    is_watched: bool,
+) -> (SweepClock, Timestamp) {
+    let trusted = (
+        SweepClock {
+            trusted: now,
+            jump: None,
+        },
+        now,
+    );
+    let Some(SweepClock {
+        trusted: last,
+        jump,
+    }) = known
+    else {
+        return trusted;
+    };
     let expected = last.plus_seconds(passed);
     if is_near(now, expected) {
         return trusted;
     }
     let went_on = jump.filter(|jump| is_near(now, jump.seen.plus_seconds(passed)));
     // Several processes that run at once are no longer time.
-    let stood_since = |jump: ClockJump| Some(jump.stood_seconds? + passed.min(seconds_between(jump.seen, now)).max(0));
+    let stood_since = |jump: ClockJump| {
+        Some(jump.stood_seconds? + passed.min(seconds_between(jump.seen, now)).max(0))
+    };
     let stood = went_on.map_or((!is_watched).then_some(0), stood_since);
     if stood.is_some_and(|stood| stood >= DAY_SECONDS) {
         return trusted;
     }
-    let jump = Some(ClockJump { seen: now, stood_seconds: stood });
-    (SweepClock { trusted: expected, jump }, now.min(expected))
+    let jump = Some(ClockJump {
+        seen: now,
+        stood_seconds: stood,
+    });
+    (
+        SweepClock {
+            trusted: expected,
+            jump,
+        },
+        now.min(expected),
+    )
 }
 
 fn is_near(now: Timestamp, expected: Timestamp) -> bool {
@@ -122,7 +171,10 @@ mod tests {
 
     #[test]
     fn a_clock_is_trusted_within_a_day_of_what_has_passed() {
-        let known = Some(SweepClock { trusted: NOON, jump: None });
+        let known = Some(SweepClock {
+            trusted: NOON,
+            jump: None,
+        });
         for (passed, shown, is_trusted) in [
             (0, 0, true),
             (0, DAY_SECONDS, true),
@@ -137,10 +189,27 @@ mod tests {
             let (clock, moment) = judge(known, now, passed, passed > 0);
             let expected = NOON.plus_seconds(passed);
             assert_eq!(clock.jump.is_none(), is_trusted, "{passed} {shown}");
-            assert_eq!(moment, if is_trusted { now } else { now.min(expected) }, "{passed} {shown}");
-            assert_eq!(clock.trusted, if is_trusted { now } else { expected }, "{passed} {shown}");
+            assert_eq!(
+                moment,
+                if is_trusted { now } else { now.min(expected) },
+                "{passed} {shown}"
+            );
+            assert_eq!(
+                clock.trusted,
+                if is_trusted { now } else { expected },
+                "{passed} {shown}"
+            );
         }
-        assert_eq!(judge(None, NOON, 0, false), (SweepClock { trusted: NOON, jump: None }, NOON));
+        assert_eq!(
+            judge(None, NOON, 0, false),
+            (
+                SweepClock {
+                    trusted: NOON,
+                    jump: None
+                },
+                NOON
+            )
+        );
         for extreme in [i64::MIN, i64::MAX] {
             let (clock, _) = judge(known, Timestamp::from_microseconds(extreme), 1, true);
             assert!(clock.jump.is_some());
@@ -151,7 +220,16 @@ mod tests {
     #[test]
     fn a_jump_is_confirmed_when_the_clock_has_gone_on_for_a_day() {
         let mut now = NOON.plus_seconds(YEAR);
-        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 0, false).0;
+        let mut clock = judge(
+            Some(SweepClock {
+                trusted: NOON,
+                jump: None,
+            }),
+            now,
+            0,
+            false,
+        )
+        .0;
         for hours in 1..24 {
             // The machine is off for an hour between two processes.
             now = now.plus_seconds(3_600);
@@ -159,11 +237,27 @@ mod tests {
             now = now.plus_seconds(3_600);
             let moment;
             (clock, moment) = judge(Some(clock), now, 3_600, true);
-            assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(Some(hours * 3_600)));
-            assert_eq!(moment, NOON.plus_seconds(hours * 3_600), "it goes by what has passed");
+            assert_eq!(
+                clock.jump.map(|jump| jump.stood_seconds),
+                Some(Some(hours * 3_600))
+            );
+            assert_eq!(
+                moment,
+                NOON.plus_seconds(hours * 3_600),
+                "it goes by what has passed"
+            );
         }
         now = now.plus_seconds(3_600);
-        assert_eq!(judge(Some(clock), now, 3_600, true), (SweepClock { trusted: now, jump: None }, now));
+        assert_eq!(
+            judge(Some(clock), now, 3_600, true),
+            (
+                SweepClock {
+                    trusted: now,
+                    jump: None
+                },
+                now
+            )
+        );
         // Another jump, or one back, begins again.
         for seconds in [YEAR, -YEAR / 2] {
             for (is_watched, stood) in [(false, Some(0)), (true, None)] {
@@ -172,18 +266,35 @@ mod tests {
             }
         }
         let back = NOON.plus_seconds(23 * 3_600);
-        assert_eq!(judge(Some(clock), back, 0, false).1, back, "a clock that was set right is trusted at once");
+        assert_eq!(
+            judge(Some(clock), back, 0, false).1,
+            back,
+            "a clock that was set right is trusted at once"
+        );
     }
 
     #[test]
     fn a_jump_that_was_seen_is_confirmed_by_a_person_alone() {
         let mut now = NOON.plus_seconds(YEAR);
-        let mut clock = judge(Some(SweepClock { trusted: NOON, jump: None }), now, 60, true).0;
+        let mut clock = judge(
+            Some(SweepClock {
+                trusted: NOON,
+                jump: None,
+            }),
+            now,
+            60,
+            true,
+        )
+        .0;
         for days in 1..=10 {
             now = now.plus_seconds(DAY_SECONDS);
             let moment;
             (clock, moment) = judge(Some(clock), now, DAY_SECONDS, days % 2 == 0);
-            assert_eq!(moment, NOON.plus_seconds(60 + days * DAY_SECONDS), "a sweep goes by the time that has passed");
+            assert_eq!(
+                moment,
+                NOON.plus_seconds(60 + days * DAY_SECONDS),
+                "a sweep goes by the time that has passed"
+            );
             assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(None));
         }
     }
@@ -191,7 +302,13 @@ mod tests {
     #[test]
     fn two_processes_at_once_do_not_count_twice() {
         let jumped = NOON.plus_seconds(YEAR);
-        let clock = SweepClock { trusted: NOON, jump: Some(ClockJump { seen: jumped, stood_seconds: Some(100) }) };
+        let clock = SweepClock {
+            trusted: NOON,
+            jump: Some(ClockJump {
+                seen: jumped,
+                stood_seconds: Some(100),
+            }),
+        };
         let (clock, _) = judge(Some(clock), jumped.plus_seconds(10), 600, true);
         assert_eq!(clock.jump.map(|jump| jump.stood_seconds), Some(Some(110)));
     }

@@ -7,12 +7,18 @@ use loci_core::Memory;
 /// Characters of a title that is taken from a text.
 const TITLE_CHARACTERS_MAX: usize = 80;
 
-/// The title of a memory; of one without, the first line of its text that is not blank, cut after 80 characters.
+/// The title of a memory; of one without, the first line of its text that is not blank, cut after
+/// 80 characters.
 pub fn shown_title(memory: &Memory) -> Cow<'_, str> {
     if let Some(title) = &memory.title {
         return title.into();
     }
-    let line = memory.content.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = memory
+        .content
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default();
     match line.char_indices().nth(TITLE_CHARACTERS_MAX) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()).into(),
         None => line.into(),
@@ -37,7 +43,8 @@ mod tests {
         ];
         let now = Timestamp::from_microseconds(0);
         for (title, content, expected) in rows {
-            let mut memory = Memory::new(Space::default(), MemoryId::new("m"), content, "fact", now);
+            let mut memory =
+                Memory::new(Space::default(), MemoryId::new("m"), content, "fact", now);
             memory.title = title.map(str::to_owned);
             assert_eq!(shown_title(&memory), expected);
         }

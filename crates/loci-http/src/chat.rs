@@ -117,7 +117,10 @@ impl ChatModel {
 
 impl Enricher for ChatModel {
     fn enrich(&self, text: &str) -> Result<Enrichment> {
-        let text = text.char_indices().nth(TEXT_CHARACTERS_MAX).map_or(text, |(end, _)| &text[..end]);
+        let text = text
+            .char_indices()
+            .nth(TEXT_CHARACTERS_MAX)
+            .map_or(text, |(end, _)| &text[..end]);
         let request = json!({
             "model": self.model,
             "temperature": 0,
@@ -165,7 +168,11 @@ fn schema() -> Value {
 
 /// The judgement in a reply, if it is one.
 fn judged(reply: Reply) -> Result<Enrichment, String> {
-    let content = reply.choices.into_iter().next().and_then(|choice| choice.message.content);
+    let content = reply
+        .choices
+        .into_iter()
+        .next()
+        .and_then(|choice| choice.message.content);
     let content = content.ok_or("gave no answer; see whether it declines such texts")?;
     let judgement: Judgement = serde_json::from_str(object_in(&content)).map_err(|_| {
         "gave an answer that is no JSON object of importance, summary and memory_type; see whether `llm.model` can \
@@ -178,13 +185,24 @@ fn judged(reply: Reply) -> Result<Enrichment, String> {
     if summary.is_empty() || summary.contains('\0') {
         return Err("gave a summary that is blank or no text".to_owned());
     }
-    if summary.split_whitespace().count() > SUMMARY_WORDS_MAX || summary.chars().count() > SUMMARY_CHARACTERS_MAX {
-        return Err(format!("gave a summary of more than {SUMMARY_WORDS_MAX} words"));
+    if summary.split_whitespace().count() > SUMMARY_WORDS_MAX
+        || summary.chars().count() > SUMMARY_CHARACTERS_MAX
+    {
+        return Err(format!(
+            "gave a summary of more than {SUMMARY_WORDS_MAX} words"
+        ));
     }
     if !MEMORY_KINDS.contains(&judgement.memory_type.as_str()) {
-        return Err(format!("gave a memory_type that is none of {}", MEMORY_KINDS.join(", ")));
+        return Err(format!(
+            "gave a memory_type that is none of {}",
+            MEMORY_KINDS.join(", ")
+        ));
     }
-    Ok(Enrichment { importance: judgement.importance, summary: summary.to_owned(), kind: judgement.memory_type })
+    Ok(Enrichment {
+        importance: judgement.importance,
+        summary: summary.to_owned(),
+        kind: judgement.memory_type,
+    })
 }
 
 /// The JSON object in an answer: a server that ignores the schema may let the model put it into a

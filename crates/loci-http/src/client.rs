@@ -1,4 +1,5 @@
-//! What every client does: send JSON to one address, read JSON back, and try again where that helps.
+//! What every client does: send JSON to one address, read JSON back, and try again where that
+//! helps.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::IpAddr;
@@ -71,13 +72,24 @@ impl Client {
     pub(crate) fn new(service: Service) -> Result<Self> {
         let base_url = service.base_url.trim_end_matches('/');
         let host = service.checked_host(base_url)?;
-        if service.model.as_deref().is_some_and(|model| model.trim().is_empty()) {
+        if service
+            .model
+            .as_deref()
+            .is_some_and(|model| model.trim().is_empty())
+        {
             return Err(service.invalid("model", "must name a model of the endpoint"));
         }
         if service.timeout.is_zero() {
-            return Err(Error::invalid(service.section, "needs a timeout above zero"));
+            return Err(Error::invalid(
+                service.section,
+                "needs a timeout above zero",
+            ));
         }
-        if service.key.as_deref().is_some_and(|key| key.chars().any(|c| c.is_control() || !c.is_ascii())) {
+        if service
+            .key
+            .as_deref()
+            .is_some_and(|key| key.chars().any(|c| c.is_control() || !c.is_ascii()))
+        {
             return Err(service.invalid("api_key", "must be printable ASCII without line ends"));
         }
         let mut config = ureq::Agent::config_builder()
@@ -88,7 +100,11 @@ impl Client {
         if is_loopback(&host) {
             config = config.proxy(None);
         }
-        Ok(Client { url: format!("{base_url}{}", service.path), agent: config.build().new_agent(), service })
+        Ok(Client {
+            url: format!("{base_url}{}", service.path),
+            agent: config.build().new_agent(),
+            service,
+        })
     }
 
     /// Sends a request and reads its reply, trying again while that may help. An error of `read`
@@ -112,7 +128,11 @@ impl Client {
                     Ok(value) => return Ok(value),
                     Err(problem) => break Failure::lasting(problem),
                 },
-                Err(failure) => match self.service.wait_after(&failure, tries).filter(|&wait| wait < left()) {
+                Err(failure) => match self
+                    .service
+                    .wait_after(&failure, tries)
+                    .filter(|&wait| wait < left())
+                {
                     Some(wait) => pause(wait),
                     None => break failure,
                 },
@@ -120,37 +140,75 @@ impl Client {
             tries += 1;
         };
         let Service { what, model, .. } = &self.service;
-        let model = model.as_deref().map(|model| format!(" {model}")).unwrap_or_default();
-        let after = if tries > 1 { format!(" after {tries} tries") } else { String::new() };
-        Err(Error::new(failure.code, format!("the {what}{model} at {} {}{after}", self.url, failure.problem)))
+        let model = model
+            .as_deref()
+            .map(|model| format!(" {model}"))
+            .unwrap_or_default();
+        let after = if tries > 1 {
+            format!(" after {tries} tries")
+        } else {
+            String::new()
+        };
+        Err(Error::new(
+            failure.code,
+            format!(
+                "the {what}{model} at {} {}{after}",
+                self.url, failure.problem
+            ),
+        ))
     }
 
-    fn try_once<Reply: DeserializeOwned>(&self, request: &impl Serialize, left: Duration) -> Result<Reply, Failure> {
+    fn try_once<Reply: DeserializeOwned>(
+        &self,
+        request: &impl Serialize,
+        left: Duration,
+    ) -> Result<Reply, Failure> {
         let timeout = self.service.timeout.min(left);
-        let mut post = self.agent.post(&self.url).config().timeout_global(Some(timeout)).build();
+        let mut post = self
+            .agent
+            .post(&self.url)
+            .config()
+            .timeout_global(Some(timeout))
+            .build();
         if let Some(key) = &self.service.key {
             post = post.header(header::AUTHORIZATION, format!("Bearer {key}"));
         }
-        let mut response = post.send_json(request).map_err(|error| self.failed_transfer(&error))?;
+        let mut response = post
+            .send_json(request)
+            .map_err(|error| self.failed_transfer(&error))?;
         if response.status() != StatusCode::OK {
             return Err(self.failed_status(&response));
         }
-        let body = response.body_mut().with_config().limit(self.service.reply_bytes_max).read_to_vec();
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(self.service.reply_bytes_max)
+            .read_to_vec();
         let body = body.map_err(|error| self.failed_transfer(&error))?;
         serde_json::from_slice(&body).map_err(|error| {
             // Without the parser's own words, which may quote the reply.
             let (line, column) = (error.line(), error.column());
-            let problem = format!("gave a reply that is no {} (line {line} column {column})", self.service.reply);
+            let problem = format!(
+                "gave a reply that is no {} (line {line} column {column})",
+                self.service.reply
+            );
             Failure::lasting(problem)
         })
     }
 
     fn failed_transfer(&self, error: &ureq::Error) -> Failure {
-        let Service { section, timeout, reply_bytes_max, .. } = &self.service;
+        let Service {
+            section,
+            timeout,
+            reply_bytes_max,
+            ..
+        } = &self.service;
         match error {
             ureq::Error::Timeout(_) => {
                 let advice = match self.service.model {
-                    Some(_) => format!("see whether it is overloaded, or raise `{section}.timeout_seconds`"),
+                    Some(_) => format!(
+                        "see whether it is overloaded, or raise `{section}.timeout_seconds`"
+                    ),
                     None => "try later".to_owned(),
                 };
                 Failure::lasting(format!("did not answer within {timeout:?}; {advice}"))
@@ -158,8 +216,12 @@ impl Client {
             ureq::Error::BodyExceedsLimit(_) => Failure::lasting(format!(
                 "gave a reply of more than {reply_bytes_max} bytes; see whether this is its address"
             )),
-            ureq::Error::HostNotFound => Failure::passing(format!("has a host that is not known; see `{section}.url`")),
-            error => Failure::passing(format!("cannot be reached ({error}); see whether it runs, and `{section}.url`")),
+            ureq::Error::HostNotFound => {
+                Failure::passing(format!("has a host that is not known; see `{section}.url`"))
+            }
+            error => Failure::passing(format!(
+                "cannot be reached ({error}); see whether it runs, and `{section}.url`"
+            )),
         }
     }
 
@@ -168,7 +230,9 @@ impl Client {
         let has_model = self.service.model.is_some();
         let status = response.status();
         let advice = match status.as_u16() {
-            300..=399 => format!("sends elsewhere, which is not followed; set `{section}.url` to the final address"),
+            300..=399 => format!(
+                "sends elsewhere, which is not followed; set `{section}.url` to the final address"
+            ),
             401 | 403 => format!("refused the key; see `{section}.api_key`"),
             404 if has_model => format!("is not there; see `{section}.url` and `{section}.model`"),
             404 => format!("is not there; see `{section}.url`"),
@@ -178,18 +242,29 @@ impl Client {
             432 | 433 => format!("has no use left in the plan of `{section}.api_key`"),
             500.. if has_model => "failed; see its log".to_owned(),
             500.. => "failed; try later".to_owned(),
-            _ if has_model => format!("did not accept the request; see `{section}.model`, and its log"),
+            _ if has_model => {
+                format!("did not accept the request; see `{section}.model`, and its log")
+            }
             _ => "did not accept the request; try a shorter one".to_owned(),
         };
-        let retry_after = response.headers().get(header::RETRY_AFTER).and_then(|seconds| {
-            // The other form, a date, would need the clocks of both machines to agree.
-            Some(Duration::from_secs(seconds.to_str().ok()?.parse().ok()?))
-        });
-        let asks = retry_after.map(|wait| format!(", which asks for a wait of {wait:?}")).unwrap_or_default();
+        let retry_after = response
+            .headers()
+            .get(header::RETRY_AFTER)
+            .and_then(|seconds| {
+                // The other form, a date, would need the clocks of both machines to agree.
+                Some(Duration::from_secs(seconds.to_str().ok()?.parse().ok()?))
+            });
+        let asks = retry_after
+            .map(|wait| format!(", which asks for a wait of {wait:?}"))
+            .unwrap_or_default();
         let is_refused = status == StatusCode::TOO_MANY_REQUESTS;
         Failure {
             problem: format!("{advice} (HTTP {}{asks})", status.as_u16()),
-            code: if is_refused { self.service.refused } else { ErrorCode::Unavailable },
+            code: if is_refused {
+                self.service.refused
+            } else {
+                ErrorCode::Unavailable
+            },
             transient: is_refused || status.is_server_error(),
             retry_after,
         }
@@ -200,18 +275,31 @@ impl Service {
     /// The host of a base URL that can have a path appended and be shown to anyone.
     fn checked_host(&self, base_url: &str) -> Result<String> {
         let wrong = |problem: &str| self.invalid("url", problem);
-        let uri: Uri = base_url.parse().map_err(|_| wrong("is no URL; give one such as `https://host.example/v1`"))?;
+        let uri: Uri = base_url
+            .parse()
+            .map_err(|_| wrong("is no URL; give one such as `https://host.example/v1`"))?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(wrong("must begin with `http://` or `https://`"));
         }
-        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        if uri
+            .authority()
+            .is_some_and(|authority| authority.as_str().contains('@'))
+        {
             let section = self.section;
-            return Err(wrong(&format!("must not hold a user name or a password; set `{section}.api_key` instead")));
+            return Err(wrong(&format!(
+                "must not hold a user name or a password; set `{section}.api_key` instead"
+            )));
         }
         if uri.query().is_some() || base_url.contains('#') {
-            return Err(wrong(&format!("must end before `?` and `#`; `{}` is appended to it", self.path)));
+            return Err(wrong(&format!(
+                "must end before `?` and `#`; `{}` is appended to it",
+                self.path
+            )));
         }
-        uri.host().filter(|host| !host.is_empty()).map(str::to_owned).ok_or_else(|| wrong("names no host"))
+        uri.host()
+            .filter(|host| !host.is_empty())
+            .map(str::to_owned)
+            .ok_or_else(|| wrong("names no host"))
     }
 
     /// A setting that cannot work.
@@ -226,7 +314,11 @@ impl Service {
         if !failure.transient || tries > self.retries {
             return None;
         }
-        let backoff = || self.backoff.saturating_mul(1 << (tries - 1).min(16)).min(WAIT_MAX);
+        let backoff = || {
+            self.backoff
+                .saturating_mul(1 << (tries - 1).min(16))
+                .min(WAIT_MAX)
+        };
         let wait = failure.retry_after.unwrap_or_else(backoff);
         let random = RandomState::new().build_hasher().finish() as f64 / u64::MAX as f64;
         (wait <= WAIT_MAX).then(|| wait.mul_f64(1.0 + random / 2.0))
@@ -236,22 +328,36 @@ impl Service {
 impl Failure {
     /// One that another try would meet again.
     fn lasting(problem: String) -> Self {
-        Failure { problem, code: ErrorCode::Unavailable, transient: false, retry_after: None }
+        Failure {
+            problem,
+            code: ErrorCode::Unavailable,
+            transient: false,
+            retry_after: None,
+        }
     }
 
     /// One that may be over at another try.
     fn passing(problem: String) -> Self {
-        Failure { transient: true, ..Failure::lasting(problem) }
+        Failure {
+            transient: true,
+            ..Failure::lasting(problem)
+        }
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a back-off waits for time itself")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a back-off waits for time itself"
+)]
 fn pause(wait: Duration) {
     std::thread::sleep(wait);
 }
 
 /// Whether a host is this machine, which no proxy can reach.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }

@@ -24,8 +24,12 @@ impl DocumentUrl {
     /// `invalid_argument`, naming `argument`, if it is none of these.
     pub fn parse(argument: &str, url: &str) -> Result<Self> {
         let wrong = |problem| Error::invalid(argument, problem);
-        let uri: Uri = url.parse().map_err(|_| wrong("is no URL; give one such as `https://host.example/path`"))?;
-        let authority = uri.authority().ok_or_else(|| wrong("must begin with `https://`"))?;
+        let uri: Uri = url
+            .parse()
+            .map_err(|_| wrong("is no URL; give one such as `https://host.example/path`"))?;
+        let authority = uri
+            .authority()
+            .ok_or_else(|| wrong("must begin with `https://`"))?;
         if authority.as_str().contains('@') || url.contains('#') {
             return Err(wrong("must hold no user name, no password and no `#`"));
         }
@@ -34,9 +38,19 @@ impl DocumentUrl {
         }
         let is_loopback = is_loopback(authority.host());
         match uri.scheme_str() {
-            Some("https") => Ok(DocumentUrl { text: url.to_owned(), is_plain: false, is_loopback }),
-            Some("http") if is_loopback => Ok(DocumentUrl { text: url.to_owned(), is_plain: true, is_loopback }),
-            _ => Err(wrong("must begin with `https://`; `http://` is for this machine alone (127.0.0.1, localhost)")),
+            Some("https") => Ok(DocumentUrl {
+                text: url.to_owned(),
+                is_plain: false,
+                is_loopback,
+            }),
+            Some("http") if is_loopback => Ok(DocumentUrl {
+                text: url.to_owned(),
+                is_plain: true,
+                is_loopback,
+            }),
+            _ => Err(wrong(
+                "must begin with `https://`; `http://` is for this machine alone (127.0.0.1, localhost)",
+            )),
         }
     }
 
@@ -68,7 +82,11 @@ impl Documents {
             .max_redirects_will_error(false)
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_global(Some(timeout));
-        Documents { agent: config.build().new_agent(), bytes_max, timeout }
+        Documents {
+            agent: config.build().new_agent(),
+            bytes_max,
+            timeout,
+        }
     }
 
     /// The document at a URL.
@@ -78,13 +96,20 @@ impl Documents {
     /// but 429), else `unavailable`: it cannot be reached, answers with anything but 200, takes too
     /// long or sends too much, or what it sends is no JSON of that shape.
     pub fn get<Document: DeserializeOwned>(&self, url: &DocumentUrl) -> Result<Document> {
-        self.try_get(url).map_err(|(code, problem)| Error::new(code, format!("{} {problem}", url.text)))
+        self.try_get(url)
+            .map_err(|(code, problem)| Error::new(code, format!("{} {problem}", url.text)))
     }
 
-    fn try_get<Document: DeserializeOwned>(&self, url: &DocumentUrl) -> Result<Document, (ErrorCode, String)> {
+    fn try_get<Document: DeserializeOwned>(
+        &self,
+        url: &DocumentUrl,
+    ) -> Result<Document, (ErrorCode, String)> {
         let unavailable = |problem| (ErrorCode::Unavailable, problem);
         let failed = |error| unavailable(self.failed_transfer(&error));
-        let mut request = self.agent.get(&url.text).header(header::ACCEPT, "application/json");
+        let mut request = self
+            .agent
+            .get(&url.text)
+            .header(header::ACCEPT, "application/json");
         if url.is_loopback {
             request = request.config().proxy(None).build();
         }
@@ -93,16 +118,28 @@ impl Documents {
         if status != StatusCode::OK {
             let is_missing = status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS;
             let (code, what) = match status.as_u16() {
-                300..=399 => (ErrorCode::Unavailable, "sends elsewhere, which is not followed"),
+                300..=399 => (
+                    ErrorCode::Unavailable,
+                    "sends elsewhere, which is not followed",
+                ),
                 _ if is_missing => (ErrorCode::NotFound, "is not there"),
                 _ => (ErrorCode::Unavailable, "is not to be had now"),
             };
             return Err((code, format!("{what} (HTTP {})", status.as_u16())));
         }
-        let body = response.body_mut().with_config().limit(self.bytes_max).read_to_vec().map_err(failed)?;
+        let body = response
+            .body_mut()
+            .with_config()
+            .limit(self.bytes_max)
+            .read_to_vec()
+            .map_err(failed)?;
         serde_json::from_slice(&body).map_err(|error| {
             // Without the parser's own words, which may quote the document.
-            unavailable(format!("is no JSON as expected (line {} column {})", error.line(), error.column()))
+            unavailable(format!(
+                "is no JSON as expected (line {} column {})",
+                error.line(),
+                error.column()
+            ))
         })
     }
 
@@ -144,7 +181,11 @@ mod tests {
         ];
         for (url, is_plain) in rows {
             let parsed = DocumentUrl::parse("issuer", url);
-            assert_eq!(parsed.as_ref().ok().map(DocumentUrl::is_plain), is_plain, "{url}");
+            assert_eq!(
+                parsed.as_ref().ok().map(DocumentUrl::is_plain),
+                is_plain,
+                "{url}"
+            );
             match parsed {
                 Ok(parsed) => assert_eq!(parsed.as_str(), url),
                 Err(error) => assert!(error.message.starts_with("`issuer` "), "{error}"),

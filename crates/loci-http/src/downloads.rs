@@ -28,22 +28,31 @@ impl Downloads {
             .user_agent(concat!("loci/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(timeout));
-        Downloads { agent: config.build().new_agent(), timeout }
+        Downloads {
+            agent: config.build().new_agent(),
+            timeout,
+        }
     }
 
-    /// Writes the file at an `http` or `https` URL, of at most `bytes_max` bytes; returns how many it has. After a failure
-    /// a part of it may be written.
+    /// Writes the file at an `http` or `https` URL, of at most `bytes_max` bytes; returns how many
+    /// it has. After a failure a part of it may be written.
     ///
     /// # Errors
-    /// With the URL and the problem: `invalid_argument` if it is not such a URL or holds credentials, `not_found` if the
-    /// server has no such file, else `unavailable`: it cannot be reached, answers with anything but 200, takes too long,
-    /// sends too much, or what it sends cannot be written.
+    /// With the URL and the problem: `invalid_argument` if it is not such a URL or holds
+    /// credentials, `not_found` if the server has no such file, else `unavailable`: it cannot be
+    /// reached, answers with anything but 200, takes too long, sends too much, or what it sends
+    /// cannot be written.
     pub fn fetch(&self, url: &str, bytes_max: u64, into: &mut dyn Write) -> Result<u64> {
         let invalid = |problem: &str| Error::invalid("url", format_args!("{problem} ({url})"));
-        let uri: Uri = url.parse().map_err(|_| invalid("is not a URL; give one such as https://host.example/file"))?;
+        let uri: Uri = url
+            .parse()
+            .map_err(|_| invalid("is not a URL; give one such as https://host.example/file"))?;
         let authority = uri.authority().ok_or_else(|| invalid("names no host"))?;
         if authority.as_str().contains('@') {
-            return Err(Error::invalid("url", "must hold no user name and no password"));
+            return Err(Error::invalid(
+                "url",
+                "must hold no user name and no password",
+            ));
         }
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(invalid("must begin with `https://` or `http://`"));
@@ -53,18 +62,29 @@ impl Downloads {
         if is_loopback(authority.host()) {
             request = request.config().proxy(None).build();
         }
-        let mut response = request.call().map_err(|error| unavailable(self.failed(&error)))?;
+        let mut response = request
+            .call()
+            .map_err(|error| unavailable(self.failed(&error)))?;
         let status = response.status();
         if status.is_client_error() && status != StatusCode::TOO_MANY_REQUESTS {
-            return Err(Error::not_found(format!("{url} is not there (HTTP {})", status.as_u16())));
+            return Err(Error::not_found(format!(
+                "{url} is not there (HTTP {})",
+                status.as_u16()
+            )));
         }
         if status != StatusCode::OK {
-            return Err(unavailable(format!("cannot be fetched now (HTTP {})", status.as_u16())));
+            return Err(unavailable(format!(
+                "cannot be fetched now (HTTP {})",
+                status.as_u16()
+            )));
         }
         // One byte more tells a file that is too large from one that just fits.
-        let mut body = response.body_mut().as_reader().take(bytes_max.saturating_add(1));
-        let bytes =
-            io::copy(&mut body, into).map_err(|error| unavailable(format!("was not fetched whole ({error})")))?;
+        let mut body = response
+            .body_mut()
+            .as_reader()
+            .take(bytes_max.saturating_add(1));
+        let bytes = io::copy(&mut body, into)
+            .map_err(|error| unavailable(format!("was not fetched whole ({error})")))?;
         if bytes > bytes_max {
             return Err(unavailable(format!("has more than {bytes_max} bytes")));
         }

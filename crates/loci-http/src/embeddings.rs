@@ -121,12 +121,22 @@ impl HttpModel {
             backoff: options.backoff,
         })?;
         let texts_per_request_max = options.texts_per_request_max;
-        Ok(HttpModel { model, name, texts_per_request_max, client, dimension: OnceLock::new() })
+        Ok(HttpModel {
+            model,
+            name,
+            texts_per_request_max,
+            client,
+            dimension: OnceLock::new(),
+        })
     }
 
-    /// The name of the model with this fingerprint as the endpoint knows it, if it is one of this endpoint.
+    /// The name of the model with this fingerprint as the endpoint knows it, if it is one of this
+    /// endpoint.
     pub fn name_at<'a>(base_url: &str, model: &'a ModelId) -> Option<&'a str> {
-        let name = model.as_str().strip_prefix(PREFIX)?.strip_suffix(&suffix(base_url))?;
+        let name = model
+            .as_str()
+            .strip_prefix(PREFIX)?
+            .strip_suffix(&suffix(base_url))?;
         (!name.is_empty()).then_some(name)
     }
 
@@ -142,24 +152,43 @@ impl HttpModel {
     /// The vectors of a reply in the order of the texts.
     fn vectors(&self, reply: Reply, count: usize) -> Result<Vec<Vec<f32>>, String> {
         if reply.data.len() != count {
-            return Err(format!("gave {} embeddings for {count} texts", reply.data.len()));
+            return Err(format!(
+                "gave {} embeddings for {count} texts",
+                reply.data.len()
+            ));
         }
         let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
         for (position, vector) in reply.data.into_iter().enumerate() {
             let index = vector.index.unwrap_or(position);
             let Some(slot @ None) = vectors.get_mut(index) else {
-                return Err(format!("gave the index {index} twice or beyond the {count} texts"));
+                return Err(format!(
+                    "gave the index {index} twice or beyond the {count} texts"
+                ));
             };
-            let Some(values) = unit_vector(vector.embedding.into_iter().map(|value| value as f32).collect()) else {
+            let Some(values) = unit_vector(
+                vector
+                    .embedding
+                    .into_iter()
+                    .map(|value| value as f32)
+                    .collect(),
+            ) else {
                 return Err("gave an embedding that is empty, zero or not finite".to_owned());
             };
             *slot = Some(values);
         }
         let vectors: Vec<_> = vectors.into_iter().flatten().collect();
-        let known = *self.dimension.get_or_init(|| vectors.first().map_or(0, Vec::len));
-        if let Some(other) = vectors.iter().map(Vec::len).find(|&dimension| dimension != known) {
+        let known = *self
+            .dimension
+            .get_or_init(|| vectors.first().map_or(0, Vec::len));
+        if let Some(other) = vectors
+            .iter()
+            .map(Vec::len)
+            .find(|&dimension| dimension != known)
+        {
             let problem = format!("gave {other} components where it gave {known} before");
-            return Err(format!("{problem}; if another model serves there now, start loci again"));
+            return Err(format!(
+                "{problem}; if another model serves there now, start loci again"
+            ));
         }
         Ok(vectors)
     }
@@ -173,8 +202,15 @@ impl Embedder for HttpModel {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(self.texts_per_request_max) {
-            let request = Request { model: &self.name, input: batch, encoding_format: "float" };
-            vectors.extend(self.client.post(&request, |reply| self.vectors(reply, batch.len()))?);
+            let request = Request {
+                model: &self.name,
+                input: batch,
+                encoding_format: "float",
+            };
+            vectors.extend(
+                self.client
+                    .post(&request, |reply| self.vectors(reply, batch.len()))?,
+            );
         }
         Ok(vectors)
     }

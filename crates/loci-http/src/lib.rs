@@ -1,10 +1,10 @@
 //! Clients of HTTP services behind the seams of [`loci_core`]: [`HttpModel`] and [`ChatModel`] ask
-//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches JSON,
-//! [`Downloads`] fetches files.
+//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches
+//! JSON, [`Downloads`] fetches files.
 //!
 //! They share what a service that others run asks of its callers: an address that is checked and
-//! shown, a key that never is, a timeout, a bound on the reply, no redirects (but for files), and further
-//! tries where they may help. Each of them blocks the thread that calls it.
+//! shown, a key that never is, a timeout, a bound on the reply, no redirects (but for files), and
+//! further tries where they may help. Each of them blocks the thread that calls it.
 //!
 //! This crate never knows about stores, the engine or MCP.
 

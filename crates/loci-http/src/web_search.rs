@@ -80,7 +80,10 @@ impl TavilySearch {
     /// if the timeout is zero.
     pub fn new(options: TavilySearchOptions) -> Result<Self> {
         if options.key.trim().is_empty() {
-            return Err(Error::invalid("web_search.api_key", "must not be blank; leave it out to have no web search"));
+            return Err(Error::invalid(
+                "web_search.api_key",
+                "must not be blank; leave it out to have no web search",
+            ));
         }
         let timeout = options.timeout.min(Duration::from_secs(WEB_SECONDS_MAX));
         let client = Client::new(Service {
@@ -104,14 +107,20 @@ impl TavilySearch {
 
 impl WebSearch for TavilySearch {
     fn search(&self, query: &str) -> Result<Vec<WebPage>> {
-        self.client.post(&Request { query, max_results: RESULTS }, |reply: Reply| {
-            let pages = reply.results.into_iter().map(|page| WebPage {
-                title: page.title.unwrap_or_default(),
-                url: page.url,
-                content: page.content.unwrap_or_default(),
-                score: page.score,
-            });
-            Ok(pages.collect())
-        })
+        self.client.post(
+            &Request {
+                query,
+                max_results: RESULTS,
+            },
+            |reply: Reply| {
+                let pages = reply.results.into_iter().map(|page| WebPage {
+                    title: page.title.unwrap_or_default(),
+                    url: page.url,
+                    content: page.content.unwrap_or_default(),
+                    score: page.score,
+                });
+                Ok(pages.collect())
+            },
+        )
     }
 }

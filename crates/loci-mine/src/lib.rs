@@ -1,4 +1,5 @@
-//! Files that memories can be made from: the source files of a project, and the transcripts of conversations.
+//! Files that memories can be made from: the source files of a project, and the transcripts of
+//! conversations.
 //!
 //! Everything here reads; nothing writes, and nothing knows what becomes of what was read.
 

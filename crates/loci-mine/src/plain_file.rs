@@ -1,9 +1,9 @@
-//! The one way in which files are opened here: plain files alone, without a wait, and no more of them than is asked
-//! for.
+//! The one way in which files are opened here: plain files alone, without a wait, and no more of
+//! them than is asked for.
 //!
-//! The paths come from checkouts, from hosts and from transcripts, so a file may be a link to a device without an end
-//! or a pipe into which no program writes. What is opened is looked at, never the path, which may lead elsewhere a
-//! moment later.
+//! The paths come from checkouts, from hosts and from transcripts, so a file may be a link to a
+//! device without an end or a pipe into which no program writes. What is opened is looked at, never
+//! the path, which may lead elsewhere a moment later.
 
 #[cfg(all(test, unix))]
 mod tests;
@@ -21,7 +21,8 @@ use rustix::fs::{Mode, OFlags};
 #[cfg(unix)]
 use rustix::io::Errno;
 
-/// The treatment of a symbolic link as the last part of a path. The folders before it always may be links.
+/// The treatment of a symbolic link as the last part of a path. The folders before it always may be
+/// links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// It is followed: for files that the user names or keeps.
@@ -30,7 +31,8 @@ pub enum Links {
     Refused,
 }
 
-/// The reason why a file is not read although it is there. It is the inner error of an [`io::Error`].
+/// The reason why a file is not read although it is there. It is the inner error of an
+/// [`io::Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The last part of the path is a symbolic link.
@@ -55,11 +57,15 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Link => formatter.write_str("it is a symbolic link, and those are not followed"),
+            Refusal::Link => {
+                formatter.write_str("it is a symbolic link, and those are not followed")
+            }
             Refusal::NotPlain => formatter.write_str("it is not a plain file"),
             Refusal::TooLarge(bytes_max) => write!(formatter, "it has more than {bytes_max} bytes"),
             Refusal::OtherOwner => formatter.write_str("another user owns it or its folder"),
-            Refusal::WritableByOthers => formatter.write_str("every user may write it or its folder"),
+            Refusal::WritableByOthers => {
+                formatter.write_str("every user may write it or its folder")
+            }
         }
     }
 }
@@ -68,7 +74,11 @@ impl Error for Refusal {}
 
 impl From<Refusal> for io::Error {
     fn from(refusal: Refusal) -> Self {
-        let kind = if matches!(refusal, Refusal::TooLarge(_)) { ErrorKind::FileTooLarge } else { ErrorKind::Other };
+        let kind = if matches!(refusal, Refusal::TooLarge(_)) {
+            ErrorKind::FileTooLarge
+        } else {
+            ErrorKind::Other
+        };
         io::Error::new(kind, refusal)
     }
 }
@@ -92,14 +102,19 @@ fn open_plain(path: &Path) -> io::Result<File> {
 /// Opens a plain file, and no link to one, without waiting for the other end of a pipe.
 #[cfg(unix)]
 fn open_plain_in(folder: impl AsFd, path: &Path) -> io::Result<File> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file: File = match rustix::fs::openat(folder, path, flags, Mode::empty()) {
         Err(Errno::LOOP) => return Err(Refusal::Link.into()),
         // A socket, or a device without a driver.
         Err(Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP) => return Err(Refusal::NotPlain.into()),
         opened => opened?.into(),
     };
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Refusal::NotPlain.into()) }
+    if file.metadata()?.is_file() {
+        Ok(file)
+    } else {
+        Err(Refusal::NotPlain.into())
+    }
 }
 
 #[cfg(not(unix))]
@@ -117,7 +132,8 @@ fn open_plain(path: &Path) -> io::Result<File> {
 /// Reads all of a plain file.
 ///
 /// # Errors
-/// As those of [`open`], and [`Refusal::TooLarge`] for more than `bytes_max` bytes, of which no more are read.
+/// As those of [`open`], and [`Refusal::TooLarge`] for more than `bytes_max` bytes, of which no
+/// more are read.
 pub fn read(path: &Path, links: Links, bytes_max: u64) -> io::Result<Vec<u8>> {
     read_open(open(path, links)?, bytes_max)
 }
@@ -125,7 +141,8 @@ pub fn read(path: &Path, links: Links, bytes_max: u64) -> io::Result<Vec<u8>> {
 fn read_open(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if file.metadata()?.len() <= bytes_max {
-        file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+        file.take(bytes_max.saturating_add(1))
+            .read_to_end(&mut bytes)?;
         if bytes.len() as u64 <= bytes_max {
             return Ok(bytes);
         }
@@ -133,9 +150,9 @@ fn read_open(file: File, bytes_max: u64) -> io::Result<Vec<u8>> {
     Err(Refusal::TooLarge(bytes_max).into())
 }
 
-/// Reads all of a file that decides where something goes: a plain file, no link, that this user or root owns, in a
-/// folder that one of the two owns, and that no other user may write. Owners are not compared where the system is not
-/// Unix.
+/// Reads all of a file that decides where something goes: a plain file, no link, that this user or
+/// root owns, in a folder that one of the two owns, and that no other user may write. Owners are
+/// not compared where the system is not Unix.
 ///
 /// # Errors
 /// As those of [`read`], and [`Refusal::OtherOwner`] or [`Refusal::WritableByOthers`].
@@ -149,7 +166,10 @@ pub fn read_own(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 
 #[cfg(unix)]
 fn open_own(path: &Path) -> io::Result<File> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder: File = rustix::fs::open(folder, flags, Mode::empty())?.into();
     // The file is opened in the folder that was looked at, whatever has its path by now.

@@ -1,4 +1,5 @@
-//! The files of a project: which there are, what is in them, into which sections they fall, and where they belong.
+//! The files of a project: which there are, what is in them, into which sections they fall, and
+//! where they belong.
 
 mod pattern;
 mod plan;
@@ -65,9 +66,11 @@ const TRIES: usize = 2;
 /// The files of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Walked {
-    /// Absolute paths of regular files that no ignore rule excludes, in the order of paths, with their size and time.
+    /// Absolute paths of regular files that no ignore rule excludes, in the order of paths, with
+    /// their size and time.
     pub files: Vec<(PathBuf, FileStamp)>,
-    /// What was passed over although it is no ignored file: links, special files, and what could not be read.
+    /// What was passed over although it is no ignored file: links, special files, and what could
+    /// not be read.
     pub passed_over: Vec<(PathBuf, Unread)>,
     /// Whether the rules exclude the folder itself, so that there is nothing to read.
     pub is_ignored: bool,
@@ -82,7 +85,8 @@ pub enum Unread {
     NotText,
     /// It has nothing but white space.
     Empty,
-    /// It is made by a program for programs: a lock file of a package manager, a minified script, a source map.
+    /// It is made by a program for programs: a lock file of a package manager, a minified script, a
+    /// source map.
     Generated,
     /// It is a symbolic link, or no regular file.
     NotAFile,
@@ -101,10 +105,11 @@ pub struct TextFile {
     pub hash: ContentHash,
 }
 
-/// The files of a folder that no rule of git excludes (`.gitignore` files, nested and negated, whether or not the
-/// folder is a repository; `.git/info/exclude`; the user's own excludes); hidden files and folders are passed over,
-/// and links are never followed. The rules of the folders above it hold up to the top of its repository; what is in a
-/// repository further down goes by the rules of that one.
+/// The files of a folder that no rule of git excludes (`.gitignore` files, nested and negated,
+/// whether or not the folder is a repository; `.git/info/exclude`; the user's own excludes); hidden
+/// files and folders are passed over, and links are never followed. The rules of the folders above
+/// it hold up to the top of its repository; what is in a repository further down goes by the rules
+/// of that one.
 ///
 /// # Errors
 /// If the folder itself cannot be read. What cannot be read in it is passed over, and said.
@@ -130,7 +135,10 @@ pub(crate) fn walk_with(root: &Path, users: Option<&Path>) -> io::Result<Walked>
 /// With the rules of a folder, or with none.
 fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<Walked> {
     let is_ignored = folder.as_ref().is_some_and(Folder::is_ignored);
-    let mut walked = Walked { is_ignored, ..Walked::default() };
+    let mut walked = Walked {
+        is_ignored,
+        ..Walked::default()
+    };
     let mut waiting = walked.list(root, folder.as_ref())?;
     while let Some((path, folder)) = waiting.pop() {
         match walked.list(&path, folder.as_ref()) {
@@ -138,14 +146,20 @@ fn walk_in(root: &Path, folder: Option<Folder>) -> io::Result<Walked> {
             Err(_) => walked.passed_over.push((path, Unread::Unreadable)),
         }
     }
-    walked.files.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+    walked
+        .files
+        .sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
     walked.passed_over.sort_unstable();
     Ok(walked)
 }
 
 impl Walked {
     /// Takes in what a folder holds. Returns the folders in it.
-    fn list(&mut self, path: &Path, folder: Option<&Folder>) -> io::Result<Vec<(PathBuf, Option<Folder>)>> {
+    fn list(
+        &mut self,
+        path: &Path,
+        folder: Option<&Folder>,
+    ) -> io::Result<Vec<(PathBuf, Option<Folder>)>> {
         let mut folders = Vec::new();
         for entry in fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()? {
             let (name, path) = (entry.file_name(), entry.path());
@@ -158,14 +172,20 @@ impl Walked {
                 Some(Unread::Unreadable)
             } else if kind.is_dir() {
                 let entered = folder.map(|folder| folder.enter(&name)).transpose();
-                entered.map(|folder| folders.push((path.clone(), folder))).err().map(|_| Unread::Unreadable)
+                entered
+                    .map(|folder| folders.push((path.clone(), folder)))
+                    .err()
+                    .map(|_| Unread::Unreadable)
             } else if kind.is_file() {
-                let found = entry.metadata().map(|metadata| self.files.push((path.clone(), stamp_of(&metadata))));
+                let found = entry
+                    .metadata()
+                    .map(|metadata| self.files.push((path.clone(), stamp_of(&metadata))));
                 found.err().map(|_| Unread::Unreadable)
             } else {
                 Some(Unread::NotAFile)
             };
-            self.passed_over.extend(problem.map(|problem| (path, problem)));
+            self.passed_over
+                .extend(problem.map(|problem| (path, problem)));
         }
         Ok(folders)
     }
@@ -174,13 +194,17 @@ impl Walked {
 /// Reads a file that may be text.
 ///
 /// # Errors
-/// If it cannot be opened or read, or changes all the time. The inner error says why it is not text to keep.
+/// If it cannot be opened or read, or changes all the time. The inner error says why it is not text
+/// to keep.
 pub fn read(path: &Path) -> io::Result<Result<TextFile, Unread>> {
     read_with(path, || Ok(()))
 }
 
 /// The same. `meanwhile` runs each time between reading and looking whether the file has changed.
-fn read_with(path: &Path, mut meanwhile: impl FnMut() -> io::Result<()>) -> io::Result<Result<TextFile, Unread>> {
+fn read_with(
+    path: &Path,
+    mut meanwhile: impl FnMut() -> io::Result<()>,
+) -> io::Result<Result<TextFile, Unread>> {
     for _ in 0..TRIES {
         let metadata = fs::symlink_metadata(path)?;
         if let Some(unread) = unread(path, &metadata) {
@@ -207,10 +231,14 @@ fn read_with(path: &Path, mut meanwhile: impl FnMut() -> io::Result<()>) -> io::
 
 /// Why a file is not even opened.
 fn unread(path: &Path, metadata: &Metadata) -> Option<Unread> {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     if !metadata.is_file() {
         Some(Unread::NotAFile)
-    } else if LOCK_FILES.contains(&name) || MADE_ENDINGS.iter().any(|ending| name.ends_with(ending)) {
+    } else if LOCK_FILES.contains(&name) || MADE_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    {
         Some(Unread::Generated)
     } else if metadata.len() > SOURCE_FILE_BYTES_MAX {
         Some(Unread::TooLarge)
@@ -246,13 +274,22 @@ pub(crate) fn stamp_of(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds),
+        Err(before) => {
+            i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds)
+        }
     });
-    FileStamp { bytes: metadata.len(), modified_nanoseconds: nanoseconds }
+    FileStamp {
+        bytes: metadata.len(),
+        modified_nanoseconds: nanoseconds,
+    }
 }
 
 /// The absolute path of a folder, as it was given but for `..`.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
-    if path.components().any(|part| part == Component::ParentDir) { fs::canonicalize(path) } else { Ok(path) }
+    if path.components().any(|part| part == Component::ParentDir) {
+        fs::canonicalize(path)
+    } else {
+        Ok(path)
+    }
 }

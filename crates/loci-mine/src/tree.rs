@@ -15,11 +15,12 @@ use loci_core::{Error, Result, SourceState, SourceTree};
 
 use crate::project::rules::{Folder, is_gone, top_of};
 
-/// Projects as git sees them: ignored is what `.gitignore` files (nested ones, negation), `.git/info/exclude` and the
-/// user's own excludes say, whether or not the project is a git repository.
+/// Projects as git sees them: ignored is what `.gitignore` files (nested ones, negation),
+/// `.git/info/exclude` and the user's own excludes say, whether or not the project is a git
+/// repository.
 ///
-/// A file that a link leads to is judged by the rules of where it is. One that is outside the project, by whichever
-/// way, is kept while it is there.
+/// A file that a link leads to is judged by the rules of where it is. One that is outside the
+/// project, by whichever way, is kept while it is there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct GitTree;
 
@@ -28,12 +29,18 @@ impl SourceTree for GitTree {
         let path = Path::new(path);
         let folders = || path.ancestors().skip(1);
         let top = folders().find(|folder| folder.is_dir()).and_then(top_of);
-        top.or_else(|| folders().next()).unwrap_or(path).to_string_lossy().into_owned()
+        top.or_else(|| folders().next())
+            .unwrap_or(path)
+            .to_string_lossy()
+            .into_owned()
     }
 
     fn identity(&self, root: &str) -> Option<String> {
         let has_entries = fs::read_dir(root).is_ok_and(|mut entries| entries.next().is_some());
-        fs::metadata(root).ok().filter(|_| has_entries).map(|metadata| identity(&metadata))
+        fs::metadata(root)
+            .ok()
+            .filter(|_| has_entries)
+            .map(|metadata| identity(&metadata))
     }
 
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
@@ -41,11 +48,16 @@ impl SourceTree for GitTree {
     }
 }
 
-/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since what lies there on
-/// another drive may be at the same place of that.
+/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since
+/// what lies there on another drive may be at the same place of that.
 fn identity(metadata: &Metadata) -> String {
-    let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-    let made = made.map(|made| made.as_nanos().to_string()).unwrap_or_default();
+    let made = metadata
+        .created()
+        .ok()
+        .and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let made = made
+        .map(|made| made.as_nanos().to_string())
+        .unwrap_or_default();
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
@@ -65,8 +77,19 @@ fn states(root: &str, paths: &[&str], users: Option<&Path>) -> Result<Vec<Source
     fs::read_dir(root).map_err(|error| unknown(root, error))?;
     let real = fs::canonicalize(root).map_err(|error| unknown(root, error))?;
     let top = Folder::open(&real, users).map_err(|error| unknown(root, error))?;
-    let mut judge = Judge { known: HashMap::from([(real.clone(), Rc::new(top))]), root: real, real: HashMap::new() };
-    paths.iter().map(|path| judge.state(Path::new(path)).map_err(|error| unknown(path, error))).collect()
+    let mut judge = Judge {
+        known: HashMap::from([(real.clone(), Rc::new(top))]),
+        root: real,
+        real: HashMap::new(),
+    };
+    paths
+        .iter()
+        .map(|path| {
+            judge
+                .state(Path::new(path))
+                .map_err(|error| unknown(path, error))
+        })
+        .collect()
 }
 
 /// What was found out in one call.
@@ -86,13 +109,24 @@ impl<'a> Judge<'a> {
             Err(error) if is_gone(&error) => return Ok(SourceState::Missing),
             Err(error) => return Err(error),
         };
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(SourceState::Kept) };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(SourceState::Kept);
+        };
         let real = match self.real.get(parent) {
             Some(real) => real.clone(),
-            None => self.real.entry(parent).or_insert(fs::canonicalize(parent)?).clone(),
+            None => self
+                .real
+                .entry(parent)
+                .or_insert(fs::canonicalize(parent)?)
+                .clone(),
         };
-        let is_ignored = real.starts_with(&self.root) && self.folder(&real)?.ignores(name, is_folder);
-        Ok(if is_ignored { SourceState::Ignored } else { SourceState::Kept })
+        let is_ignored =
+            real.starts_with(&self.root) && self.folder(&real)?.ignores(name, is_folder);
+        Ok(if is_ignored {
+            SourceState::Ignored
+        } else {
+            SourceState::Kept
+        })
     }
 
     /// A folder in the project.

@@ -1,4 +1,5 @@
-//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that anew), and what holds of all.
+//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that anew), and
+//! what holds of all.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -32,8 +33,13 @@ const SAMPLES: [&str; 18] = [
     "plain-terminal.txt",
     "slack/tea-room/2024-03-01.json",
 ];
-const GROWING: [&str; 5] =
-    ["claude-code-broken.jsonl", "claude-code.jsonl", "codex-broken.jsonl", "codex-older.jsonl", "codex.jsonl"];
+const GROWING: [&str; 5] = [
+    "claude-code-broken.jsonl",
+    "claude-code.jsonl",
+    "codex-broken.jsonl",
+    "codex-older.jsonl",
+    "codex.jsonl",
+];
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conversations")
@@ -64,11 +70,19 @@ impl Scratch {
         fs::create_dir(&room).unwrap();
         let path = room.join("transcript");
         fs::write(&path, bytes).unwrap();
-        Scratch { path, _folder: folder }
+        Scratch {
+            path,
+            _folder: folder,
+        }
     }
 
     fn append(&self, bytes: &[u8]) {
-        OpenOptions::new().append(true).open(&self.path).unwrap().write_all(bytes).unwrap();
+        OpenOptions::new()
+            .append(true)
+            .open(&self.path)
+            .unwrap()
+            .write_all(bytes)
+            .unwrap();
     }
 }
 
@@ -77,18 +91,41 @@ fn reading_of(bytes: &[u8]) -> Option<Reading> {
 }
 
 fn texts(reading: &Reading) -> Vec<&str> {
-    let messages = reading.transcript.conversations.iter().flat_map(|conversation| &conversation.messages);
+    let messages = reading
+        .transcript
+        .conversations
+        .iter()
+        .flat_map(|conversation| &conversation.messages);
     messages.map(|said| said.text.as_str()).collect()
 }
 
 fn shown(reading: &Reading) -> String {
     let transcript = &reading.transcript;
-    let mut out = format!("{}, broken {}\n", transcript.format.name(), transcript.broken);
-    for Conversation { id, title, folder, messages } in &transcript.conversations {
+    let mut out = format!(
+        "{}, broken {}\n",
+        transcript.format.name(),
+        transcript.broken
+    );
+    for Conversation {
+        id,
+        title,
+        folder,
+        messages,
+    } in &transcript.conversations
+    {
         writeln!(out, "\nid {id:?}, title {title:?}, folder {folder:?}").unwrap();
         for Said { speaker, at, text } in messages {
-            let at = at.map(|at| jiff::Timestamp::from_microsecond(at.microseconds()).unwrap().to_string());
-            writeln!(out, "{speaker} ({}): {text:?}", at.unwrap_or_else(|| "-".to_owned())).unwrap();
+            let at = at.map(|at| {
+                jiff::Timestamp::from_microsecond(at.microseconds())
+                    .unwrap()
+                    .to_string()
+            });
+            writeln!(
+                out,
+                "{speaker} ({}): {text:?}",
+                at.unwrap_or_else(|| "-".to_owned())
+            )
+            .unwrap();
         }
     }
     out
@@ -113,7 +150,11 @@ fn what_is_no_transcript_is_none() {
         assert_eq!(read(&path, None, u64::MAX), None, "{}", path.display());
     }
     assert_eq!(read(&samples(), None, u64::MAX), None, "a folder");
-    assert_eq!(reading_of(b"User: one\nAssistant: two\n\0"), None, "bytes of a program");
+    assert_eq!(
+        reading_of(b"User: one\nAssistant: two\n\0"),
+        None,
+        "bytes of a program"
+    );
     assert!(conversation::read(&samples().join("missing"), None, 1).is_err());
 }
 
@@ -121,42 +162,71 @@ fn what_is_no_transcript_is_none() {
 fn the_form_is_in_the_file_not_in_its_name() {
     for name in SAMPLES {
         let (named, scratch) = (whole(&samples().join(name)), Scratch::new(&sample(name)));
-        assert_eq!(whole(&scratch.path).transcript.format, named.transcript.format, "{name}");
-        assert_eq!(Format::from_name(named.transcript.format.name()), Some(named.transcript.format));
+        assert_eq!(
+            whole(&scratch.path).transcript.format,
+            named.transcript.format,
+            "{name}"
+        );
+        assert_eq!(
+            Format::from_name(named.transcript.format.name()),
+            Some(named.transcript.format)
+        );
     }
 }
 
-/// A mark of Unicode at the beginning and the line ends of Windows change nothing but the texts of plain files.
+/// A mark of Unicode at the beginning and the line ends of Windows change nothing but the texts of
+/// plain files.
 #[test]
 fn marks_and_line_ends_of_other_systems_are_read() {
-    for name in SAMPLES.into_iter().filter(|name| !name.starts_with("plain")) {
+    for name in SAMPLES
+        .into_iter()
+        .filter(|name| !name.starts_with("plain"))
+    {
         let bytes = sample(name);
         let mut foreign = b"\xef\xbb\xbf".to_vec();
         for byte in &bytes {
-            foreign.extend(if *byte == b'\n' { &b"\r\n"[..] } else { std::slice::from_ref(byte) });
+            foreign.extend(if *byte == b'\n' {
+                &b"\r\n"[..]
+            } else {
+                std::slice::from_ref(byte)
+            });
         }
         let (plain, foreign) = (reading_of(&bytes).unwrap(), reading_of(&foreign).unwrap());
         assert_eq!(shown(&plain), shown(&foreign), "{name}");
     }
-    let reading = reading_of(b"\xef\xbb\xbfUser: one\r\n\r\n  two\r\n\r\nAssistant: three\r\n").unwrap();
+    let reading =
+        reading_of(b"\xef\xbb\xbfUser: one\r\n\r\n  two\r\n\r\nAssistant: three\r\n").unwrap();
     assert_eq!(texts(&reading), ["one\r\n\r\n  two", "three"]);
 }
 
 #[test]
 fn bytes_that_are_no_text_spoil_their_line_alone() {
-    let line = |text: &str| format!(r#"{{"type":"user","message":{{"content":"{text}"}},"sessionId":"s"}}"#);
+    let line = |text: &str| {
+        format!(r#"{{"type":"user","message":{{"content":"{text}"}},"sessionId":"s"}}"#)
+    };
     let mut bytes = line("one").into_bytes();
-    bytes.extend(b"\n{\"type\":\"user\",\"message\":{\"content\":\"cut \xf0\x9f\"},\"sessionId\":\"s\"}\n");
+    bytes.extend(
+        b"\n{\"type\":\"user\",\"message\":{\"content\":\"cut \xf0\x9f\"},\"sessionId\":\"s\"}\n",
+    );
     bytes.extend(line("two").into_bytes());
     let reading = reading_of(&bytes).unwrap();
-    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["one", "two"], 1));
+    assert_eq!(
+        (texts(&reading), reading.transcript.broken),
+        (vec!["one", "two"], 1)
+    );
 
     let reading = reading_of(b"User: one\ncut \xf0\x9f\nAssistant: two\n").unwrap();
-    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["one", "two"], 1));
+    assert_eq!(
+        (texts(&reading), reading.transcript.broken),
+        (vec!["one", "two"], 1)
+    );
 
     let array = b"[{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"\xff\"}]},{\"chat_messages\":[{\"sender\":\"human\",\"text\":\"kept\"}]}]";
     let reading = reading_of(array).unwrap();
-    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"], 1));
+    assert_eq!(
+        (texts(&reading), reading.transcript.broken),
+        (vec!["kept"], 1)
+    );
 }
 
 #[test]
@@ -164,11 +234,17 @@ fn deep_nesting_spoils_its_element_alone() {
     let deep = "[".repeat(100_000) + &"]".repeat(100_000);
     let kept = r#"{"chat_messages":[{"sender":"human","text":"kept"}]}"#;
     let reading = reading_of(format!("[{deep},{kept},{deep}]").as_bytes()).unwrap();
-    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"], 2));
+    assert_eq!(
+        (texts(&reading), reading.transcript.broken),
+        (vec!["kept"], 2)
+    );
 
     let line = r#"{"type":"user","message":{"content":"kept"},"sessionId":"s"}"#;
     let reading = reading_of(format!("{line}\n{{\"a\":{deep}}}\n{line}\n").as_bytes()).unwrap();
-    assert_eq!((texts(&reading), reading.transcript.broken), (vec!["kept"; 2], 1));
+    assert_eq!(
+        (texts(&reading), reading.transcript.broken),
+        (vec!["kept"; 2], 1)
+    );
 }
 
 /// A long chain of messages, and a node with many children, cost their length and no stack.
@@ -181,7 +257,10 @@ fn long_and_wide_trees_are_read() {
     };
     let export = |parent: fn(usize) -> usize| {
         let nodes: Vec<String> = (1..20_000).map(|id| node(id, parent(id))).collect();
-        format!(r#"[{{"id":"c","current_node":"19999","mapping":{{"0":{{"message":null}},{}}}}}]"#, nodes.join(","))
+        format!(
+            r#"[{{"id":"c","current_node":"19999","mapping":{{"0":{{"message":null}},{}}}}}]"#,
+            nodes.join(",")
+        )
     };
     let chain = reading_of(export(|id| id - 1).as_bytes()).unwrap();
     assert_eq!(chain.transcript.conversations.len(), 1);
@@ -191,39 +270,78 @@ fn long_and_wide_trees_are_read() {
     assert_eq!(fan.transcript.conversations[1].id, "c/2");
 }
 
-/// Whatever is said further, and wherever the tree branches anew, no message changes its conversation or its place.
+/// Whatever is said further, and wherever the tree branches anew, no message changes its
+/// conversation or its place.
 #[test]
 fn a_tree_that_grows_keeps_its_branches() {
-    // Each message's parent: an answer, another answer that is shown from then on, a question after the first one.
-    let parents = [("q", "root"), ("a", "q"), ("a2", "q"), ("q2", "a"), ("q3", "a2"), ("a3", "q2"), ("b", "root")];
+    // Each message's parent: an answer, another answer that is shown from then on, a question after
+    // the first one.
+    let parents = [
+        ("q", "root"),
+        ("a", "q"),
+        ("a2", "q"),
+        ("q2", "a"),
+        ("q3", "a2"),
+        ("a3", "q2"),
+        ("b", "root"),
+    ];
     let mut before: Vec<(String, Vec<String>)> = Vec::new();
     for count in 1..=parents.len() {
         let nodes = &parents[..count];
-        let children =
-            |id: &str| -> Vec<&str> { nodes.iter().filter(|(_, parent)| *parent == id).map(|(id, _)| *id).collect() };
+        let children = |id: &str| -> Vec<&str> {
+            nodes
+                .iter()
+                .filter(|(_, parent)| *parent == id)
+                .map(|(id, _)| *id)
+                .collect()
+        };
         let node = |id: &str, parent: &str| {
-            let message =
-                format!(r#"{{"author":{{"role":"user"}},"content":{{"content_type":"text","parts":["{id}"]}}}}"#);
-            format!(r#""{id}":{{"parent":"{parent}","children":{:?},"message":{message}}}"#, children(id))
+            let message = format!(
+                r#"{{"author":{{"role":"user"}},"content":{{"content_type":"text","parts":["{id}"]}}}}"#
+            );
+            format!(
+                r#""{id}":{{"parent":"{parent}","children":{:?},"message":{message}}}"#,
+                children(id)
+            )
         };
         // The file has them in any order.
         let mut written: Vec<String> = nodes.iter().map(|(id, parent)| node(id, parent)).collect();
         if count % 2 == 0 {
             written.reverse();
         }
-        written.push(format!(r#""root":{{"children":{:?},"message":null}}"#, children("root")));
+        written.push(format!(
+            r#""root":{{"children":{:?},"message":null}}"#,
+            children("root")
+        ));
         let current = nodes[count - 1].0;
-        let text = format!(r#"[{{"id":"c","current_node":"{current}","mapping":{{{}}}}}]"#, written.join(","));
+        let text = format!(
+            r#"[{{"id":"c","current_node":"{current}","mapping":{{{}}}}}]"#,
+            written.join(",")
+        );
         let reading = reading_of(text.as_bytes()).unwrap();
         assert_eq!(reading.transcript.broken, 0);
         let conversations = reading.transcript.conversations.into_iter();
-        let now: Vec<(String, Vec<String>)> =
-            conversations.map(|found| (found.id, found.messages.into_iter().map(|said| said.text).collect())).collect();
+        let now: Vec<(String, Vec<String>)> = conversations
+            .map(|found| {
+                (
+                    found.id,
+                    found.messages.into_iter().map(|said| said.text).collect(),
+                )
+            })
+            .collect();
         for (id, messages) in &before {
             let (_, more) = now.iter().find(|(other, _)| other == id).unwrap();
-            assert!(more.starts_with(messages), "{id}: {messages:?}, then {more:?}");
+            assert!(
+                more.starts_with(messages),
+                "{id}: {messages:?}, then {more:?}"
+            );
         }
-        assert_eq!(now.iter().map(|(_, messages)| messages.len()).sum::<usize>(), count);
+        assert_eq!(
+            now.iter()
+                .map(|(_, messages)| messages.len())
+                .sum::<usize>(),
+            count
+        );
         before = now;
     }
 }
@@ -231,21 +349,41 @@ fn a_tree_that_grows_keeps_its_branches() {
 #[test]
 fn the_first_folder_of_a_transcript_is_read_alone() {
     let event = |folder: &str| {
-        format!("{{\"type\":\"user\",\"message\":{{\"content\":\"x\"}},\"sessionId\":\"s\",\"cwd\":\"{folder}\"}}\n")
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":\"x\"}},\"sessionId\":\"s\",\"cwd\":\"{folder}\"}}\n"
+        )
     };
-    let late = format!("{}{}", event("").repeat((1 << 20) / event("").len() + 1), event("/late"));
+    let late = format!(
+        "{}{}",
+        event("").repeat((1 << 20) / event("").len() + 1),
+        event("/late")
+    );
     for (bytes, expected) in [
-        (event("").repeat(100) + &event("/one") + &event("/two") + "no event", Some("/one")),
+        (
+            event("").repeat(100) + &event("/one") + &event("/two") + "no event",
+            Some("/one"),
+        ),
         (event("/one").trim_end().to_owned(), Some("/one")),
         (event(""), None),
         (late, None),
         ("User: one\nAssistant: two\n".to_owned(), None),
     ] {
-        assert_eq!(conversation::folder(&Scratch::new(bytes.as_bytes()).path).unwrap().as_deref(), expected);
+        assert_eq!(
+            conversation::folder(&Scratch::new(bytes.as_bytes()).path)
+                .unwrap()
+                .as_deref(),
+            expected
+        );
     }
     for name in SAMPLES {
-        let named = whole(&samples().join(name)).transcript.conversations.into_iter().find_map(|found| found.folder);
-        let is_lines = Path::new(name).extension().is_some_and(|ending| ending == "jsonl");
+        let named = whole(&samples().join(name))
+            .transcript
+            .conversations
+            .into_iter()
+            .find_map(|found| found.folder);
+        let is_lines = Path::new(name)
+            .extension()
+            .is_some_and(|ending| ending == "jsonl");
         let found = conversation::folder(&samples().join(name)).unwrap();
         assert_eq!(found, named.filter(|_| is_lines), "{name}");
     }
@@ -268,19 +406,28 @@ fn the_folder_of_a_project_is_noted_beside_its_sessions() {
     fs::write(project.join(".project_root"), "/srv/noted/tides\n").unwrap();
     assert_eq!(folder().as_deref(), Some("/srv/noted/tides"));
     // A document of a session is read by the same rule, a file elsewhere is not.
-    let (document, elsewhere) = (project.join("chats/session-2.json"), project.join("session-3.jsonl"));
+    let (document, elsewhere) = (
+        project.join("chats/session-2.json"),
+        project.join("session-3.jsonl"),
+    );
     fs::write(&document, sample("gemini-session.json")).unwrap();
     fs::write(&elsewhere, sample("gemini-resumed.jsonl")).unwrap();
-    assert_eq!(conversation::folder(&document).unwrap().as_deref(), Some("/srv/noted/tides"));
+    assert_eq!(
+        conversation::folder(&document).unwrap().as_deref(),
+        Some("/srv/noted/tides")
+    );
     assert_eq!(conversation::folder(&elsewhere).unwrap(), None);
 }
 
 #[test]
 fn the_last_answer_is_found_from_the_end() {
-    let last_from = |bytes: &[u8], from| conversation::last_answer(&Scratch::new(bytes).path, from).unwrap();
+    let last_from =
+        |bytes: &[u8], from| conversation::last_answer(&Scratch::new(bytes).path, from).unwrap();
     let last = |bytes: &[u8]| last_from(bytes, 0);
     let event = |kind: &str, text: &str| {
-        format!("{{\"type\":\"{kind}\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n")
+        format!(
+            "{{\"type\":\"{kind}\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n"
+        )
     };
     let (asked, answered) = (event("user", "one"), event("assistant", "two"));
     let further = "{\"type\":\"mode\",\"sessionId\":\"s\"}\n";
@@ -291,18 +438,35 @@ fn the_last_answer_is_found_from_the_end() {
         // The answer before may be the same as the one that is to come.
         (asked.clone() + &answered + &event("user", "three"), None),
         // It is still being written.
-        (asked.clone() + &answered + event("assistant", "four").trim_end_matches(['}', '\n']), Some("two")),
-        (answered.clone() + &further.repeat((1 << 20) / further.len() + 1), None),
+        (
+            asked.clone() + &answered + event("assistant", "four").trim_end_matches(['}', '\n']),
+            Some("two"),
+        ),
+        (
+            answered.clone() + &further.repeat((1 << 20) / further.len() + 1),
+            None,
+        ),
         ("User: one\nAssistant: two\n".to_owned(), None),
     ] {
         assert_eq!(last(text.as_bytes()).as_deref(), expected);
     }
     let both = asked.clone() + &answered;
-    for (from, expected) in [(asked.len(), Some("two")), (both.len(), None), (both.len() + 9, None)] {
-        assert_eq!(last_from(both.as_bytes(), from as u64).as_deref(), expected, "from {from}");
+    for (from, expected) in [
+        (asked.len(), Some("two")),
+        (both.len(), None),
+        (both.len() + 9, None),
+    ] {
+        assert_eq!(
+            last_from(both.as_bytes(), from as u64).as_deref(),
+            expected,
+            "from {from}"
+        );
     }
     assert_eq!(last(&sample("codex.jsonl")), None, "a person spoke last");
-    assert_eq!(last(&sample("codex-older.jsonl")).as_deref(), Some("`a` and `b`."));
+    assert_eq!(
+        last(&sample("codex-older.jsonl")).as_deref(),
+        Some("`a` and `b`.")
+    );
     assert!(conversation::last_answer(&samples().join("missing"), 0).is_err());
 }
 
@@ -318,9 +482,16 @@ impl Gathered {
     /// Reads on until there is no more; how often it took.
     fn read_on(&mut self, path: &Path, bytes_max: u64) -> usize {
         let mut steps = 0;
-        while let Some(Reading { transcript, is_from_start }) = read(path, self.mark, bytes_max) {
+        while let Some(Reading {
+            transcript,
+            is_from_start,
+        }) = read(path, self.mark, bytes_max)
+        {
             assert_eq!(is_from_start, self.mark.is_none_or(|mark| mark.bytes == 0));
-            let messages = transcript.conversations.into_iter().flat_map(|conversation| conversation.messages);
+            let messages = transcript
+                .conversations
+                .into_iter()
+                .flat_map(|conversation| conversation.messages);
             self.messages.extend(messages);
             self.broken += transcript.broken;
             self.mark = Some(transcript.mark);
@@ -368,7 +539,10 @@ fn a_line_is_never_split_and_one_is_always_read() {
             let mut gathered = Gathered::default();
             let steps = gathered.read_on(&scratch.path, bytes_max);
             assert_eq!(gathered, expected, "{name} by {bytes_max}");
-            assert!(bytes_max > 1 || steps == lines, "{name}: {steps} steps for {lines} lines");
+            assert!(
+                bytes_max > 1 || steps == lines,
+                "{name}: {steps} steps for {lines} lines"
+            );
         }
         let first = read(&scratch.path, None, 1).unwrap().transcript;
         assert_eq!(bytes[usize::try_from(first.mark.bytes).unwrap() - 1], b'\n');
@@ -379,14 +553,21 @@ fn a_line_is_never_split_and_one_is_always_read() {
 #[test]
 fn a_line_beyond_the_limit_is_broken_and_the_next_is_read() {
     const LIMIT: usize = 64 << 20;
-    let line =
-        |text: &str| format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n");
+    let line = |text: &str| {
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n"
+        )
+    };
     let scratch = Scratch::new(line("one").as_bytes());
     scratch.append(line(&"x".repeat(LIMIT + 1 - line("").len())).as_bytes());
     scratch.append(line("two").as_bytes());
     let mut gathered = Gathered::default();
     assert_eq!(gathered.read_on(&scratch.path, 100), 3);
-    let texts: Vec<_> = gathered.messages.iter().map(|said| said.text.as_str()).collect();
+    let texts: Vec<_> = gathered
+        .messages
+        .iter()
+        .map(|said| said.text.as_str())
+        .collect();
     assert_eq!((texts, gathered.broken), (vec!["one", "two"], 1));
 }
 
@@ -396,7 +577,11 @@ fn a_file_that_was_rewritten_is_read_anew() {
     let scratch = Scratch::new(&bytes);
     let first = whole(&scratch.path);
     let mark = Some(first.transcript.mark);
-    assert!(read(&scratch.path, Some(Mark::start()), u64::MAX).unwrap().is_from_start);
+    assert!(
+        read(&scratch.path, Some(Mark::start()), u64::MAX)
+            .unwrap()
+            .is_from_start
+    );
     let again = read(&scratch.path, mark, u64::MAX).unwrap();
     assert!(!again.is_from_start && again.transcript.conversations.is_empty());
     assert_eq!(again.transcript.mark, first.transcript.mark);
@@ -430,7 +615,11 @@ fn what_does_not_grow_is_read_as_a_whole() {
         assert_eq!(again.transcript, first.transcript, "{name}");
         // A line that is not whole is not part of what was read.
         let is_cut = name == "gemini-session.jsonl";
-        assert_eq!(first.transcript.mark.bytes < bytes.len() as u64, is_cut, "{name}");
+        assert_eq!(
+            first.transcript.mark.bytes < bytes.len() as u64,
+            is_cut,
+            "{name}"
+        );
     }
 }
 
@@ -440,11 +629,17 @@ fn what_was_read_is_known_again() {
     for name in SAMPLES {
         let scratch = Scratch::new(&sample(name));
         let Reading { transcript, .. } = whole(&scratch.path);
-        let goes_on = |path: &Path| conversation::goes_on(path, transcript.format, transcript.mark).unwrap();
+        let goes_on =
+            |path: &Path| conversation::goes_on(path, transcript.format, transcript.mark).unwrap();
         if name != "gemini-session.jsonl" {
             assert!(goes_on(&scratch.path), "{name}");
         }
-        assert!(SAMPLES.iter().all(|other| *other == name || !goes_on(&samples().join(other))), "{name}");
+        assert!(
+            SAMPLES
+                .iter()
+                .all(|other| *other == name || !goes_on(&samples().join(other))),
+            "{name}"
+        );
         scratch.append(b"\n");
         assert_eq!(goes_on(&scratch.path), transcript.format.grows(), "{name}");
     }
@@ -452,11 +647,20 @@ fn what_was_read_is_known_again() {
 
 #[test]
 fn times_are_moments_to_the_microsecond() {
-    let line =
-        |time: &str| format!(r#"{{"type":"user","message":{{"content":"x"}},"sessionId":"s","timestamp":{time}}}"#);
+    let line = |time: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"content":"x"}},"sessionId":"s","timestamp":{time}}}"#
+        )
+    };
     let cases = [
-        (r#""2026-01-20T12:00:05.000001Z""#, Some(1_768_910_405_000_001)),
-        (r#""2026-01-20T12:00:05+02:00""#, Some(1_768_903_205_000_000)),
+        (
+            r#""2026-01-20T12:00:05.000001Z""#,
+            Some(1_768_910_405_000_001),
+        ),
+        (
+            r#""2026-01-20T12:00:05+02:00""#,
+            Some(1_768_903_205_000_000),
+        ),
         (r#""2026-01-20T12:00:05""#, Some(1_768_910_405_000_000)),
         ("1768910405.000001", Some(1_768_910_405_000_001)),
         ("-1", Some(-1_000_000)),
@@ -521,7 +725,8 @@ fn bytes_of_json() -> impl Strategy<Value = Vec<u8>> {
     ];
     let word = proptest::sample::select(words.to_vec()).prop_map(|word| word.as_bytes().to_vec());
     let byte = any::<u8>().prop_map(|byte| vec![byte]);
-    proptest::collection::vec(prop_oneof![4 => word, 1 => byte], 0..200).prop_map(|parts| parts.concat())
+    proptest::collection::vec(prop_oneof![4 => word, 1 => byte], 0..200)
+        .prop_map(|parts| parts.concat())
 }
 
 proptest! {

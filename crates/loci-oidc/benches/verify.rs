@@ -22,18 +22,26 @@ const TOKENS: usize = 200;
 const ROUNDS: usize = 21;
 
 fn main() {
-    let signers = [("a", Signer::rsa()), ("b", Signer::p256()), ("c", Signer::ed25519())];
+    let signers = [
+        ("a", Signer::rsa()),
+        ("b", Signer::p256()),
+        ("c", Signer::ed25519()),
+    ];
     let keys: Vec<_> = signers.iter().map(|(id, signer)| signer.jwk(id)).collect();
     let provider = Provider::new(&keys);
     for (id, signer) in &signers {
         let verifier = provider.ready(|_| ());
         let claims = |number: usize| provider.claims_with(&json!({ "jti": number }));
-        let tokens: Vec<String> = (0..TOKENS).map(|number| signer.usual(id, &claims(number))).collect();
+        let tokens: Vec<String> = (0..TOKENS)
+            .map(|number| signer.usual(id, &claims(number)))
+            .collect();
         let resources = support::resources();
         let round = || {
             let start = Instant::now();
             for token in &tokens {
-                black_box(verifier.verify_known(black_box(token), &resources)).unwrap().unwrap();
+                black_box(verifier.verify_known(black_box(token), &resources))
+                    .unwrap()
+                    .unwrap();
             }
             start.elapsed().as_nanos() / TOKENS as u128
         };
@@ -43,7 +51,10 @@ fn main() {
             round()
         });
         let again = median(round);
-        println!("{}: {first} ns for a new token, {again} ns for one seen before", signer.algorithm());
+        println!(
+            "{}: {first} ns for a new token, {again} ns for one seen before",
+            signer.algorithm()
+        );
     }
 }
 

@@ -29,16 +29,22 @@ pub(crate) fn identity(
     let expires_at = check_times(options, claims, now)?;
     check_audience(options, claims, resources)?;
     if is_id_token(claims) {
-        return Err("the token is an ID token, which says who logged in; send an access token".to_owned());
+        return Err(
+            "the token is an ID token, which says who logged in; send an access token".to_owned(),
+        );
     }
     let space = match &options.space_claim {
         Some(path) => {
-            let space = found(claims, path).and_then(Value::as_str).and_then(|name| Space::parse(path, name).ok());
+            let space = found(claims, path)
+                .and_then(Value::as_str)
+                .and_then(|name| Space::parse(path, name).ok());
             space.ok_or("the token names no space")?
         }
         None => Space::default(),
     };
-    let subject = found(claims, &options.subject_claim).and_then(Value::as_str).filter(|subject| is_name(subject));
+    let subject = found(claims, &options.subject_claim)
+        .and_then(Value::as_str)
+        .filter(|subject| is_name(subject));
     let subject = subject.ok_or("the token names no subject")?;
     if let Some(local) = Principal::local().subject.filter(|local| local == subject) {
         return Err(format!(
@@ -52,22 +58,37 @@ pub(crate) fn identity(
              setting oidc.subject_claim name another claim"
         ));
     }
-    let principal =
-        Principal { subject: Some(subject.to_owned()), actor: actor(options, claims), scopes: scopes(options, claims) };
-    Ok(Identity { space, principal, expires_at })
+    let principal = Principal {
+        subject: Some(subject.to_owned()),
+        actor: actor(options, claims),
+        scopes: scopes(options, claims),
+    };
+    Ok(Identity {
+        space,
+        principal,
+        expires_at,
+    })
 }
 
 /// When the token ends, if it holds now. Both are meant with the leeway.
-fn check_times(options: &OidcOptions, claims: &Claims, now: Timestamp) -> Result<Timestamp, Refusal> {
+fn check_times(
+    options: &OidcOptions,
+    claims: &Claims,
+    now: Timestamp,
+) -> Result<Timestamp, Refusal> {
     let leeway = options.leeway.as_secs() as i64;
     let latest_start = now.plus_seconds(leeway);
-    let expires_at = moment(claims, "exp")?.ok_or("the token has no end (`exp`)")?.plus_seconds(leeway);
+    let expires_at = moment(claims, "exp")?
+        .ok_or("the token has no end (`exp`)")?
+        .plus_seconds(leeway);
     if expires_at <= now {
         return Err("the token has expired; get a new one");
     }
     for name in ["nbf", "iat"] {
         if moment(claims, name)?.is_some_and(|start| start > latest_start) {
-            return Err("the token does not hold yet; see whether the clocks of issuer and server agree");
+            return Err(
+                "the token does not hold yet; see whether the clocks of issuer and server agree",
+            );
         }
     }
     Ok(expires_at)
@@ -76,18 +97,36 @@ fn check_times(options: &OidcOptions, claims: &Claims, now: Timestamp) -> Result
 /// A moment in seconds since 1970, which may have a fraction.
 fn moment(claims: &Claims, name: &str) -> Result<Option<Timestamp>, Refusal> {
     const MICROSECONDS_PER_SECOND: f64 = 1e6;
-    let Some(value) = claims.get(name) else { return Ok(None) };
-    let seconds = value.as_f64().ok_or("a time in the token (`exp`, `nbf`, `iat`) is no number")?;
+    let Some(value) = claims.get(name) else {
+        return Ok(None);
+    };
+    let seconds = value
+        .as_f64()
+        .ok_or("a time in the token (`exp`, `nbf`, `iat`) is no number")?;
     // At the ends of the range where it would overflow.
-    Ok(Some(Timestamp::from_microseconds((seconds * MICROSECONDS_PER_SECOND) as i64)))
+    Ok(Some(Timestamp::from_microseconds(
+        (seconds * MICROSECONDS_PER_SECOND) as i64,
+    )))
 }
 
-fn check_audience(options: &OidcOptions, claims: &Claims, resources: &[String]) -> Result<(), String> {
+fn check_audience(
+    options: &OidcOptions,
+    claims: &Claims,
+    resources: &[String],
+) -> Result<(), String> {
     if options.accepts_any_audience() {
         return Ok(());
     }
-    let accepted = if options.audiences.is_empty() { resources } else { &options.audiences };
-    let fits = |audience: &Value| audience.as_str().is_some_and(|name| accepted.iter().any(|other| other == name));
+    let accepted = if options.audiences.is_empty() {
+        resources
+    } else {
+        &options.audiences
+    };
+    let fits = |audience: &Value| {
+        audience
+            .as_str()
+            .is_some_and(|name| accepted.iter().any(|other| other == name))
+    };
     let is_ours = match claims.get("aud") {
         Some(Value::Array(audiences)) => audiences.iter().any(fits),
         Some(audience) => fits(audience),
@@ -97,31 +136,49 @@ fn check_audience(options: &OidcOptions, claims: &Claims, resources: &[String]) 
         return Ok(());
     }
     // With the slash at its end it is the same name again.
-    let names: Vec<&str> = resources.iter().map(String::as_str).filter(|name| !name.ends_with('/')).collect();
+    let names: Vec<&str> = resources
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.ends_with('/'))
+        .collect();
     let names = names.join(" or ");
     let advice = if !options.audiences.is_empty() {
         "the server's setting oidc.audience decides for what it must be".to_owned()
     } else if names.is_empty() {
-        "the server knows no URL of its own: its settings need public_url or oidc.audience".to_owned()
+        "the server knows no URL of its own: its settings need public_url or oidc.audience"
+            .to_owned()
     } else if names.len() > LISTED_BYTES_MAX {
         "ask for one for this server's URL".to_owned()
     } else {
         format!("ask for one for {names}")
     };
-    Err(format!("the token was issued for something else (`aud`); {advice}"))
+    Err(format!(
+        "the token was issued for something else (`aud`); {advice}"
+    ))
 }
 
-/// Whether it is one of the tokens of OpenID Connect that tell a client who logged in: by the claims that
-/// those alone have (OpenID Connect Core 1.0, section 2) or by what Keycloak and Cognito write.
+/// Whether it is one of the tokens of OpenID Connect that tell a client who logged in: by the
+/// claims that those alone have (OpenID Connect Core 1.0, section 2) or by what Keycloak and
+/// Cognito write.
 fn is_id_token(claims: &Claims) -> bool {
-    let says = |name, value| claims.get(name).and_then(Value::as_str).is_some_and(|v| v.eq_ignore_ascii_case(value));
-    ["nonce", "at_hash", "c_hash"].iter().any(|name| claims.contains_key(*name))
+    let says = |name, value| {
+        claims
+            .get(name)
+            .and_then(Value::as_str)
+            .is_some_and(|v| v.eq_ignore_ascii_case(value))
+    };
+    ["nonce", "at_hash", "c_hash"]
+        .iter()
+        .any(|name| claims.contains_key(*name))
         || says("typ", "ID")
         || says("token_use", "id")
 }
 
 fn actor(options: &OidcOptions, claims: &Claims) -> Option<String> {
-    let names = options.actor_claims.iter().filter_map(|path| found(claims, path)?.as_str());
+    let names = options
+        .actor_claims
+        .iter()
+        .filter_map(|path| found(claims, path)?.as_str());
     names.map(str::to_owned).find(|name| is_name(name))
 }
 
@@ -130,13 +187,17 @@ fn scopes(options: &OidcOptions, claims: &Claims) -> Scopes {
         Some(path) => found(claims, path),
         None => claims.get("scope").or_else(|| claims.get("scp")),
     };
-    let Some(claim) = claim else { return options.default_scopes };
+    let Some(claim) = claim else {
+        return options.default_scopes;
+    };
     let names: Vec<&str> = match claim {
         Value::String(names) => names.split(' ').collect(),
         Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    let ours = names.into_iter().filter_map(|name| Scope::from_name(name.strip_prefix(&options.scope_prefix)?));
+    let ours = names
+        .into_iter()
+        .filter_map(|name| Scope::from_name(name.strip_prefix(&options.scope_prefix)?));
     Scopes::of(&ours.collect::<Vec<_>>())
 }
 
@@ -144,11 +205,14 @@ fn scopes(options: &OidcOptions, claims: &Claims) -> Scopes {
 fn found<'a>(claims: &'a Claims, path: &str) -> Option<&'a Value> {
     claims.get(path).or_else(|| {
         let (first, rest) = path.split_once('.')?;
-        rest.split('.').try_fold(claims.get(first)?, |value, name| value.get(name))
+        rest.split('.')
+            .try_fold(claims.get(first)?, |value, name| value.get(name))
     })
 }
 
 /// Whether a text can be the name of somebody.
 fn is_name(text: &str) -> bool {
-    !text.trim().is_empty() && text.chars().count() <= NAME_CHARACTERS_MAX && !text.chars().any(is_control)
+    !text.trim().is_empty()
+        && text.chars().count() <= NAME_CHARACTERS_MAX
+        && !text.chars().any(is_control)
 }

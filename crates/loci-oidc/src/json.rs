@@ -8,8 +8,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// An object that has each of its names once. That makes sure that nobody reads another value from it
-/// than we do (RFC 7515, section 4; RFC 7519, section 4).
+/// An object that has each of its names once. That makes sure that nobody reads another value from
+/// it than we do (RFC 7515, section 4; RFC 7519, section 4).
 pub(crate) struct Object(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -38,12 +38,15 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// The bytes that a text stands for in base64url without padding (RFC 7515, section 2), if it is that.
+/// The bytes that a text stands for in base64url without padding (RFC 7515, section 2), if it is
+/// that.
 pub(crate) fn bytes(base64url: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(base64url).ok()
 }
 
 /// The object in a part of a token, if it is one.
 pub(crate) fn object(base64url: &str) -> Option<Map<String, Value>> {
-    serde_json::from_slice(&bytes(base64url)?).ok().map(|Object(object)| object)
+    serde_json::from_slice(&bytes(base64url)?)
+        .ok()
+        .map(|Object(object)| object)
 }

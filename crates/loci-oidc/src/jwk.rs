@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use ring::digest::{SHA256, digest};
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
+    UnparsedPublicKey,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -81,23 +82,39 @@ impl Key {
     /// The key, if it is for signatures of an algorithm that is accepted.
     fn of(jwk: Jwk) -> Option<Self> {
         let is_for_signatures = jwk.usage.as_deref().is_none_or(|usage| usage == "sig")
-            && jwk.key_ops.as_ref().is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));
+            && jwk
+                .key_ops
+                .as_ref()
+                .is_none_or(|operations| operations.iter().any(|operation| operation == "verify"));
         let public = match (jwk.kty.as_str(), jwk.crv.as_deref()) {
             ("RSA", _) => {
                 let (n, e) = (unsigned(jwk.n?)?, unsigned(jwk.e?)?);
                 let bits = 8 * n.len() - n.first()?.leading_zeros() as usize;
-                RSA_BITS.contains(&bits).then_some(PublicKey::Rsa(RsaPublicKeyComponents { n, e }))
+                RSA_BITS
+                    .contains(&bits)
+                    .then_some(PublicKey::Rsa(RsaPublicKeyComponents { n, e }))
             }
             ("EC", Some("P-256")) => {
                 // The uncompressed form of a point (SEC 1, section 2.3.3).
                 let point = [vec![4], bytes_32(&jwk.x?)?, bytes_32(&jwk.y?)?].concat();
-                Some(PublicKey::P256(UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point)))
+                Some(PublicKey::P256(UnparsedPublicKey::new(
+                    &ECDSA_P256_SHA256_FIXED,
+                    point,
+                )))
             }
-            ("OKP", Some("Ed25519")) => Some(PublicKey::Ed25519(UnparsedPublicKey::new(&ED25519, bytes_32(&jwk.x?)?))),
+            ("OKP", Some("Ed25519")) => Some(PublicKey::Ed25519(UnparsedPublicKey::new(
+                &ED25519,
+                bytes_32(&jwk.x?)?,
+            ))),
             _ => None,
         }?;
-        let key = Key { id: jwk.kid, public };
-        let fits = jwk.alg.is_none_or(|name| Algorithm::from_name(&name) == Some(key.algorithm()));
+        let key = Key {
+            id: jwk.kid,
+            public,
+        };
+        let fits = jwk
+            .alg
+            .is_none_or(|name| Algorithm::from_name(&name) == Some(key.algorithm()));
         (is_for_signatures && fits).then_some(key)
     }
 
@@ -130,8 +147,8 @@ fn bytes_32(base64url: &str) -> Option<Vec<u8>> {
     json::bytes(base64url).filter(|bytes| bytes.len() == 32)
 }
 
-/// The keys of a provider at one moment. They never change: another set takes their place, and with it
-/// goes what this one remembers.
+/// The keys of a provider at one moment. They never change: another set takes their place, and with
+/// it goes what this one remembers.
 pub(crate) struct KeySet {
     keys: Vec<Key>,
     /// SHA-256 of tokens whose signatures hold. A client shows the same token at each call, and to
@@ -156,13 +173,17 @@ impl KeySet {
     /// The keys of a document that can be used.
     ///
     /// # Errors
-    /// What is wrong, in words that follow the document's URL: too many keys, or none that can be used.
+    /// What is wrong, in words that follow the document's URL: too many keys, or none that can be
+    /// used.
     pub(crate) fn of(document: JwkSet) -> Result<Self, String> {
         let count = document.keys.len();
         if count > KEYS_MAX {
             return Err(format!("has {count} keys, more than {KEYS_MAX}"));
         }
-        let jwks = document.keys.into_iter().filter_map(|key| serde_json::from_value(key).ok());
+        let jwks = document
+            .keys
+            .into_iter()
+            .filter_map(|key| serde_json::from_value(key).ok());
         let keys: Vec<Key> = jwks.filter_map(Key::of).collect();
         if keys.is_empty() {
             return Err(format!(
@@ -170,7 +191,10 @@ impl KeySet {
                  ES256 or EdDSA (Ed25519)"
             ));
         }
-        Ok(KeySet { keys, signed: Mutex::default() })
+        Ok(KeySet {
+            keys,
+            signed: Mutex::default(),
+        })
     }
 
     /// How many there are.
@@ -178,10 +202,13 @@ impl KeySet {
         self.keys.len()
     }
 
-    /// Checks the signature of a token by the key that it names or, if it names none, by the only one
-    /// that fits its algorithm.
+    /// Checks the signature of a token by the key that it names or, if it names none, by the only
+    /// one that fits its algorithm.
     pub(crate) fn judge(&self, jws: &Jws<'_>) -> Verdict {
-        let mut fitting = self.keys.iter().filter(|key| key.algorithm() == jws.algorithm);
+        let mut fitting = self
+            .keys
+            .iter()
+            .filter(|key| key.algorithm() == jws.algorithm);
         let key = if let Some(id) = &jws.key_id {
             let is_named = |key: &&Key| key.id.as_ref() == Some(id);
             if !self.keys.iter().any(|key| is_named(&key)) {
@@ -237,7 +264,8 @@ mod tests {
               "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0" },
             { "kid": "c", "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" },
         ] });
-        let keys = KeySet::of(serde_json::from_value(keys).unwrap()).unwrap_or_else(|problem| panic!("{problem}"));
+        let keys = KeySet::of(serde_json::from_value(keys).unwrap())
+            .unwrap_or_else(|problem| panic!("{problem}"));
         let payload = "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
         let rows = [
             (
@@ -265,7 +293,11 @@ mod tests {
             let token = format!("{message}.{signature}");
             let mut jws = Jws::parse(&token, &["JWT".to_owned()]).unwrap();
             // Twice, by the key and from memory.
-            assert_eq!([keys.judge(&jws), keys.judge(&jws)], [Verdict::Signed; 2], "{id}");
+            assert_eq!(
+                [keys.judge(&jws), keys.judge(&jws)],
+                [Verdict::Signed; 2],
+                "{id}"
+            );
             jws.key_id = Some(id.to_owned());
             assert_eq!(keys.judge(&jws), Verdict::Signed, "{id}");
             jws.key_id = Some("d".to_owned());
@@ -276,7 +308,8 @@ mod tests {
     #[test]
     fn memory_is_bounded_and_knows_no_forged_token() {
         let key = json!({ "kty": "OKP", "crv": "Ed25519", "x": "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" });
-        let keys = KeySet::of(JwkSet { keys: vec![key] }).unwrap_or_else(|problem| panic!("{problem}"));
+        let keys =
+            KeySet::of(JwkSet { keys: vec![key] }).unwrap_or_else(|problem| panic!("{problem}"));
         let token = concat!(
             "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc.",
             "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg",

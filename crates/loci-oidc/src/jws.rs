@@ -42,20 +42,37 @@ impl<'a> Jws<'a> {
         if header.contains_key("crit") {
             return Err("the token asks for extensions (`crit`) that are not known here");
         }
-        let algorithm = header.get("alg").and_then(Value::as_str).and_then(Algorithm::from_name);
+        let algorithm = header
+            .get("alg")
+            .and_then(Value::as_str)
+            .and_then(Algorithm::from_name);
         let algorithm = algorithm.ok_or("the token is not signed by RS256, ES256 or EdDSA")?;
         let kind = media_type(text(header.get("typ"))?.unwrap_or("JWT"));
-        if !types.iter().any(|accepted| media_type(accepted).eq_ignore_ascii_case(kind)) {
-            return Err("the token is of a type (`typ`) that is not accepted; send an access token");
+        if !types
+            .iter()
+            .any(|accepted| media_type(accepted).eq_ignore_ascii_case(kind))
+        {
+            return Err(
+                "the token is of a type (`typ`) that is not accepted; send an access token",
+            );
         }
         let key_id = text(header.get("kid"))?.map(str::to_owned);
-        Ok(Jws { token, message: message.as_bytes(), payload, signature, algorithm, key_id })
+        Ok(Jws {
+            token,
+            message: message.as_bytes(),
+            payload,
+            signature,
+            algorithm,
+            key_id,
+        })
     }
 }
 
 /// A text that may be missing.
 fn text(value: Option<&Value>) -> Result<Option<&str>, Refusal> {
-    value.map(|value| value.as_str().ok_or(MALFORMED)).transpose()
+    value
+        .map(|value| value.as_str().ok_or(MALFORMED))
+        .transpose()
 }
 
 /// A media type without the part that headers leave out (RFC 7515, section 4.1.9).

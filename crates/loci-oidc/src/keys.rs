@@ -49,14 +49,19 @@ impl Drop for Fetching<'_> {
 
 impl Keys {
     pub(crate) fn new(provider: Provider, clock: Arc<dyn Clock>) -> Self {
-        Keys { provider, clock, state: Mutex::default() }
+        Keys {
+            provider,
+            clock,
+            state: Mutex::default(),
+        }
     }
 
     pub(crate) fn issuer(&self) -> &str {
         self.provider.issuer()
     }
 
-    /// Guards fields that are set one by one and hold after each, so a panic elsewhere leaves them good.
+    /// Guards fields that are set one by one and hold after each, so a panic elsewhere leaves them
+    /// good.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -67,21 +72,26 @@ impl Keys {
     /// `unavailable` if none were fetched yet.
     pub(crate) fn current(&self) -> Result<Arc<KeySet>> {
         let message = "the identity provider's keys are not there yet; try again (`loci doctor` says what is wrong)";
-        self.state().set.clone().ok_or_else(|| Error::unavailable(message))
+        self.state()
+            .set
+            .clone()
+            .ok_or_else(|| Error::unavailable(message))
     }
 
-    /// The keys after a token named one that is not known: fetched anew, unless such a token caused that
-    /// within the last minute.
+    /// The keys after a token named one that is not known: fetched anew, unless such a token caused
+    /// that within the last minute.
     ///
     /// # Errors
-    /// `unavailable` if they are being fetched just now, or if the last fetch failed: nobody can tell then
-    /// whether the issuer has such a key.
+    /// `unavailable` if they are being fetched just now, or if the last fetch failed: nobody can
+    /// tell then whether the issuer has such a key.
     pub(crate) fn current_for_unknown_key(&self) -> Result<Arc<KeySet>> {
         let fetching = {
             let mut state = self.state();
             let now = self.clock.now();
             // A clock that was set back does not hold the next fetch up.
-            let is_recent = |asked_at: Timestamp| asked_at <= now && now < asked_at.plus_seconds(UNKNOWN_KEY_SECONDS);
+            let is_recent = |asked_at: Timestamp| {
+                asked_at <= now && now < asked_at.plus_seconds(UNKNOWN_KEY_SECONDS)
+            };
             if state.is_fetching || !state.asked_at.is_some_and(is_recent) {
                 let fetching = self.begin(&mut state)?;
                 state.asked_at = Some(now);
@@ -93,7 +103,8 @@ impl Keys {
         // Its outcome stays in the state.
         let _fetched = fetching.map(|fetching| self.fetch(fetching));
         if self.state().problem.is_some() {
-            let message = "the token's key is not known, and the identity provider did not answer; try again";
+            let message =
+                "the token's key is not known, and the identity provider did not answer; try again";
             return Err(Error::unavailable(message));
         }
         self.current()
@@ -111,12 +122,18 @@ impl Keys {
     pub(crate) fn status(&self) -> KeyStatus {
         let state = self.state();
         let keys = state.set.as_ref().map_or(0, |set| set.len());
-        KeyStatus { keys, fetched_at: state.fetched_at, problem: state.problem.clone() }
+        KeyStatus {
+            keys,
+            fetched_at: state.fetched_at,
+            problem: state.problem.clone(),
+        }
     }
 
     fn begin(&self, state: &mut State) -> Result<Fetching<'_>> {
         if state.is_fetching {
-            return Err(Error::unavailable("the identity provider's keys are just being fetched; try again"));
+            return Err(Error::unavailable(
+                "the identity provider's keys are just being fetched; try again",
+            ));
         }
         state.is_fetching = true;
         Ok(Fetching(self))
@@ -131,7 +148,11 @@ impl Keys {
         match fetched {
             Ok(set) => {
                 if state.set.is_none() || before.is_some() {
-                    tracing::info!(issuer, keys = set.len(), "the identity provider's keys were fetched");
+                    tracing::info!(
+                        issuer,
+                        keys = set.len(),
+                        "the identity provider's keys were fetched"
+                    );
                 }
                 state.set = Some(Arc::new(set));
                 state.fetched_at = Some(self.clock.now());
@@ -140,8 +161,11 @@ impl Keys {
             Err(error) => {
                 // Once while it lasts, not at every fetch.
                 if before.is_none() {
-                    let so_far =
-                        if state.set.is_some() { "those known go on to serve" } else { "no token is accepted" };
+                    let so_far = if state.set.is_some() {
+                        "those known go on to serve"
+                    } else {
+                        "no token is accepted"
+                    };
                     tracing::warn!(issuer, %error, "the identity provider's keys cannot be fetched; until then {so_far}");
                 }
                 Err(error)

@@ -14,43 +14,44 @@ const REFRESH_MAX: Duration = Duration::from_hours(24);
 
 /// Whose tokens are accepted, and what is read from them.
 ///
-/// Where a setting names a claim, `realm_access.roles` is the claim with this very name, or else the
-/// member `roles` of the claim `realm_access`.
+/// Where a setting names a claim, `realm_access.roles` is the claim with this very name, or else
+/// the member `roles` of the claim `realm_access`.
 #[derive(Debug, Clone)]
 pub struct OidcOptions {
-    /// The issuer's identifier: an `https` URL, or an `http` one on this machine. Compared byte by byte
-    /// with what the provider's configuration and each token say.
+    /// The issuer's identifier: an `https` URL, or an `http` one on this machine. Compared byte by
+    /// byte with what the provider's configuration and each token say.
     pub issuer: String,
-    /// Of these, the token's `aud` must have one. If empty, it must have one of the names of what it is
-    /// presented to. `any` alone switches the check off: every token of the issuer is then good here,
-    /// also one that a user gave to some other service, and whoever runs that service can act as the
-    /// user. Default empty.
+    /// Of these, the token's `aud` must have one. If empty, it must have one of the names of what
+    /// it is presented to. `any` alone switches the check off: every token of the issuer is then
+    /// good here, also one that a user gave to some other service, and whoever runs that service
+    /// can act as the user. Default empty.
     pub audiences: Vec<String>,
     /// The claim with the bearer's name, a string. Default `sub`.
     pub subject_claim: String,
     /// The claims with a name for people, of which the first that is a string that could be a name
     /// counts. Default `email`, then `preferred_username`.
     pub actor_claims: Vec<String>,
-    /// The claim with the scopes: a string with spaces between them, or an array. Default, with none:
-    /// `scope`, or else `scp`.
+    /// The claim with the scopes: a string with spaces between them, or an array. Default, with
+    /// none: `scope`, or else `scp`.
     pub scope_claim: Option<String>,
     /// What stands before `read`, `write` and `admin` in the claim. Default `memory:`.
     pub scope_prefix: String,
-    /// The scopes of a token without such a claim; one that has the claim has what is named there and
-    /// no more. A claim that the issuer leaves out for who has no rights (roles, often) needs an empty
-    /// set here. Default read and write.
+    /// The scopes of a token without such a claim; one that has the claim has what is named there
+    /// and no more. A claim that the issuer leaves out for who has no rights (roles, often) needs
+    /// an empty set here. Default read and write.
     pub default_scopes: Scopes,
     /// The claim with the space, which each token must have then. With none, all open the default
     /// space. Default none.
     pub space_claim: Option<String>,
-    /// The types, as `typ` in the header says, of tokens that are accepted; letter case does not count,
-    /// nor does `application/` before them, and a token without a type counts as `JWT`. Default
-    /// `at+jwt` (RFC 9068) and `JWT`.
+    /// The types, as `typ` in the header says, of tokens that are accepted; letter case does not
+    /// count, nor does `application/` before them, and a token without a type counts as `JWT`.
+    /// Default `at+jwt` (RFC 9068) and `JWT`.
     ///
-    /// An ID token is mostly a `JWT`, too. It is refused for a claim that only ID tokens have (`nonce`,
-    /// `at_hash`, `c_hash`; `typ` and `token_use` as some issuers write them), but none of these needs to
-    /// be there, and then it passes for an access token wherever its audience, the client's own id, is
-    /// accepted. Where that id is one of the audiences, or `any` is, accept `at+jwt` alone.
+    /// An ID token is mostly a `JWT`, too. It is refused for a claim that only ID tokens have
+    /// (`nonce`, `at_hash`, `c_hash`; `typ` and `token_use` as some issuers write them), but none
+    /// of these needs to be there, and then it passes for an access token wherever its audience,
+    /// the client's own id, is accepted. Where that id is one of the audiences, or `any` is, accept
+    /// `at+jwt` alone.
     pub token_types: Vec<String>,
     /// How far the clocks of the issuer and of this machine may be apart, in whole seconds. Default
     /// 60 s, at most 10 minutes.
@@ -58,11 +59,11 @@ pub struct OidcOptions {
     /// For each document of the provider, from connecting to its last byte. Default 5 s, at most a
     /// minute.
     pub timeout: Duration,
-    /// The time between two fetches of the keys in the background, if the first succeeds. Default 10
-    /// minutes, at least a second, at most a day.
+    /// The time between two fetches of the keys in the background, if the first succeeds. Default
+    /// 10 minutes, at least a second, at most a day.
     pub refresh: Duration,
-    /// The wait before another such fetch after one that failed; it doubles each time, up to a minute or
-    /// [`refresh`](Self::refresh), whichever is less. Default 1 s.
+    /// The wait before another such fetch after one that failed; it doubles each time, up to a
+    /// minute or [`refresh`](Self::refresh), whichever is less. Default 1 s.
     pub backoff: Duration,
 }
 
@@ -110,11 +111,22 @@ impl OidcOptions {
                 return Err(Error::invalid(setting, "must have no blank entries"));
             }
         }
-        if self.audiences.iter().any(|audience| audience == ANY_AUDIENCE) && !self.accepts_any_audience() {
-            return Err(Error::invalid("oidc.audience", "must be `any` alone, or audiences alone"));
+        if self
+            .audiences
+            .iter()
+            .any(|audience| audience == ANY_AUDIENCE)
+            && !self.accepts_any_audience()
+        {
+            return Err(Error::invalid(
+                "oidc.audience",
+                "must be `any` alone, or audiences alone",
+            ));
         }
         if self.token_types.is_empty() {
-            return Err(Error::invalid("oidc.token_types", "must name a type of token, such as `at+jwt`"));
+            return Err(Error::invalid(
+                "oidc.token_types",
+                "must name a type of token, such as `at+jwt`",
+            ));
         }
         let claims = [
             ("oidc.subject_claim", Some(&self.subject_claim)),
@@ -127,13 +139,27 @@ impl OidcOptions {
             }
         }
         // The characters of RFC 6749, section 3.3.
-        if !self.scope_prefix.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\')) {
-            return Err(Error::invalid("oidc.scope_prefix", "must be printable ASCII without spaces and quotes"));
+        if !self
+            .scope_prefix
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'"' | b'\\'))
+        {
+            return Err(Error::invalid(
+                "oidc.scope_prefix",
+                "must be printable ASCII without spaces and quotes",
+            ));
         }
         if !(Duration::from_secs(1)..=REFRESH_MAX).contains(&self.refresh) {
-            return Err(Error::invalid("oidc.refresh_seconds", "must be from a second to a day"));
+            return Err(Error::invalid(
+                "oidc.refresh_seconds",
+                "must be from a second to a day",
+            ));
         }
-        if self.leeway > LEEWAY_MAX || self.timeout.is_zero() || self.timeout > TIMEOUT_MAX || self.backoff.is_zero() {
+        if self.leeway > LEEWAY_MAX
+            || self.timeout.is_zero()
+            || self.timeout > TIMEOUT_MAX
+            || self.backoff.is_zero()
+        {
             let problem = "needs a leeway up to 10 minutes, a timeout up to a minute, and a backoff above zero";
             return Err(Error::invalid("oidc", problem));
         }

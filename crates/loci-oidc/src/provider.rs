@@ -25,11 +25,14 @@ struct Configuration {
 }
 
 impl Configuration {
-    /// Where the keys are, if that is the configuration of this issuer and nobody else can put in keys.
+    /// Where the keys are, if that is the configuration of this issuer and nobody else can put in
+    /// keys.
     fn keys_url(&self, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
         if self.issuer != issuer.as_str() {
             let other: String = self.issuer.chars().take(NAME_CHARACTERS_MAX).collect();
-            return Err(format!("it is that of the issuer {other:?}; give `oidc.issuer` exactly as it is there"));
+            return Err(format!(
+                "it is that of the issuer {other:?}; give `oidc.issuer` exactly as it is there"
+            ));
         }
         let url = DocumentUrl::parse("jwks_uri", &self.jwks_uri).map_err(|error| error.message)?;
         if url.is_plain() && !issuer.is_plain() {
@@ -41,7 +44,10 @@ impl Configuration {
 
 impl Provider {
     pub(crate) fn new(issuer: DocumentUrl, options: &OidcOptions) -> Self {
-        Provider { issuer, documents: Documents::new(DOCUMENT_BYTES_MAX, options.timeout) }
+        Provider {
+            issuer,
+            documents: Documents::new(DOCUMENT_BYTES_MAX, options.timeout),
+        }
     }
 
     /// The issuer as it was given.
@@ -63,13 +69,21 @@ impl Provider {
     fn keys_url(&self) -> Result<DocumentUrl> {
         let [first, second] = configuration_urls(self.issuer());
         let configuration = match self.configuration(&first) {
-            Err(missing) if missing.code == ErrorCode::NotFound => self
-                .configuration(&second)
-                .map_err(|error| Error::new(error.code, format!("{}, and {}", missing.message, error.message))),
+            Err(missing) if missing.code == ErrorCode::NotFound => {
+                self.configuration(&second).map_err(|error| {
+                    Error::new(
+                        error.code,
+                        format!("{}, and {}", missing.message, error.message),
+                    )
+                })
+            }
             other => other,
         }?;
         configuration.keys_url(&self.issuer).map_err(|problem| {
-            Error::unavailable(format!("the identity provider's configuration of {}: {problem}", self.issuer()))
+            Error::unavailable(format!(
+                "the identity provider's configuration of {}: {problem}",
+                self.issuer()
+            ))
         })
     }
 
@@ -82,7 +96,11 @@ impl Provider {
 fn configuration_urls(issuer: &str) -> [String; 2] {
     let issuer = issuer.trim_end_matches('/');
     let start = issuer.find("://").map_or(0, |scheme| scheme + 3);
-    let (host, path) = issuer.split_at(issuer[start..].find('/').map_or(issuer.len(), |slash| start + slash));
+    let (host, path) = issuer.split_at(
+        issuer[start..]
+            .find('/')
+            .map_or(issuer.len(), |slash| start + slash),
+    );
     [
         format!("{issuer}/.well-known/openid-configuration"),
         format!("{host}/.well-known/oauth-authorization-server{path}"),
@@ -96,9 +114,24 @@ mod tests {
     #[test]
     fn the_well_known_part_comes_last_or_after_the_host() {
         let rows = [
-            ("https://a.example", "https://a.example", "https://a.example", ""),
-            ("https://a.example/", "https://a.example", "https://a.example", ""),
-            ("http://[::1]:80/b/c/", "http://[::1]:80/b/c", "http://[::1]:80", "/b/c"),
+            (
+                "https://a.example",
+                "https://a.example",
+                "https://a.example",
+                "",
+            ),
+            (
+                "https://a.example/",
+                "https://a.example",
+                "https://a.example",
+                "",
+            ),
+            (
+                "http://[::1]:80/b/c/",
+                "http://[::1]:80/b/c",
+                "http://[::1]:80",
+                "/b/c",
+            ),
         ];
         for (issuer, base, host, path) in rows {
             let expected = [
@@ -117,14 +150,22 @@ mod tests {
             (remote, remote, "https://keys.example", true),
             (remote, remote, "http://a.example/keys", false),
             (remote, remote, "http://127.0.0.1/keys", false),
-            (remote, "https://a.example/b/", "https://a.example/keys", false),
+            (
+                remote,
+                "https://a.example/b/",
+                "https://a.example/keys",
+                false,
+            ),
             (local, local, "http://127.0.0.1:81/keys", true),
             (local, local, "https://a.example/keys", true),
             (local, local, "http://a.example/keys", false),
         ];
         for (issuer, named, keys, is_good) in rows {
             let issuer = DocumentUrl::parse("issuer", issuer).unwrap();
-            let configuration = Configuration { issuer: named.to_owned(), jwks_uri: keys.to_owned() };
+            let configuration = Configuration {
+                issuer: named.to_owned(),
+                jwks_uri: keys.to_owned(),
+            };
             assert_eq!(configuration.keys_url(&issuer).is_ok(), is_good, "{keys}");
         }
     }

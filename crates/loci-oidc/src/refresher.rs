@@ -12,11 +12,12 @@ use crate::keys::Keys;
 
 /// The longest wait for another fetch after one that failed.
 const BACKOFF_MAX: Duration = Duration::from_mins(1);
-/// How long an end waits for a fetch that is under way, which may take as long as the provider does.
+/// How long an end waits for a fetch that is under way, which may take as long as the provider
+/// does.
 const END_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Fetches the keys at once and then again and again, sooner after a failure, until it is dropped. A
-/// fetch that is under way then is left to its own timeout.
+/// Fetches the keys at once and then again and again, sooner after a failure, until it is dropped.
+/// A fetch that is under way then is left to its own timeout.
 #[must_use = "dropping it ends the refreshing"]
 pub struct Refresher {
     /// Nothing is ever sent: the thread ends when this is gone.
@@ -30,19 +31,30 @@ pub struct Refresher {
 
 impl Refresher {
     pub(crate) fn start(keys: Arc<Keys>, refresh: Duration, backoff: Duration) -> Result<Self> {
-        let ((stop, stopped), (fetching, fetched), (ending, ended)) = (channel(), channel(), channel());
+        let ((stop, stopped), (fetching, fetched), (ending, ended)) =
+            (channel(), channel(), channel());
         let run = move || {
             let _ending = ending;
             keep_fresh(&keys, fetching, &stopped, pace(refresh, backoff));
         };
-        let thread = thread::Builder::new().name("identity provider".to_owned()).spawn(run).map_err(|error| {
-            Error::internal(format!("there is no thread to fetch the identity provider's keys: {error}"))
-        })?;
-        Ok(Refresher { stop: Some(stop), fetched, ended, thread: Some(thread) })
+        let thread = thread::Builder::new()
+            .name("identity provider".to_owned())
+            .spawn(run)
+            .map_err(|error| {
+                Error::internal(format!(
+                    "there is no thread to fetch the identity provider's keys: {error}"
+                ))
+            })?;
+        Ok(Refresher {
+            stop: Some(stop),
+            fetched,
+            ended,
+            thread: Some(thread),
+        })
     }
 
-    /// Waits until the first fetch has ended, well or not, and no longer than this. A server that begins to
-    /// serve before has to turn good tokens away.
+    /// Waits until the first fetch has ended, well or not, and no longer than this. A server that
+    /// begins to serve before has to turn good tokens away.
     pub fn wait_for_first_fetch(&self, timeout: Duration) {
         let _closed_or_late = self.fetched.recv_timeout(timeout);
     }
@@ -59,7 +71,12 @@ impl Drop for Refresher {
     }
 }
 
-fn keep_fresh(keys: &Keys, fetching: Sender<()>, stopped: &Receiver<()>, mut wait_after: impl FnMut(bool) -> Duration) {
+fn keep_fresh(
+    keys: &Keys,
+    fetching: Sender<()>,
+    stopped: &Receiver<()>,
+    mut wait_after: impl FnMut(bool) -> Duration,
+) {
     let mut first = Some(fetching);
     loop {
         // A problem was logged where it began.
@@ -93,19 +110,31 @@ mod tests {
 
     #[test]
     fn failures_are_followed_up_sooner_and_ever_less_so() {
-        // Refresh, backoff, and the waits in seconds after a success, eight failures, a success and a failure.
+        // Refresh, backoff, and the waits in seconds after a success, eight failures, a success and
+        // a failure.
         let rows = [
             (600, 1, [600, 1, 2, 4, 8, 16, 32, 60, 60, 600, 1]),
-            (86_400, 45, [86_400, 45, 60, 60, 60, 60, 60, 60, 60, 86_400, 45]),
+            (
+                86_400,
+                45,
+                [86_400, 45, 60, 60, 60, 60, 60, 60, 60, 86_400, 45],
+            ),
             (5, 1, [5, 1, 2, 4, 5, 5, 5, 5, 5, 5, 1]),
             (1, 7, [1; 11]),
         ];
         for (refresh, backoff, waits) in rows {
             let wait_after = pace(Duration::from_secs(refresh), Duration::from_secs(backoff));
             let failures = (0..waits.len()).map(|fetch| fetch % 9 != 0);
-            assert_eq!(failures.map(wait_after).collect::<Vec<_>>(), waits.map(Duration::from_secs), "{refresh}");
+            assert_eq!(
+                failures.map(wait_after).collect::<Vec<_>>(),
+                waits.map(Duration::from_secs),
+                "{refresh}"
+            );
         }
         // A backoff may be of any length.
-        assert_eq!(pace(Duration::from_mins(10), Duration::MAX)(true), BACKOFF_MAX);
+        assert_eq!(
+            pace(Duration::from_mins(10), Duration::MAX)(true),
+            BACKOFF_MAX
+        );
     }
 }

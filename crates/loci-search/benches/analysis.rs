@@ -72,12 +72,23 @@ fn main() {
             microseconds(|| passages::passages(text).len()),
         ];
         let [analysis, dates, document, embedded, passages] = figures;
-        println!("{name:18} {analysis:>9.1} {dates:>9.1} {document:>9.1} {embedded:>9.1} {passages:>9.1}");
+        println!(
+            "{name:18} {analysis:>9.1} {dates:>9.1} {document:>9.1} {embedded:>9.1} {passages:>9.1}"
+        );
     }
-    let question = "When did Caroline's brother read \"Nothing is Impossible\" at the lake in May 2023?";
-    println!("{:18} {:>9.1}", "one query", microseconds(|| Query::parse(question, today).terms.len()));
+    let question =
+        "When did Caroline's brother read \"Nothing is Impossible\" at the lake in May 2023?";
+    println!(
+        "{:18} {:>9.1}",
+        "one query",
+        microseconds(|| Query::parse(question, today).terms.len())
+    );
     let long = TEXTS[0].1.repeat(20);
-    println!("{:18} {:>9.1}", "10k for passages", microseconds(|| passages::passages(&long).len()));
+    println!(
+        "{:18} {:>9.1}",
+        "10k for passages",
+        microseconds(|| passages::passages(&long).len())
+    );
     // As a search shows of the longest text.
     let terms = analysis::query_terms(question);
     let longest = format!("{}\n\n", TEXTS[0].1).repeat(2_000);

@@ -19,32 +19,58 @@ const LIMIT: usize = 100;
 const SHARES: [f64; 6] = [2e-5, 2e-4, 1e-3, 5e-3, 3e-2, 1.5e-1];
 
 fn main() {
-    let passages = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(PASSAGES);
+    let passages = std::env::args()
+        .skip(1)
+        .find_map(|argument| argument.parse().ok())
+        .unwrap_or(PASSAGES);
     let mut random = Random(1);
     let texts: Vec<Vec<(u32, u32)>> = (0..passages).map(|_| text(&mut random)).collect();
-    let words: Vec<String> = (0..VOCABULARY as u32).map(|number| format!("word{number}")).collect();
+    let words: Vec<String> = (0..VOCABULARY as u32)
+        .map(|number| format!("word{number}"))
+        .collect();
     let before = resident();
     let mut postings = Postings::default();
     let load = timed(|| {
         for (slot, text) in (0..).zip(&texts) {
-            postings.insert(slot, text.iter().map(|(word, count)| (words[*word as usize].as_str(), *count)));
+            postings.insert(
+                slot,
+                text.iter()
+                    .map(|(word, count)| (words[*word as usize].as_str(), *count)),
+            );
         }
     });
     let count: usize = texts.iter().map(Vec::len).sum();
     let each = |bytes: usize| bytes as f64 / count as f64;
     println!("{passages} passages, {count} postings");
-    println!("load                  {:.1} ns a posting", load.as_secs_f64() * 1e9 / count as f64);
-    println!("shrink                {:.1} ms", milliseconds(timed(|| postings.shrink())));
-    println!("memory                {:.2} bytes a posting", each(postings.bytes()));
-    println!("resident              {:.2} bytes a posting", each(resident().saturating_sub(before)));
+    println!(
+        "load                  {:.1} ns a posting",
+        load.as_secs_f64() * 1e9 / count as f64
+    );
+    println!(
+        "shrink                {:.1} ms",
+        milliseconds(timed(|| postings.shrink()))
+    );
+    println!(
+        "memory                {:.2} bytes a posting",
+        each(postings.bytes())
+    );
+    println!(
+        "resident              {:.2} bytes a posting",
+        each(resident().saturating_sub(before))
+    );
 
-    let length = (0..passages).map(|slot| u64::from(postings.length(slot))).sum();
+    let length = (0..passages)
+        .map(|slot| u64::from(postings.length(slot)))
+        .sum();
     let queries: Vec<Vec<String>> = (0..QUERIES).map(|_| query(&mut random, &words)).collect();
     let statistics = Statistics::of(passages as usize, length);
     search(&postings, &queries, statistics, Admitted::All, "all");
     for (name, every) in [("all but few", 1_000), ("half", 2)] {
         let bits: Bits = (0..passages).filter(|slot| slot % every != 0).collect();
-        let length = bits.iter().map(|slot| u64::from(postings.length(slot))).sum();
+        let length = bits
+            .iter()
+            .map(|slot| u64::from(postings.length(slot)))
+            .sum();
         let statistics = Statistics::of(bits.count(), length);
         search(&postings, &queries, statistics, Admitted::Only(&bits), name);
     }
@@ -52,7 +78,13 @@ fn main() {
     insert_again(&mut postings, &texts, &words);
 }
 
-fn search(postings: &Postings, queries: &[Vec<String>], statistics: Statistics, admitted: Admitted<'_>, name: &str) {
+fn search(
+    postings: &Postings,
+    queries: &[Vec<String>],
+    statistics: Statistics,
+    admitted: Admitted<'_>,
+    name: &str,
+) {
     let group = |slot| slot / 2;
     let mut times: BTreeMap<&str, Vec<Duration>> = BTreeMap::new();
     for terms in queries {
@@ -62,7 +94,11 @@ fn search(postings: &Postings, queries: &[Vec<String>], statistics: Statistics, 
         let Some(query) = prepared else { continue };
         times.entry("prepare").or_default().push(prepare);
         for (kind, limit) in [("pruned", LIMIT), ("exhaustive", usize::MAX)] {
-            let time = timed(|| found.push(postings.search(&query, &[], limit, group, |left, right| left.cmp(&right))));
+            let time = timed(|| {
+                found.push(
+                    postings.search(&query, &[], limit, group, |left, right| left.cmp(&right)),
+                );
+            });
             times.entry(kind).or_default().push(time);
         }
         assert_eq!(found[0], found[1][..found[0].len()]);
@@ -70,7 +106,11 @@ fn search(postings: &Postings, queries: &[Vec<String>], statistics: Statistics, 
     for (kind, mut times) in times {
         times.sort_unstable();
         let (middle, late) = (times[times.len() / 2], times[times.len() * 95 / 100]);
-        println!("{name:<11} {kind:<10} {:.3} ms, p95 {:.3} ms", milliseconds(middle), milliseconds(late));
+        println!(
+            "{name:<11} {kind:<10} {:.3} ms, p95 {:.3} ms",
+            milliseconds(middle),
+            milliseconds(late)
+        );
     }
 }
 
@@ -83,7 +123,11 @@ fn purge(postings: &mut Postings, passages: u32) {
     }
     steps.sort_unstable();
     let total: Duration = steps.iter().sum();
-    println!("purge of 2 %          {} steps, {:.1} ms", steps.len(), milliseconds(total));
+    println!(
+        "purge of 2 %          {} steps, {:.1} ms",
+        steps.len(),
+        milliseconds(total)
+    );
     println!(
         "one step              {:.3} ms, p95 {:.3} ms, worst {:.3} ms",
         milliseconds(steps[steps.len() / 2]),
@@ -96,12 +140,17 @@ fn insert_again(postings: &mut Postings, texts: &[Vec<(u32, u32)>], words: &[Str
     let slots = || (0..texts.len()).filter(|slot| slot % 50 == 7);
     let time = timed(|| {
         for slot in slots() {
-            let terms = texts[slot].iter().map(|(word, count)| (words[*word as usize].as_str(), *count));
+            let terms = texts[slot]
+                .iter()
+                .map(|(word, count)| (words[*word as usize].as_str(), *count));
             postings.insert(slot as u32, terms);
         }
     });
     let count: usize = slots().map(|slot| texts[slot].len()).sum();
-    println!("insert between others {:.1} ns a posting", time.as_secs_f64() * 1e9 / count as f64);
+    println!(
+        "insert between others {:.1} ns a posting",
+        time.as_secs_f64() * 1e9 / count as f64
+    );
 }
 
 /// Words by number, each once, with counts.
@@ -109,7 +158,9 @@ fn text(random: &mut Random) -> Vec<(u32, u32)> {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for _ in 0..WORDS / 2 + (random.unit() * f64::from(WORDS)) as u32 {
         // Zipf's law: the logarithm of the rank is even.
-        *counts.entry((VOCABULARY.powf(random.unit()) - 1.0) as u32).or_default() += 1;
+        *counts
+            .entry((VOCABULARY.powf(random.unit()) - 1.0) as u32)
+            .or_default() += 1;
     }
     counts.into_iter().collect()
 }
@@ -142,8 +193,8 @@ impl Random {
     }
 }
 
-/// Time of the processor that the work takes, whatever else runs here; of the clock where the system
-/// does not tell.
+/// Time of the processor that the work takes, whatever else runs here; of the clock where the
+/// system does not tell.
 fn timed(work: impl FnOnce()) -> Duration {
     let start = now();
     work();
@@ -158,7 +209,8 @@ fn now() -> Duration {
 
 #[cfg(not(unix))]
 fn now() -> Duration {
-    static START: std::sync::LazyLock<std::time::Instant> = std::sync::LazyLock::new(std::time::Instant::now);
+    static START: std::sync::LazyLock<std::time::Instant> =
+        std::sync::LazyLock::new(std::time::Instant::now);
     START.elapsed()
 }
 
@@ -169,6 +221,10 @@ fn milliseconds(duration: Duration) -> f64 {
 /// Bytes of memory of this process, where the system tells.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-    field.and_then(|kilobytes| kilobytes.trim().parse::<usize>().ok()).map_or(0, |kilobytes| kilobytes * 1_024)
+    let field = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
+    field
+        .and_then(|kilobytes| kilobytes.trim().parse::<usize>().ok())
+        .map_or(0, |kilobytes| kilobytes * 1_024)
 }

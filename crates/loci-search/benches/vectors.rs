@@ -22,7 +22,10 @@ const SUBTOPICS: usize = 2_000;
 const DOMINANT: usize = 16;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).collect();
+    let arguments: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
     let bandwidth = bandwidth();
     println!("memory read           {:.1} GB/s", bandwidth / 1e9);
     if arguments.is_empty() {
@@ -46,7 +49,10 @@ struct Corpus {
 }
 
 fn measure(corpus: Corpus, bandwidth: f64) {
-    let Corpus { mut vectors, queries } = corpus;
+    let Corpus {
+        mut vectors,
+        queries,
+    } = corpus;
     vectors.shrink();
     let count = vectors.len();
     println!("{count} vectors, {:.1} MB", vectors.bytes() as f64 / 1e6);
@@ -58,7 +64,11 @@ fn measure(corpus: Corpus, bandwidth: f64) {
     }
     for instructions in Instructions::all() {
         vectors.use_instructions(instructions);
-        for (name, admitted, limit) in [("all", &all, 10), ("all", &all, 50), ("1 of 16", &sparse, 50)] {
+        for (name, admitted, limit) in [
+            ("all", &all, 10),
+            ("all", &all, 50),
+            ("1 of 16", &sparse, 50),
+        ] {
             let times = times(&queries, |query| search(&vectors, query, admitted, limit));
             let (least, p50) = (milliseconds(times[0]), milliseconds(times[times.len() / 2]));
             let read = bytes_read(&vectors, admitted, limit) as f64 / bandwidth * 1e3;
@@ -72,16 +82,30 @@ fn measure(corpus: Corpus, bandwidth: f64) {
 }
 
 fn search(vectors: &Vectors, query: &[f32], admitted: &Bits, limit: usize) -> Vec<(u32, f32)> {
-    vectors.nearest(query, admitted, limit, |slot| slot, |left, right| left.cmp(&right)).unwrap_or_default()
+    vectors
+        .nearest(
+            query,
+            admitted,
+            limit,
+            |slot| slot,
+            |left, right| left.cmp(&right),
+        )
+        .unwrap_or_default()
 }
 
 /// The share of the exact scan's best that a search finds.
 fn recall(vectors: &Vectors, queries: &[Vec<f32>], admitted: &Bits, limit: usize) -> f64 {
     let mut right = 0;
     for query in &queries[..CHECKED] {
-        let exact: HashSet<u32> =
-            search(vectors, query, admitted, usize::MAX).into_iter().take(limit).map(|(slot, _)| slot).collect();
-        right += search(vectors, query, admitted, limit).iter().filter(|(slot, _)| exact.contains(slot)).count();
+        let exact: HashSet<u32> = search(vectors, query, admitted, usize::MAX)
+            .into_iter()
+            .take(limit)
+            .map(|(slot, _)| slot)
+            .collect();
+        right += search(vectors, query, admitted, limit)
+            .iter()
+            .filter(|(slot, _)| exact.contains(slot))
+            .count();
     }
     right as f64 / (CHECKED * limit) as f64
 }
@@ -121,7 +145,11 @@ fn milliseconds(duration: Duration) -> f64 {
 /// Bytes a second that one core reads, at best, from an array that no cache holds.
 fn bandwidth() -> f64 {
     let array: Vec<u64> = (0..1 << 26).collect();
-    let sum = || black_box(&array).iter().fold(0_u64, |sum, value| sum.wrapping_add(*value));
+    let sum = || {
+        black_box(&array)
+            .iter()
+            .fold(0_u64, |sum, value| sum.wrapping_add(*value))
+    };
     let best = (0..20).map(|_| cost(sum)).min().unwrap_or_default();
     size_of_val(array.as_slice()) as f64 / best.as_secs_f64()
 }
@@ -138,8 +166,15 @@ struct Generator {
 
 impl Generator {
     fn new(seed: u64) -> Self {
-        let (common, dominant, topics, subtopics) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut new = Generator { state: seed, common, dominant, topics, subtopics };
+        let (common, dominant, topics, subtopics) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut new = Generator {
+            state: seed,
+            common,
+            dominant,
+            topics,
+            subtopics,
+        };
         new.common = new.direction();
         new.dominant = (0..DOMINANT).map(|_| new.direction()).collect();
         new.topics = (0..TOPICS).map(|_| new.direction()).collect();
@@ -158,7 +193,9 @@ impl Generator {
     /// Nearly normal, with variance 1: the sum of four uniform numbers of 16 bits.
     fn normal(&mut self) -> f32 {
         let bits = self.next();
-        let sum: u32 = (0..4).map(|part| (bits >> (16 * part) & 0xffff) as u32).sum();
+        let sum: u32 = (0..4)
+            .map(|part| (bits >> (16 * part) & 0xffff) as u32)
+            .sum();
         (sum as f32 / 65_535.0 - 2.0) * 1.732
     }
 
@@ -170,13 +207,21 @@ impl Generator {
         let subtopic = self.next() as usize % SUBTOPICS;
         let mut values: Vec<f32> = self.direction().iter().map(|value| value * 0.65).collect();
         let mut add = |weight: f32, direction: &[f32]| {
-            values.iter_mut().zip(direction).for_each(|(value, part)| *value += weight * part);
+            values
+                .iter_mut()
+                .zip(direction)
+                .for_each(|(value, part)| *value += weight * part);
         };
         add(0.3, &self.common);
         add(0.4, &self.topics[subtopic % TOPICS]);
         add(0.5, &self.subtopics[subtopic]);
-        let weights: Vec<f32> = (1..=DOMINANT).map(|rank| self.normal() * 0.25 / (rank as f32).sqrt()).collect();
-        weights.iter().zip(&self.dominant).for_each(|(weight, direction)| add(*weight, direction));
+        let weights: Vec<f32> = (1..=DOMINANT)
+            .map(|rank| self.normal() * 0.25 / (rank as f32).sqrt())
+            .collect();
+        weights
+            .iter()
+            .zip(&self.dominant)
+            .for_each(|(weight, direction)| add(*weight, direction));
         unit(values)
     }
 }
@@ -192,28 +237,47 @@ fn synthetic(count: usize) -> Corpus {
     for slot in 0..count as u32 {
         put(&mut vectors, slot, &generator.vector());
     }
-    Corpus { vectors, queries: (0..QUERIES).map(|_| generator.vector()).collect() }
+    Corpus {
+        vectors,
+        queries: (0..QUERIES).map(|_| generator.vector()).collect(),
+    }
 }
 
 /// Those of a file, of which some are taken as queries.
 fn stored(bytes: &[u8]) -> Corpus {
     let (numbers, _) = bytes.as_chunks::<4>();
-    let numbers: Vec<f32> = numbers.iter().map(|number| f32::from_le_bytes(*number)).collect();
+    let numbers: Vec<f32> = numbers
+        .iter()
+        .map(|number| f32::from_le_bytes(*number))
+        .collect();
     let rows: Vec<&[f32]> = numbers.chunks_exact(DIMENSIONS).collect();
     let is_query = |place: usize| place.is_multiple_of((rows.len() / QUERIES).max(1));
-    let mut corpus = Corpus { vectors: Vectors::new(DIMENSIONS), queries: Vec::new() };
+    let mut corpus = Corpus {
+        vectors: Vectors::new(DIMENSIONS),
+        queries: Vec::new(),
+    };
     for (place, row) in rows.iter().enumerate() {
         if is_query(place) {
             corpus.queries.push(row.to_vec());
         } else {
-            put(&mut corpus.vectors, (place - corpus.queries.len()) as u32, row);
+            put(
+                &mut corpus.vectors,
+                (place - corpus.queries.len()) as u32,
+                row,
+            );
         }
     }
     corpus
 }
 
 fn put(vectors: &mut Vectors, slot: u32, values: &[f32]) {
-    let scale = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0;
-    let values: Vec<i8> = values.iter().map(|value| (value / scale).round() as i8).collect();
+    let scale = values
+        .iter()
+        .fold(0.0_f32, |largest, value| largest.max(value.abs()))
+        / 127.0;
+    let values: Vec<i8> = values
+        .iter()
+        .map(|value| (value / scale).round() as i8)
+        .collect();
     vectors.set(slot, scale, &values);
 }

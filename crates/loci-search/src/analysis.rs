@@ -10,16 +10,16 @@
 //! number words become digits, and a full date in whatever form is found as `2023-05-07` and by
 //! month and day.
 //!
-//! A text in another language of the Latin script ([`Language`]) has the stems of that language, too,
-//! where they differ; a query in it looks for both. A text that is taken for English is found as
-//! before by all.
+//! A text in another language of the Latin script ([`Language`]) has the stems of that language,
+//! too, where they differ; a query in it looks for both. A text that is taken for English is found
+//! as before by all.
 //!
 //! Runs of scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become
 //! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), the
 //! index has it, too; a query looks for it only if it stands alone.
 //!
-//! Stop words are indexed like any other word. A query drops those of its language, and all of other
-//! scripts than the Latin one, unless nothing else is left.
+//! Stop words are indexed like any other word. A query drops those of its language, and all of
+//! other scripts than the Latin one, unless nothing else is left.
 //!
 //! Left out on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
 
@@ -94,7 +94,9 @@ impl Counts {
 /// The terms of a text with the number of times that each occurs, in order of first occurrence.
 pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
-    texts.into_iter().for_each(|text| counts.add(text, Language::other_latin(text)));
+    texts
+        .into_iter()
+        .for_each(|text| counts.add(text, Language::other_latin(text)));
     counts.terms
 }
 
@@ -122,35 +124,50 @@ pub fn query_terms(query: &str) -> Vec<String> {
         }
     }
     let has_topic = all.iter().any(|(_, used_for)| *used_for == Use::Topic);
-    let useful = all.into_iter().filter(|(_, used_for)| !has_topic || *used_for == Use::Topic);
+    let useful = all
+        .into_iter()
+        .filter(|(_, used_for)| !has_topic || *used_for == Use::Topic);
     useful.map(|(term, _)| term).take(QUERY_TERMS_MAX).collect()
 }
 
-/// The words of a query in a language that is not English: their terms, and their stems in that language. A term is a
-/// stop word if all of its words are.
+/// The words of a query in a language that is not English: their terms, and their stems in that
+/// language. A term is a stop word if all of its words are.
 fn uses_in(language: Language, query: &str) -> Vec<(String, Use)> {
     let mut uses: Vec<(String, Use)> = Vec::new();
-    let mut add = |term: String, used_for: Use| match uses.iter_mut().find(|(known, _)| *known == term) {
-        Some((_, known)) if used_for == Use::Topic => *known = Use::Topic,
-        Some(_) => {}
-        None => uses.push((term, used_for)),
-    };
+    let mut add =
+        |term: String, used_for: Use| match uses.iter_mut().find(|(known, _)| *known == term) {
+            Some((_, known)) if used_for == Use::Topic => *known = Use::Topic,
+            Some(_) => {}
+            None => uses.push((term, used_for)),
+        };
     let use_of = |folded: &str| {
         let is_stop_word = language.has_function_word(folded) || is_function_word_of_script(folded);
-        if is_stop_word { Use::StopWord } else { Use::Topic }
+        if is_stop_word {
+            Use::StopWord
+        } else {
+            Use::Topic
+        }
     };
     for chunk in fold_width(query).split_whitespace() {
         if units(chunk).any(|(_, unit)| matches!(unit, Unit::Run(_))) {
             continue;
         }
         let words: Vec<String> = units(chunk).map(|(_, unit)| fold(unit.text())).collect();
-        let parts = || words.iter().flat_map(|word| word.split('\'')).filter(|part| !part.is_empty());
+        let parts = || {
+            words
+                .iter()
+                .flat_map(|word| word.split('\''))
+                .filter(|part| !part.is_empty())
+        };
         // "qu'est-ce"
         if words.len() > 1 && parts().all(|part| use_of(part) == Use::StopWord) {
             analyse(chunk, &mut |term, _| add(term.to_owned(), Use::StopWord));
         }
         // "l'appartement"
-        for (word, (head, _)) in words.iter().filter_map(|word| Some((word, word.split_once('\'')?))) {
+        for (word, (head, _)) in words
+            .iter()
+            .filter_map(|word| Some((word, word.split_once('\'')?)))
+        {
             if let Some(term) = term_of_unit(&word.replace('\'', "")) {
                 add(term, use_of(head));
             }
@@ -161,19 +178,24 @@ fn uses_in(language: Language, query: &str) -> Vec<(String, Use)> {
             }
         }
     }
-    own_stems(query, language, &mut |stem| add(stem.to_owned(), Use::Topic));
+    own_stems(query, language, &mut |stem| {
+        add(stem.to_owned(), Use::Topic);
+    });
     uses
 }
 
-/// Calls `emit` with the stem of each word in a language of the Latin script, where it is not its term anyway and the word
-/// carries a topic.
+/// Calls `emit` with the stem of each word in a language of the Latin script, where it is not its
+/// term anyway and the word carries a topic.
 fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
-    let Some(algorithm) = language.stemmer() else { return };
+    let Some(algorithm) = language.stemmer() else {
+        return;
+    };
     for (_, unit) in units(&fold_width(text)) {
         let Unit::Word(word) = unit else { continue };
         let word = word.rsplit(['\'', '\u{2019}']).next().unwrap_or(word);
         let mut letters = word.chars();
-        let is_ordinary = letters.next().is_some_and(char::is_alphabetic) && letters.all(char::is_lowercase);
+        let is_ordinary =
+            letters.next().is_some_and(char::is_alphabetic) && letters.all(char::is_lowercase);
         let folded = fold(word);
         if !is_ordinary || word.len() > TERM_BYTES_MAX || language.has_function_word(&folded) {
             continue;
@@ -186,16 +208,18 @@ fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put no
-/// spaces between words, most characters count as a word.
+/// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put
+/// no spaces between words, most characters count as a word.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.unicode_word_indices()
 }
 
-/// The sentences of a text (Unicode Annex 29) without the blanks around them; the end of a line ends
-/// one, too.
+/// The sentences of a text (Unicode Annex 29) without the blanks around them; the end of a line
+/// ends one, too.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_sentence_bounds().map(str::trim).filter(|sentence| !sentence.is_empty())
+    text.split_sentence_bounds()
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
 }
 
 /// Calls `emit` with each term of the text.
@@ -245,7 +269,8 @@ fn pieces(chunk: &str, emit: &mut impl FnMut(&str, Use)) {
             let is_inner = is_word_character(character) || INNER_SIGNS.contains(character);
             let is_doubled = matches!(character, '.' | '-') && before == character;
             let ends_here = character == ','
-                && !(before.is_ascii_digit() && rest[start + at + 1..].starts_with(|next: char| next.is_ascii_digit()));
+                && !(before.is_ascii_digit()
+                    && rest[start + at + 1..].starts_with(|next: char| next.is_ascii_digit()));
             if !is_inner || is_doubled || ends_here {
                 end = start + at;
                 break;
@@ -269,7 +294,10 @@ fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str,
     }
     let after = &text[start + piece.len()..];
     for sign in ["++", "#"] {
-        if after.strip_prefix(sign).is_some_and(|rest| !rest.starts_with(is_word_character)) {
+        if after
+            .strip_prefix(sign)
+            .is_some_and(|rest| !rest.starts_with(is_word_character))
+        {
             emit(&(fold(piece) + sign), Use::Topic);
         }
     }
@@ -282,7 +310,9 @@ fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str,
 /// most once.
 fn compound(piece: &str, emit: &mut impl FnMut(&str, Use)) {
     let mut found = units(piece);
-    let (Some((_, first)), second) = (found.next(), found.next()) else { return };
+    let (Some((_, first)), second) = (found.next(), found.next()) else {
+        return;
+    };
     if second.is_none() {
         return unit(first, emit);
     }
@@ -298,7 +328,8 @@ fn compound(piece: &str, emit: &mut impl FnMut(&str, Use)) {
     let has_run = units(piece).any(|(_, unit)| matches!(unit, Unit::Run(_)));
     if !has_run {
         whole(piece, &mut add);
-        let stretches = piece.split(|sign: char| INNER_SIGNS.contains(sign) && !JOINING_SIGNS.contains(sign));
+        let stretches =
+            piece.split(|sign: char| INNER_SIGNS.contains(sign) && !JOINING_SIGNS.contains(sign));
         for stretch in stretches.filter(|stretch| units(stretch).nth(1).is_some()) {
             whole(stretch, &mut add);
         }
@@ -325,7 +356,9 @@ fn whole(stretch: &str, add: &mut impl FnMut(&str, Use)) {
     let folded = fold(stretch);
     let folded = folded.trim_matches(|character| !is_word_character(character));
     let folded = folded.strip_suffix("'s").unwrap_or(folded);
-    let version = folded.strip_prefix('v').filter(|version| version.starts_with(|digit: char| digit.is_ascii_digit()));
+    let version = folded
+        .strip_prefix('v')
+        .filter(|version| version.starts_with(|digit: char| digit.is_ascii_digit()));
     let folded = version.unwrap_or(folded);
     let mut term = String::with_capacity(folded.len());
     for (at, character) in folded.char_indices() {
@@ -360,7 +393,8 @@ pub(crate) fn term_of_unit(folded: &str) -> Option<String> {
 pub(crate) fn terms_of_run(run: &str) -> Vec<String> {
     let mut terms = Vec::new();
     bigrams(run, &mut |term, used_for| {
-        let is_indexed_anywhere = clusters(term).nth(1).is_some() || term.starts_with(may_be_a_word);
+        let is_indexed_anywhere =
+            clusters(term).nth(1).is_some() || term.starts_with(may_be_a_word);
         if used_for == Use::Topic && is_indexed_anywhere {
             terms.push(kept(term).to_owned());
         }
@@ -399,7 +433,11 @@ fn unit(one: Unit<'_>, emit: &mut impl FnMut(&str, Use)) {
     {
         emit(&format!("{thousands}000"), Use::Topic);
     }
-    let parts = if text.len() > IDENTIFIER_BYTES_MAX { Vec::new() } else { parts(text) };
+    let parts = if text.len() > IDENTIFIER_BYTES_MAX {
+        Vec::new()
+    } else {
+        parts(text)
+    };
     for (index, part) in parts.iter().enumerate() {
         if *part != text && !parts[..index].contains(part) {
             word(&fold(part), emit);
@@ -465,10 +503,13 @@ thread_local! {
 fn with_stem<T>(algorithm: Algorithm, word: &str, use_stem: impl FnOnce(&str) -> T) -> T {
     const STEMS_MAX: usize = 8_192;
     STEMS.with_borrow_mut(|languages| {
-        let place = languages.iter().position(|(known, _)| *known == algorithm).unwrap_or_else(|| {
-            languages.push((algorithm, HashMap::new()));
-            languages.len() - 1
-        });
+        let place = languages
+            .iter()
+            .position(|(known, _)| *known == algorithm)
+            .unwrap_or_else(|| {
+                languages.push((algorithm, HashMap::new()));
+                languages.len() - 1
+            });
         let stems = &mut languages[place].1;
         if let Some(stem) = stems.get(word) {
             return use_stem(stem);

@@ -66,14 +66,21 @@ pub enum Time {
 /// it was written.
 pub fn expressions(text: &str, reference: Date) -> Vec<Expression> {
     let tokens = tokens::tokens(text);
-    let grammar = grammar::Grammar { tokens: &tokens, reference, is_past: false };
+    let grammar = grammar::Grammar {
+        tokens: &tokens,
+        reference,
+        is_past: false,
+    };
     let (mut found, mut index) = (Vec::new(), 0);
     while index < tokens.len() {
         let Some((end, time)) = grammar.expression(index) else {
             index += 1;
             continue;
         };
-        found.push(Expression { range: tokens[index].start..tokens[end - 1].end, time });
+        found.push(Expression {
+            range: tokens[index].start..tokens[end - 1].end,
+            time,
+        });
         index = end;
     }
     found
@@ -83,7 +90,11 @@ pub fn expressions(text: &str, reference: Date) -> Vec<Expression> {
 /// ("since 7 May 2023"), with their bytes.
 pub(crate) fn full_dates(text: &str) -> Vec<(Range<usize>, Date)> {
     let tokens = tokens::tokens(text);
-    let grammar = grammar::Grammar { tokens: &tokens, reference: Date::ZERO, is_past: false };
+    let grammar = grammar::Grammar {
+        tokens: &tokens,
+        reference: Date::ZERO,
+        is_past: false,
+    };
     let (mut found, mut index) = (Vec::new(), 0);
     while index < tokens.len() {
         let Some((end, time)) = grammar.written(index) else {
@@ -113,14 +124,25 @@ pub fn iso_date(text: &str) -> Option<Date> {
     if !shape || !ends {
         return None;
     }
-    Date::new(date[..4].parse().ok()?, date[5..7].parse().ok()?, date[8..].parse().ok()?).ok()
+    Date::new(
+        date[..4].parse().ok()?,
+        date[5..7].parse().ok()?,
+        date[8..].parse().ok()?,
+    )
+    .ok()
 }
 
 /// The day (UTC) of a moment in microseconds since 1970. Beyond the calendar it is its first or
 /// last day.
 pub fn day(microseconds: i64) -> Date {
-    let beyond = if microseconds < 0 { Timestamp::MIN } else { Timestamp::MAX };
-    Offset::UTC.to_datetime(Timestamp::from_microsecond(microseconds).unwrap_or(beyond)).date()
+    let beyond = if microseconds < 0 {
+        Timestamp::MIN
+    } else {
+        Timestamp::MAX
+    };
+    Offset::UTC
+        .to_datetime(Timestamp::from_microsecond(microseconds).unwrap_or(beyond))
+        .date()
 }
 
 #[cfg(test)]

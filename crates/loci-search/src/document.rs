@@ -18,8 +18,8 @@ use crate::paths;
 pub const TIME: &str = "@time";
 /// Mark of what a tool put out.
 pub const TOOL_OUTPUT: &str = "@tool";
-/// Most marks that a passage has of its words and metadata. Beyond it the last ones are left out: the order is time, speaker, the
-/// record's own date, the dates in the text.
+/// Most marks that a passage has of its words and metadata. Beyond it the last ones are left out:
+/// the order is time, speaker, the record's own date, the dates in the text.
 pub const PASSAGE_MARKS_MAX: usize = 32;
 
 /// Most bytes of metadata that passages after the first have, in entries that fit. A content has
@@ -99,9 +99,16 @@ const NOT_SPEAKERS: &[&str] = &[
 /// passage (of very much of it, later passages have a part); so does, in passages after the first,
 /// who speaks or the title line. "Yesterday" is told from the first date in the metadata, without
 /// one from `stored_on`.
-pub fn terms(content: &str, range: Range<usize>, metadata: &[String], stored_on: Date) -> Vec<(String, u32)> {
+pub fn terms(
+    content: &str,
+    range: Range<usize>,
+    metadata: &[String],
+    stored_on: Date,
+) -> Vec<(String, u32)> {
     let passage = &content[range.clone()];
-    let lead = lead(content).filter(|lead| lead.end <= range.start).map(|lead| &content[lead]);
+    let lead = lead(content)
+        .filter(|lead| lead.end <= range.start)
+        .map(|lead| &content[lead]);
     let mut terms = counts(passage, lead, metadata, range.start == 0);
     let record_date = metadata.iter().find_map(|entry| dates::iso_date(entry));
     let told = dates::expressions(passage, record_date.unwrap_or(stored_on));
@@ -117,7 +124,10 @@ pub fn terms(content: &str, range: Range<usize>, metadata: &[String], stored_on:
     if let Some(label) = label(content) {
         speaker_marks(label.name).into_iter().for_each(&mut add);
     }
-    let record_dates = metadata.iter().filter_map(|entry| dates::iso_date(entry)).map(Time::Date);
+    let record_dates = metadata
+        .iter()
+        .filter_map(|entry| dates::iso_date(entry))
+        .map(Time::Date);
     for time in record_dates.chain(told.into_iter().map(|expression| expression.time)) {
         marks::of_text(&time).into_iter().for_each(&mut add);
     }
@@ -125,21 +135,35 @@ pub fn terms(content: &str, range: Range<usize>, metadata: &[String], stored_on:
     terms
 }
 
-/// The marks that all passages of a text have for where it comes from: the path of its file, and whether a tool put it
-/// out.
+/// The marks that all passages of a text have for where it comes from: the path of its file, and
+/// whether a tool put it out.
 pub fn marks_of_origin(path: Option<&str>, is_tool_output: bool) -> Vec<String> {
     let tool = is_tool_output.then(|| TOOL_OUTPUT.to_owned());
-    path.into_iter().flat_map(paths::marks).chain(tool).collect()
+    path.into_iter()
+        .flat_map(paths::marks)
+        .chain(tool)
+        .collect()
 }
 
 /// The terms of a passage with what is added to them.
-fn counts(passage: &str, lead: Option<&str>, metadata: &[String], is_first: bool) -> Vec<(String, u32)> {
+fn counts(
+    passage: &str,
+    lead: Option<&str>,
+    metadata: &[String],
+    is_first: bool,
+) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
     // A title or a tag is too short to tell its language, which is that of the text.
     let language = Language::other_latin(passage);
-    std::iter::once(passage).chain(lead).for_each(|text| counts.add(text, language));
+    std::iter::once(passage)
+        .chain(lead)
+        .for_each(|text| counts.add(text, language));
     let own = counts.terms.len();
-    let mut room = if is_first { usize::MAX } else { METADATA_BYTES_MAX };
+    let mut room = if is_first {
+        usize::MAX
+    } else {
+        METADATA_BYTES_MAX
+    };
     for entry in metadata {
         if let Some(left) = room.checked_sub(entry.len()) {
             room = left;
@@ -156,16 +180,25 @@ fn counts(passage: &str, lead: Option<&str>, metadata: &[String], is_first: bool
 /// `Name said, "text"`, for every passage of a content that begins with `Name: `; descriptions
 /// of media in square brackets are left out, unless nothing else is left.
 pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
-    let Some(label) = label(content) else { return without_media(&content[range]) };
+    let Some(label) = label(content) else {
+        return without_media(&content[range]);
+    };
     let start = range.start.max(label.text.start);
-    let Some(text) = content.get(start..range.end.min(label.text.end)).filter(|text| !text.trim().is_empty()) else {
+    let Some(text) = content
+        .get(start..range.end.min(label.text.end))
+        .filter(|text| !text.trim().is_empty())
+    else {
         return Cow::Borrowed(&content[range]);
     };
-    Cow::Owned(format!("{} said, \"{}\"", label.name, without_media(text).trim()))
+    Cow::Owned(format!(
+        "{} said, \"{}\"",
+        label.name,
+        without_media(text).trim()
+    ))
 }
 
-/// What the model reads of a passage of a content with a title: the title first, since it tells what each
-/// passage is about.
+/// What the model reads of a passage of a content with a title: the title first, since it tells
+/// what each passage is about.
 pub fn titled_text<'a>(title: Option<&str>, content: &'a str, range: Range<usize>) -> Cow<'a, str> {
     let text = embedded_text(content, range);
     match title {
@@ -182,8 +215,13 @@ pub(crate) fn speaker_mark(name: &str) -> String {
 fn speaker_marks(name: &str) -> Vec<String> {
     let name = fold_width(name);
     let words: Vec<String> = units(&name).map(|(_, unit)| fold(unit.text())).collect();
-    let each = words.iter().filter(|_| words.len() > 1).map(|word| speaker_mark(word));
-    std::iter::once(speaker_mark(&words.join(" "))).chain(each).collect()
+    let each = words
+        .iter()
+        .filter(|_| words.len() > 1)
+        .map(|word| speaker_mark(word));
+    std::iter::once(speaker_mark(&words.join(" ")))
+        .chain(each)
+        .collect()
 }
 
 /// Who speaks, at the beginning of a content.
@@ -200,22 +238,32 @@ fn label(content: &str) -> Option<Label<'_>> {
     if let Some(at) = beginning.find(SAID).filter(|at| is_name(&content[..*at])) {
         let text = content[at + SAID.len()..].trim_end();
         let end = at + SAID.len() + text.strip_suffix('"').unwrap_or(text).len();
-        return Some(Label { name: &content[..at], text: at + SAID.len()..end });
+        return Some(Label {
+            name: &content[..at],
+            text: at + SAID.len()..end,
+        });
     }
     let at = beginning.find([':', '：'])?;
     let after = &content[at..];
-    let text =
-        after.strip_prefix('：').or_else(|| after.strip_prefix(':').filter(|text| text.starts_with([' ', '\n'])))?;
-    is_name(&content[..at]).then(|| Label { name: &content[..at], text: content.len() - text.len()..content.len() })
+    let text = after.strip_prefix('：').or_else(|| {
+        after
+            .strip_prefix(':')
+            .filter(|text| text.starts_with([' ', '\n']))
+    })?;
+    is_name(&content[..at]).then(|| Label {
+        name: &content[..at],
+        text: content.len() - text.len()..content.len(),
+    })
 }
 
-/// One to three words, each with a capital or of a script without spaces, that name no kind of note.
+/// One to three words, each with a capital or of a script without spaces, that name no kind of
+/// note.
 fn is_name(name: &str) -> bool {
     let is_name_word = |word: &str| {
         word.starts_with(|first: char| first.is_uppercase() || is_unspaced(first))
-            && word
-                .chars()
-                .all(|character| is_word_character(character) || matches!(character, '\'' | '\u{2019}' | '-' | '.'))
+            && word.chars().all(|character| {
+                is_word_character(character) || matches!(character, '\'' | '\u{2019}' | '-' | '.')
+            })
     };
     name.len() <= LABEL_BYTES_MAX
         && !name.is_empty()
@@ -229,10 +277,17 @@ fn lead(content: &str) -> Option<Range<usize>> {
     if let Some(label) = label(content) {
         return Some(0..label.name.len());
     }
-    // A line that goes on behind this is no title, and reading all of it for every passage costs the square of its length.
-    let line = content[..content.floor_char_boundary(TITLE_BYTES_MAX + char::MAX.len_utf8())].lines().next()?;
-    let is_title = line.starts_with('#') || !line.trim_end().ends_with(['.', '!', '?', ',', ';', '。', '！', '？']);
-    (is_title && line.len() <= TITLE_BYTES_MAX && line.len() < content.len()).then_some(0..line.len())
+    // A line that goes on behind this is no title, and reading all of it for every passage costs
+    // the square of its length.
+    let line = content[..content.floor_char_boundary(TITLE_BYTES_MAX + char::MAX.len_utf8())]
+        .lines()
+        .next()?;
+    let is_title = line.starts_with('#')
+        || !line
+            .trim_end()
+            .ends_with(['.', '!', '?', ',', ';', '。', '！', '？']);
+    (is_title && line.len() <= TITLE_BYTES_MAX && line.len() < content.len())
+        .then_some(0..line.len())
 }
 
 fn without_media(text: &str) -> Cow<'_, str> {
@@ -242,7 +297,11 @@ fn without_media(text: &str) -> Cow<'_, str> {
     let (mut kept, mut rest) = (String::with_capacity(text.len()), text);
     while let Some(start) = rest.find('[') {
         let end = media_end(&rest[start..]).map(|end| start + end);
-        let keep_until = if end.is_some() { rest[..start].trim_end().len() } else { start + 1 };
+        let keep_until = if end.is_some() {
+            rest[..start].trim_end().len()
+        } else {
+            start + 1
+        };
         kept.push_str(&rest[..keep_until]);
         rest = &rest[end.unwrap_or(start + 1)..];
     }
@@ -256,7 +315,16 @@ fn without_media(text: &str) -> Cow<'_, str> {
 /// The length of the description of media that the text begins with: `[photo: a dog]`, `[shares a
 /// picture]`.
 fn media_end(text: &str) -> Option<usize> {
-    const MEDIA: [&str; 8] = ["photo", "image", "picture", "video", "audio", "gif", "sticker", "attachment"];
+    const MEDIA: [&str; 8] = [
+        "photo",
+        "image",
+        "picture",
+        "video",
+        "audio",
+        "gif",
+        "sticker",
+        "attachment",
+    ];
     const SHARING: [&str; 4] = ["shares", "shared", "sends", "sent"];
     const MEDIA_BYTES_MAX: usize = 1_000;
     let inside = &text[1..text[..text.floor_char_boundary(MEDIA_BYTES_MAX)].find(']')?];
@@ -284,7 +352,10 @@ mod tests {
 
     fn marks_of(content: &str, metadata: &[&str]) -> Vec<String> {
         let all = terms(content, 0..content.len(), &strings(metadata), STORED_ON);
-        all.into_iter().filter(|(_, count)| *count == 0).map(|(mark, _)| mark).collect()
+        all.into_iter()
+            .filter(|(_, count)| *count == 0)
+            .map(|(mark, _)| mark)
+            .collect()
     }
 
     #[test]
@@ -296,8 +367,14 @@ mod tests {
     fn who_speaks_is_marked() {
         let rows: &[(&str, &[&str])] = &[
             ("Caroline: hello", &["@speaker=caroline"]),
-            ("José Luis: hola", &["@speaker=jose luis", "@speaker=jose", "@speaker=luis"]),
-            ("Jean-Luc: oui", &["@speaker=jean luc", "@speaker=jean", "@speaker=luc"]),
+            (
+                "José Luis: hola",
+                &["@speaker=jose luis", "@speaker=jose", "@speaker=luis"],
+            ),
+            (
+                "Jean-Luc: oui",
+                &["@speaker=jean luc", "@speaker=jean", "@speaker=luc"],
+            ),
             ("小明：你好", &["@speaker=小明"]),
             ("Caroline said, \"hello\"", &["@speaker=caroline"]),
             ("Note: hello", &[]),
@@ -318,28 +395,63 @@ mod tests {
         let rows: &[(&str, &[&str])] = &[
             (
                 "we met on 7 May 2023",
-                &["@time", "@day=2023-05-07", "@day=05-07", "@month=2023-05", "@month=05", "@year=2023"],
+                &[
+                    "@time",
+                    "@day=2023-05-07",
+                    "@day=05-07",
+                    "@month=2023-05",
+                    "@month=05",
+                    "@year=2023",
+                ],
             ),
-            ("in May 2023", &["@time", "@month=2023-05", "@month=05", "@year=2023"]),
+            (
+                "in May 2023",
+                &["@time", "@month=2023-05", "@month=05", "@year=2023"],
+            ),
             ("in 2019", &["@time", "@year=2019"]),
             ("on 8/5/2023", &["@time", "@year=2023"]),
             ("recently", &["@time"]),
-            ("yesterday", &["@time", "@day=2024-01-01", "@day=01-01", "@month=2024-01", "@month=01", "@year=2024"]),
+            (
+                "yesterday",
+                &[
+                    "@time",
+                    "@day=2024-01-01",
+                    "@day=01-01",
+                    "@month=2024-01",
+                    "@month=01",
+                    "@year=2024",
+                ],
+            ),
             ("nothing", &[]),
         ];
         for (content, expected) in rows {
             assert_eq!(marks_of(content, &[]), *expected, "{content:?}");
         }
         let week = marks_of("last week", &["trip", "2023-05-03"]);
-        let days = ["@day=2023-04-24", "@day=2023-04-30", "@month=2023-04", "@year=2023", "@day=2023-05-03"];
-        assert!(days.iter().all(|mark| week.contains(&(*mark).to_owned())), "{week:?}");
+        let days = [
+            "@day=2023-04-24",
+            "@day=2023-04-30",
+            "@month=2023-04",
+            "@year=2023",
+            "@day=2023-05-03",
+        ];
+        assert!(
+            days.iter().all(|mark| week.contains(&(*mark).to_owned())),
+            "{week:?}"
+        );
     }
 
     #[test]
     fn the_date_of_a_record_is_marked_and_found_but_tells_no_time() {
         assert_eq!(
             marks_of("hello", &["2023-05-08T13:56:00Z"]),
-            ["@day=2023-05-08", "@day=05-08", "@month=2023-05", "@month=05", "@year=2023"]
+            [
+                "@day=2023-05-08",
+                "@day=05-08",
+                "@month=2023-05",
+                "@month=05",
+                "@year=2023"
+            ]
         );
         let found = terms("hello", 0..5, &strings(&["2023-05-08"]), STORED_ON);
         for term in ["hello", "2023-05-08", "may", "8", "2023"] {
@@ -349,48 +461,95 @@ mod tests {
 
     #[test]
     fn later_passages_have_the_speaker_or_the_title() {
-        for (content, term) in [("Caroline: one. two.", "carolin"), ("# Gardening\none. two.", "garden")] {
+        for (content, term) in [
+            ("Caroline: one. two.", "carolin"),
+            ("# Gardening\none. two.", "garden"),
+        ] {
             let range = content.len() - 4..content.len();
-            assert!(terms(content, range, &[], STORED_ON).contains(&(term.to_owned(), 1)), "{content:?}");
+            assert!(
+                terms(content, range, &[], STORED_ON).contains(&(term.to_owned(), 1)),
+                "{content:?}"
+            );
         }
-        assert_eq!(terms("One. Two.", 5..9, &[], STORED_ON), [("2".to_owned(), 1)]);
+        assert_eq!(
+            terms("One. Two.", 5..9, &[], STORED_ON),
+            [("2".to_owned(), 1)]
+        );
     }
 
     #[test]
     fn later_passages_have_ordinary_metadata_and_a_part_of_more() {
         let content = "One. Two.";
-        let tags: Vec<String> = (100..116).map(|number| format!("project-{number}")).collect();
+        let tags: Vec<String> = (100..116)
+            .map(|number| format!("project-{number}"))
+            .collect();
         let later = terms(content, 5..9, &tags, STORED_ON);
         for tag in &tags {
             let term = tag.replace('-', "");
             assert!(later.contains(&(term.clone(), 1)), "{term}: {later:?}");
         }
         let many: Vec<String> = (1_000..3_000).map(|number| number.to_string()).collect();
-        let (first, later) = (terms(content, 0..5, &many, STORED_ON), terms(content, 5..9, &many, STORED_ON));
-        assert!(first.contains(&("2999".to_owned(), 1)), "{} terms", first.len());
+        let (first, later) = (
+            terms(content, 0..5, &many, STORED_ON),
+            terms(content, 5..9, &many, STORED_ON),
+        );
+        assert!(
+            first.contains(&("2999".to_owned(), 1)),
+            "{} terms",
+            first.len()
+        );
         assert_eq!(later.len(), 1 + METADATA_TERMS_MAX);
         let same = vec!["word ".repeat(25); 128];
-        let count = terms(content, 5..9, &same, STORED_ON).iter().find(|(term, _)| term == "word").unwrap().1;
-        assert!((1..=METADATA_BYTES_MAX as u32 / 5).contains(&count), "{count}");
+        let count = terms(content, 5..9, &same, STORED_ON)
+            .iter()
+            .find(|(term, _)| term == "word")
+            .unwrap()
+            .1;
+        assert!(
+            (1..=METADATA_BYTES_MAX as u32 / 5).contains(&count),
+            "{count}"
+        );
     }
 
     #[test]
     fn the_model_reads_who_says_what() {
         let rows = [
             ("Caroline: I went there", "Caroline said, \"I went there\""),
-            ("Caroline said, \"I went there\"", "Caroline said, \"I went there\""),
-            ("Caroline: look [photo: a dog] here", "Caroline said, \"look here\""),
-            ("Caroline: [photo: a dog]", "Caroline said, \"[photo: a dog]\""),
+            (
+                "Caroline said, \"I went there\"",
+                "Caroline said, \"I went there\"",
+            ),
+            (
+                "Caroline: look [photo: a dog] here",
+                "Caroline said, \"look here\"",
+            ),
+            (
+                "Caroline: [photo: a dog]",
+                "Caroline said, \"[photo: a dog]\"",
+            ),
             ("look [shares a picture of a dog]", "look"),
-            ("see [photo album](there) and [1]", "see [photo album](there) and [1]"),
+            (
+                "see [photo album](there) and [1]",
+                "see [photo album](there) and [1]",
+            ),
             ("Note: nothing", "Note: nothing"),
             ("Caroline: ", "Caroline: "),
         ];
         for (content, expected) in rows {
-            assert_eq!(embedded_text(content, 0..content.len()), expected, "{content:?}");
+            assert_eq!(
+                embedded_text(content, 0..content.len()),
+                expected,
+                "{content:?}"
+            );
         }
-        assert_eq!(embedded_text("Caroline: one. two.", 15..19), "Caroline said, \"two.\"");
-        assert_eq!(titled_text(Some("Releases"), "One. Two.", 5..9), "Releases\nTwo.");
+        assert_eq!(
+            embedded_text("Caroline: one. two.", 15..19),
+            "Caroline said, \"two.\""
+        );
+        assert_eq!(
+            titled_text(Some("Releases"), "One. Two.", 5..9),
+            "Releases\nTwo."
+        );
         assert_eq!(titled_text(None, "One. Two.", 5..9), "Two.");
     }
 

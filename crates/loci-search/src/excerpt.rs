@@ -1,9 +1,10 @@
 //! Chooses the parts of a long text that answer a question.
 //!
-//! The text is cut into blocks: its paragraphs, a heading with the one below it. A paragraph that alone is too long is
-//! cut after lines and sentences. A block counts by the words of the query in it, each the more the fewer blocks have
-//! it, and by what it shares with the passage that the index found. One pass over the text finds the words, without
-//! stemming it: a word that begins with a term and ends a few letters later has the term.
+//! The text is cut into blocks: its paragraphs, a heading with the one below it. A paragraph that
+//! alone is too long is cut after lines and sentences. A block counts by the words of the query in
+//! it, each the more the fewer blocks have it, and by what it shares with the passage that the
+//! index found. One pass over the text finds the words, without stemming it: a word that begins
+//! with a term and ends a few letters later has the term.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -18,14 +19,15 @@ use crate::analysis::fold::{is_unspaced, is_word_character};
 pub const GAP: &str = "\u{2026}";
 /// Estimated tokens of a gap with the blank lines around it.
 const GAP_TOKENS: usize = 2;
-/// Bytes on either side of the passage that the index found in which words of the query are looked for.
+/// Bytes on either side of the passage that the index found in which words of the query are looked
+/// for.
 const LOOKED_AT_BYTES: usize = 128 << 10;
 /// Bytes of a token, at most, by [`estimated_tokens`].
 const TOKEN_BYTES_MAX: usize = 4;
 /// Estimated tokens of a piece of a paragraph that is cut.
 const PIECE_TOKENS_MAX: usize = 200;
-/// Rooms in which one paragraph of several lines should not take the places of all others: it is cut if it is longer than
-/// half of the room, in pieces of a quarter of it or less.
+/// Rooms in which one paragraph of several lines should not take the places of all others: it is
+/// cut if it is longer than half of the room, in pieces of a quarter of it or less.
 const SMALL_ROOM: RangeInclusive<usize> = 100..=600;
 /// Words that begin a line which says what the lines below it, further from the margin, define.
 const DEFINING_WORDS: [&str; 17] = [
@@ -47,7 +49,8 @@ const DEFINING_WORDS: [&str; 17] = [
     "trait",
     "type",
 ];
-/// Estimated tokens of an excerpt, even if there is more room, unless it is a smaller part of the room than this.
+/// Estimated tokens of an excerpt, even if there is more room, unless it is a smaller part of the
+/// room than this.
 const EXCERPT_TOKENS: usize = 1_000;
 const PART_OF_ROOM: usize = 4;
 /// Letters by which a word may be longer than its stem.
@@ -55,32 +58,61 @@ const ENDING_CHARACTERS_MAX: usize = 4;
 /// Ends of sentences, where a blank follows or none is used.
 const SENTENCE_ENDS: [&str; 6] = [". ", "! ", "? ", "\u{3002}", "\u{ff01}", "\u{ff1f}"];
 
-/// The parts of `content` that answer a query best, in the order of the text, with a [`GAP`] between two of them and at
-/// either end: at most `tokens_max` tokens by [`estimated_tokens`], and of these 1,000 or a quarter, whichever is more.
-/// Empty for a blank text.
+/// The parts of `content` that answer a query best, in the order of the text, with a [`GAP`]
+/// between two of them and at either end: at most `tokens_max` tokens by [`estimated_tokens`], and
+/// of these 1,000 or a quarter, whichever is more. Empty for a blank text.
 ///
-/// `terms` are those of the query, `near` is the range of bytes of the passage that the index found; one that is no
-/// range of this text is ignored. What is far from that passage is not looked at. Without either it is the beginning.
-pub fn excerpt(content: &str, terms: &[String], near: Option<Range<usize>>, tokens_max: usize) -> Vec<Range<usize>> {
+/// `terms` are those of the query, `near` is the range of bytes of the passage that the index
+/// found; one that is no range of this text is ignored. What is far from that passage is not looked
+/// at. Without either it is the beginning.
+pub fn excerpt(
+    content: &str,
+    terms: &[String],
+    near: Option<Range<usize>>,
+    tokens_max: usize,
+) -> Vec<Range<usize>> {
     let room = tokens_max.saturating_sub(2 * GAP_TOKENS).max(1);
     let room = room.min(EXCERPT_TOKENS.max(room / PART_OF_ROOM));
-    let near = near.filter(|near| content.get(near.clone()).is_some_and(|passage| !passage.is_empty()));
+    let near = near.filter(|near| {
+        content
+            .get(near.clone())
+            .is_some_and(|passage| !passage.is_empty())
+    });
     let (from, until) = match &near {
-        Some(near) => (near.start.saturating_sub(LOOKED_AT_BYTES), near.end + LOOKED_AT_BYTES),
+        Some(near) => (
+            near.start.saturating_sub(LOOKED_AT_BYTES),
+            near.end + LOOKED_AT_BYTES,
+        ),
         None if terms.is_empty() => (0, LOOKED_AT_BYTES.max(room * TOKEN_BYTES_MAX)),
         None => (0, content.len()),
     };
     let until = content.floor_char_boundary(until);
     // Not in the midst of a line, if that is not endless.
-    let line = content[..content.floor_char_boundary(from)].rfind('\n').map_or(0, |end| end + 1);
-    let from = if from - line <= LOOKED_AT_BYTES { line } else { content.floor_char_boundary(from) };
-    let (content, near) = (&content[from..until], near.map(|near| near.start - from..near.end - from));
+    let line = content[..content.floor_char_boundary(from)]
+        .rfind('\n')
+        .map_or(0, |end| end + 1);
+    let from = if from - line <= LOOKED_AT_BYTES {
+        line
+    } else {
+        content.floor_char_boundary(from)
+    };
+    let (content, near) = (
+        &content[from..until],
+        near.map(|near| near.start - from..near.end - from),
+    );
     let blocks = blocks(content, room);
     let scores = scores(content, &blocks, terms, near);
     let is_taken = chosen(content, &blocks, &scores, room);
     let signature = signature(content, &blocks, &scores, &is_taken, room);
-    let mut ranges: Vec<Range<usize>> = signature.map(|line| from + line.start..from + line.end).into_iter().collect();
-    for (block, _) in blocks.iter().zip(&is_taken).filter(|(_, is_taken)| **is_taken) {
+    let mut ranges: Vec<Range<usize>> = signature
+        .map(|line| from + line.start..from + line.end)
+        .into_iter()
+        .collect();
+    for (block, _) in blocks
+        .iter()
+        .zip(&is_taken)
+        .filter(|(_, is_taken)| **is_taken)
+    {
         match ranges.last_mut() {
             Some(last) if last.end == from + block.start => last.end = from + block.end,
             _ => ranges.push(from + block.start..from + block.end),
@@ -89,7 +121,8 @@ pub fn excerpt(content: &str, terms: &[String], near: Option<Range<usize>>, toke
     ranges
 }
 
-/// The line that defines what the best block is part of, if it stands before all that was chosen and there is room for it.
+/// The line that defines what the best block is part of, if it stands before all that was chosen
+/// and there is room for it.
 fn signature(
     content: &str,
     blocks: &[Range<usize>],
@@ -101,16 +134,28 @@ fn signature(
     let best = taken().max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)))?;
     let first = blocks[taken().next()?].start;
     let indent = |line: &str| line.len() - line.trim_start().len();
-    let mut margin = indent(content[blocks[best].clone()].lines().find(|line| !line.trim().is_empty())?);
-    let mut end = content[..blocks[best].start].rfind('\n').map_or(0, |at| at + 1);
+    let mut margin = indent(
+        content[blocks[best].clone()]
+            .lines()
+            .find(|line| !line.trim().is_empty())?,
+    );
+    let mut end = content[..blocks[best].start]
+        .rfind('\n')
+        .map_or(0, |at| at + 1);
     while margin > 0 && end > 0 {
         let start = content[..end - 1].rfind('\n').map_or(0, |at| at + 1);
         let line = &content[start..end];
         if !line.trim().is_empty() && indent(line) < margin {
             margin = indent(line);
-            let word = line.trim_start().split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
+            let word = line
+                .trim_start()
+                .split(|sign: char| !sign.is_alphanumeric())
+                .next()
+                .unwrap_or_default();
             if DEFINING_WORDS.contains(&word) {
-                let used: usize = taken().map(|block| estimated_tokens(&content[blocks[block].clone()])).sum();
+                let used: usize = taken()
+                    .map(|block| estimated_tokens(&content[blocks[block].clone()]))
+                    .sum();
                 let fits = used + estimated_tokens(line) + GAP_TOKENS <= room;
                 return (end <= first && fits).then_some(start..end);
             }
@@ -142,18 +187,22 @@ pub fn written(content: &str, ranges: &[Range<usize>]) -> String {
     text
 }
 
-/// An estimate of the tokens of any model: four ASCII characters a token, every other character one. It errs on the
-/// high side for prose.
+/// An estimate of the tokens of any model: four ASCII characters a token, every other character
+/// one. It errs on the high side for prose.
 pub fn estimated_tokens(text: &str) -> usize {
     let (mut ascii, mut others) = (0usize, 0usize);
     for character in text.chars() {
-        if character.is_ascii() { ascii += 1 } else { others += 1 }
+        if character.is_ascii() {
+            ascii += 1;
+        } else {
+            others += 1;
+        }
     }
     ascii.div_ceil(4) + others
 }
 
-/// Where the longest beginning of the text ends that has at most so many [`estimated_tokens`], in bytes; after the first
-/// character at least.
+/// Where the longest beginning of the text ends that has at most so many [`estimated_tokens`], in
+/// bytes; after the first character at least.
 pub fn beginning(text: &str, tokens_max: usize) -> usize {
     // Whatever the characters are.
     if text.len() <= 2 * tokens_max {
@@ -164,11 +213,13 @@ pub fn beginning(text: &str, tokens_max: usize) -> usize {
         quarters += if character.is_ascii() { 1 } else { 4 };
         quarters > tokens_max.saturating_mul(4) && *at > 0
     };
-    text.char_indices().find(is_over).map_or(text.len(), |(at, _)| at)
+    text.char_indices()
+        .find(is_over)
+        .map_or(text.len(), |(at, _)| at)
 }
 
-/// Where a page ends that begins the text and has at most so many [`estimated_tokens`]: after a line or a sentence, else
-/// after a word, else after the last character that fits. In bytes.
+/// Where a page ends that begins the text and has at most so many [`estimated_tokens`]: after a
+/// line or a sentence, else after a word, else after the last character that fits. In bytes.
 pub fn page_end(text: &str, tokens_max: usize) -> usize {
     let end = beginning(text, tokens_max);
     if end == text.len() {
@@ -176,8 +227,14 @@ pub fn page_end(text: &str, tokens_max: usize) -> usize {
     }
     let head = &text[..end];
     let line = head.rfind('\n').map(|at| at + 1);
-    let sentence = SENTENCE_ENDS.iter().filter_map(|sign| Some(head.rfind(sign)? + sign.len())).max();
-    let word = || head.rfind(char::is_whitespace).map(|at| head.ceil_char_boundary(at + 1));
+    let sentence = SENTENCE_ENDS
+        .iter()
+        .filter_map(|sign| Some(head.rfind(sign)? + sign.len()))
+        .max();
+    let word = || {
+        head.rfind(char::is_whitespace)
+            .map(|at| head.ceil_char_boundary(at + 1))
+    };
     line.max(sentence).or_else(word).unwrap_or(end)
 }
 
@@ -200,7 +257,8 @@ fn blocks(content: &str, room: usize) -> Vec<Range<usize>> {
                 if let Some(before) = paragraph.replace(at..end) {
                     add_block(content, before, room, &mut blocks);
                 }
-                is_heading_alone = line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+                is_heading_alone =
+                    line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
                 is_ended = false;
             }
         }
@@ -216,10 +274,15 @@ fn blocks(content: &str, room: usize) -> Vec<Range<usize>> {
 fn add_block(content: &str, paragraph: Range<usize>, room: usize, blocks: &mut Vec<Range<usize>>) {
     let Range { mut start, end } = paragraph;
     let is_small = SMALL_ROOM.contains(&room) && content[start..end].trim_end().contains('\n');
-    let (whole, piece_tokens) = if is_small { (room / 2, room / 4) } else { (room, room) };
+    let (whole, piece_tokens) = if is_small {
+        (room / 2, room / 4)
+    } else {
+        (room, room)
+    };
     if beginning(&content[start..end], whole) < end - start {
         while start < end {
-            let piece = start..start + page_end(&content[start..end], piece_tokens.min(PIECE_TOKENS_MAX));
+            let piece =
+                start..start + page_end(&content[start..end], piece_tokens.min(PIECE_TOKENS_MAX));
             start = piece.end;
             match blocks.last_mut() {
                 _ if !content[piece.clone()].trim().is_empty() => blocks.push(piece),
@@ -233,7 +296,12 @@ fn add_block(content: &str, paragraph: Range<usize>, room: usize, blocks: &mut V
 }
 
 /// How well each block answers.
-fn scores(content: &str, blocks: &[Range<usize>], terms: &[String], near: Option<Range<usize>>) -> Vec<f64> {
+fn scores(
+    content: &str,
+    blocks: &[Range<usize>],
+    terms: &[String],
+    near: Option<Range<usize>>,
+) -> Vec<f64> {
     const WORDS: usize = QUERY_TERMS_MAX.div_ceil(u64::BITS as usize);
     // By the blocks that have any: which terms each has, one bit for each.
     let mut found: Vec<(usize, [u64; WORDS])> = Vec::new();
@@ -250,37 +318,51 @@ fn scores(content: &str, blocks: &[Range<usize>], terms: &[String], near: Option
             has[term / u64::BITS as usize] |= 1 << (term % u64::BITS as usize);
         }
     });
-    let has_term = |has: &[u64; WORDS], term: usize| has[term / u64::BITS as usize] >> (term % u64::BITS as usize) & 1;
+    let has_term = |has: &[u64; WORDS], term: usize| {
+        has[term / u64::BITS as usize] >> (term % u64::BITS as usize) & 1
+    };
     let mut blocks_with = vec![0; needles.terms.len()];
     for (_, has) in &found {
         for (term, blocks) in blocks_with.iter_mut().enumerate() {
             *blocks += has_term(has, term);
         }
     }
-    let weights: Vec<f64> = blocks_with.iter().map(|blocks| 1.0 / (1.0 + (*blocks as f64).ln_1p())).collect();
+    let weights: Vec<f64> = blocks_with
+        .iter()
+        .map(|blocks| 1.0 / (1.0 + (*blocks as f64).ln_1p()))
+        .collect();
     let mut scores = vec![0.0; blocks.len()];
     for (block, has) in &found {
         if let Some(score) = scores.get_mut(*block) {
-            *score = weights.iter().enumerate().map(|(term, weight)| weight * has_term(has, term) as f64).sum();
+            *score = weights
+                .iter()
+                .enumerate()
+                .map(|(term, weight)| weight * has_term(has, term) as f64)
+                .sum();
         }
     }
     if let Some(near) = near {
         let whole = weights.iter().sum::<f64>().max(1.0);
         for (block, score) in blocks.iter().zip(&mut scores) {
-            let shared = block.end.min(near.end).saturating_sub(block.start.max(near.start));
+            let shared = block
+                .end
+                .min(near.end)
+                .saturating_sub(block.start.max(near.start));
             *score += whole * shared as f64 / near.len() as f64;
         }
     }
     scores
 }
 
-/// Which blocks are shown: those that come up to half of the best, best first, as many as fit; then what stands beside
-/// them.
+/// Which blocks are shown: those that come up to half of the best, best first, as many as fit; then
+/// what stands beside them.
 fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -> Vec<bool> {
     let tokens = |block: usize| estimated_tokens(&content[blocks[block].clone()]);
     let best = scores.iter().copied().fold(0.0, f64::max);
     let mut seeds: Vec<usize> = if best > 0.0 {
-        (0..blocks.len()).filter(|block| scores[*block] >= best / 2.0).collect()
+        (0..blocks.len())
+            .filter(|block| scores[*block] >= best / 2.0)
+            .collect()
     } else {
         (0..blocks.len().min(1)).collect()
     };
@@ -339,11 +421,19 @@ impl Needles {
         let stem = |term: &String| {
             // The stem of "happy" is "happi".
             let is_word = term.len() > 3 && term.bytes().all(|byte| byte.is_ascii_lowercase());
-            let term = if is_word { term.strip_suffix('i').unwrap_or(term) } else { term };
+            let term = if is_word {
+                term.strip_suffix('i').unwrap_or(term)
+            } else {
+                term
+            };
             term.chars().collect::<Vec<char>>()
         };
-        let terms: Vec<Vec<char>> =
-            terms.iter().map(stem).filter(|term| !term.is_empty()).take(QUERY_TERMS_MAX).collect();
+        let terms: Vec<Vec<char>> = terms
+            .iter()
+            .map(stem)
+            .filter(|term| !term.is_empty())
+            .take(QUERY_TERMS_MAX)
+            .collect();
         let (mut by_first, mut begins) = (HashMap::<char, Vec<usize>>::new(), [false; 128]);
         for (place, term) in terms.iter().enumerate() {
             by_first.entry(term[0]).or_default().push(place);
@@ -355,10 +445,15 @@ impl Needles {
             // The longest one that fits is the term of a word.
             of_one.sort_by_key(|place| Reverse(terms[*place].len()));
         }
-        Needles { terms, by_first, begins }
+        Needles {
+            terms,
+            by_first,
+            begins,
+        }
     }
 
-    /// Calls `found` with the place of each word that has a term, in order, and the place of the term.
+    /// Calls `found` with the place of each word that has a term, in order, and the place of the
+    /// term.
     fn find(&self, content: &str, found: &mut dyn FnMut(usize, usize)) {
         if self.terms.is_empty() {
             return;
@@ -369,14 +464,20 @@ impl Needles {
             if byte.is_ascii() {
                 let is_word = byte.is_ascii_alphanumeric();
                 // `DependencyError` has two words.
-                let is_hump = byte.is_ascii_uppercase() && at > 0 && bytes[at - 1].is_ascii_lowercase();
-                if (!is_inside || is_hump) && is_word && self.begins[byte.to_ascii_lowercase() as usize] {
+                let is_hump =
+                    byte.is_ascii_uppercase() && at > 0 && bytes[at - 1].is_ascii_lowercase();
+                if (!is_inside || is_hump)
+                    && is_word
+                    && self.begins[byte.to_ascii_lowercase() as usize]
+                {
                     self.find_at(content, at, byte.to_ascii_lowercase().into(), found);
                 }
                 is_inside = is_word;
                 at += 1;
             } else {
-                let Some(character) = content[at..].chars().next() else { return };
+                let Some(character) = content[at..].chars().next() else {
+                    return;
+                };
                 if !is_inside || is_unspaced(character) {
                     self.find_at(content, at, folded(character), found);
                 }
@@ -396,13 +497,16 @@ impl Needles {
     }
 }
 
-/// Whether the text begins with a word of that term, which may end where a capital follows a small letter. Hyphens and underscores within it do not count, as in terms.
+/// Whether the text begins with a word of that term, which may end where a capital follows a small
+/// letter. Hyphens and underscores within it do not count, as in terms.
 fn begins_with(text: &str, term: &[char]) -> bool {
     let mut characters = text.chars();
     let mut is_after_small = false;
     for &wanted in term {
         let is_letter = |character: &char| !matches!(character, '-' | '_') || *character == wanted;
-        let Some(character) = characters.by_ref().find(is_letter) else { return false };
+        let Some(character) = characters.by_ref().find(is_letter) else {
+            return false;
+        };
         if folded(character) != wanted {
             return false;
         }
@@ -416,7 +520,9 @@ fn begins_with(text: &str, term: &[char]) -> bool {
         is_after_small = character.is_lowercase();
         is_word_character(*character) && !is_hump
     };
-    let ending = characters.take_while(goes_on).take(ENDING_CHARACTERS_MAX + 1);
+    let ending = characters
+        .take_while(goes_on)
+        .take(ENDING_CHARACTERS_MAX + 1);
     let is_word = term.iter().all(|character| character.is_alphabetic());
     ending.count() <= if is_word { ENDING_CHARACTERS_MAX } else { 0 }
 }
@@ -430,7 +536,10 @@ fn folded(character: char) -> char {
     if !is_unspaced(character) {
         decompose_canonical(character, |part| base = base.or(Some(part)));
     }
-    base.unwrap_or(character).to_lowercase().next().unwrap_or(character)
+    base.unwrap_or(character)
+        .to_lowercase()
+        .next()
+        .unwrap_or(character)
 }
 
 #[cfg(test)]
@@ -443,7 +552,10 @@ mod tests {
     const FILLER: &str = "The quick brown fox jumps over the lazy dog near the river bank today.";
 
     fn shown(content: &str, query: &str, tokens_max: usize) -> String {
-        written(content, &excerpt(content, &query_terms(query), None, tokens_max))
+        written(
+            content,
+            &excerpt(content, &query_terms(query), None, tokens_max),
+        )
     }
 
     #[test]
@@ -454,17 +566,24 @@ mod tests {
         let text = shown(&content, "who deployed with the key of the safe?", 30);
         assert_eq!(text, format!("{GAP}\n\n{wanted}\n\n{GAP}"));
         let text = shown(&content, "who deployed with the key of the safe?", 70);
-        assert_eq!(text, format!("{GAP}\n\n{FILLER}\n\n{wanted}\n\n{FILLER}\n\n{GAP}"));
+        assert_eq!(
+            text,
+            format!("{GAP}\n\n{FILLER}\n\n{wanted}\n\n{FILLER}\n\n{GAP}")
+        );
     }
 
     #[test]
     fn parts_stand_in_the_order_of_the_text() {
         let filler = format!("{FILLER}\n\n").repeat(50);
-        let content = format!("First the amber room.\n\n{filler}Then amber and copper.\n\n{filler}Last the copper.");
+        let content = format!(
+            "First the amber room.\n\n{filler}Then amber and copper.\n\n{filler}Last the copper."
+        );
         let text = shown(&content, "amber copper", 30);
         assert_eq!(
             text,
-            format!("First the amber room.\n\n{GAP}\n\nThen amber and copper.\n\n{GAP}\n\nLast the copper.")
+            format!(
+                "First the amber room.\n\n{GAP}\n\nThen amber and copper.\n\n{GAP}\n\nLast the copper."
+            )
         );
     }
 
@@ -472,32 +591,51 @@ mod tests {
     fn a_heading_stays_with_its_text() {
         let filler = format!("{FILLER}\n\n").repeat(50);
         let content = format!("{filler}## Rollback\n\nPress the button.\n\n{filler}");
-        assert_eq!(shown(&content, "rollback", 25), format!("{GAP}\n\n## Rollback\n\nPress the button.\n\n{GAP}"));
+        assert_eq!(
+            shown(&content, "rollback", 25),
+            format!("{GAP}\n\n## Rollback\n\nPress the button.\n\n{GAP}")
+        );
     }
 
     #[test]
     fn a_long_paragraph_is_cut_after_sentences() {
-        let content = format!("{} The safe is blue. {}", FILLER.repeat(300), FILLER.repeat(300));
+        let content = format!(
+            "{} The safe is blue. {}",
+            FILLER.repeat(300),
+            FILLER.repeat(300)
+        );
         let text = shown(&content, "safe", 230);
-        let part = text.strip_prefix(&format!("{GAP}\n\n")).and_then(|text| text.strip_suffix(&format!("\n\n{GAP}")));
+        let part = text
+            .strip_prefix(&format!("{GAP}\n\n"))
+            .and_then(|text| text.strip_suffix(&format!("\n\n{GAP}")));
         let part = part.unwrap();
-        assert!(part.contains("The safe is blue.") && part.ends_with('.'), "{text}");
+        assert!(
+            part.contains("The safe is blue.") && part.ends_with('.'),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_part_of_code_comes_with_the_line_that_defines_it() {
         let body = "        self.count += 1\n".repeat(60);
-        let content =
-            format!("import os\n\nclass Pump:\n    def start(self, harbour):\n{body}        self.open_valve()\n{body}");
+        let content = format!(
+            "import os\n\nclass Pump:\n    def start(self, harbour):\n{body}        self.open_valve()\n{body}"
+        );
         let text = shown(&content, "which valve is opened", 120);
-        assert!(text.contains("    def start(self, harbour):\n") && text.contains("self.open_valve()"), "{text}");
+        assert!(
+            text.contains("    def start(self, harbour):\n") && text.contains("self.open_valve()"),
+            "{text}"
+        );
         assert!(!text.contains("import os"), "{text}");
     }
 
     #[test]
     fn without_a_query_it_is_the_beginning() {
         let content = format!("{FILLER}\n\n").repeat(100);
-        assert_eq!(written(&content, &excerpt(&content, &[], None, 50)), format!("{FILLER}\n\n{FILLER}\n\n{GAP}"));
+        assert_eq!(
+            written(&content, &excerpt(&content, &[], None, 50)),
+            format!("{FILLER}\n\n{FILLER}\n\n{GAP}")
+        );
         assert_eq!(excerpt(" \n\n ", &[], None, 50), []);
     }
 
@@ -508,7 +646,10 @@ mod tests {
         let start = content.find("Another").unwrap();
         let terms = query_terms("word");
         let ranges = excerpt(&content, &terms, Some(start..start + 16), 24);
-        assert_eq!(written(&content, &ranges), format!("A word.\n\n{GAP}\n\nAnother meaning.\n\n{GAP}"));
+        assert_eq!(
+            written(&content, &ranges),
+            format!("A word.\n\n{GAP}\n\nAnother meaning.\n\n{GAP}")
+        );
         // Of another text, as it was before a change.
         let ranges = excerpt(&content, &terms, Some(content.len()..content.len() + 9), 24);
         assert_eq!(written(&content, &ranges), format!("A word.\n\n{GAP}"));
@@ -524,7 +665,11 @@ mod tests {
             ("4012", "It says 40123 again.", false),
             ("port", "A portfolio of shares.", false),
             ("port", "A PORTFOLIO of shares.", false),
-            ("circular dependency", "raise CircularDependencyError()", true),
+            (
+                "circular dependency",
+                "raise CircularDependencyError()",
+                true,
+            ),
             ("東京", "昨日東京都に行った。", true),
             ("2026-03-01", "Since 2026-03-01 it is so.", true),
         ];

@@ -1,20 +1,21 @@
-//! One relevance from several opinions: what the words say, what the meaning says, what stands around
-//! a text, and what the question asks for beside its topic.
+//! One relevance from several opinions: what the words say, what the meaning says, what stands
+//! around a text, and what the question asks for beside its topic.
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
 //! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
 //! between scores away (`docs/retrieval.md`). Both begin at 0. Plain min-max would call the best
-//! candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] where none reaches it.
+//! candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] where none
+//! reaches it.
 //!
-//! **The weight is the query's.** The weight of the words is a logistic function of a few [`Evidence`]s of how much
-//! either side has understood of the query; that of the meaning is the rest. Its coefficients are fitted to the
-//! training halves of sets of several kinds by `loci bench fusion`, and checked with each set left out
-//! (`docs/retrieval.md`).
+//! **The weight is the query's.** The weight of the words is a logistic function of a few
+//! [`Evidence`]s of how much either side has understood of the query; that of the meaning is the
+//! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci bench
+//! fusion`, and checked with each set left out (`docs/retrieval.md`).
 //!
 //! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
 //! word with what it answers, and from the BM25 of the thread as a whole. Where no neighbour
-//! stands, one counts that is half as good as the text: a text at the end of a thread, or in none, is
-//! not worse for it, and a good fact does not drown in chatter that carries itself. A text in no
+//! stands, one counts that is half as good as the text: a text at the end of a thread, or in none,
+//! is not worse for it, and a good fact does not drown in chatter that carries itself. A text in no
 //! thread is its own thread.
 //!
 //! **Signals.** A fixed amount for each thing that the query names and a text has: its speaker, its
@@ -28,7 +29,8 @@ const MARGIN_RANK: usize = 10;
 const SHORT_TERMS: usize = 2;
 /// How good a neighbour counts as being where there is none, next to the text itself.
 const ABSENT_NEIGHBOUR: f64 = 0.75;
-/// How far each of the two lists whose ranks are fused leans from the weights of the query to its own side.
+/// How far each of the two lists whose ranks are fused leans from the weights of the query to its
+/// own side.
 const LEAN: f64 = 0.3;
 /// The cosine to the nearest of many unrelated texts.
 pub const WEAK_COSINE: f64 = 0.15;
@@ -41,17 +43,17 @@ const SATURATION: f32 = 1.9;
 /// How much words and meaning have understood of a query, each 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
-    /// The share of the query that the best by words covers: its BM25 beside that of a passage of mean length which
-    /// holds every term once. Terms count by their rarity.
+    /// The share of the query that the best by words covers: its BM25 beside that of a passage of
+    /// mean length which holds every term once. Terms count by their rarity.
     pub coverage: f64,
-    /// How much more of the query the best by words covers than the tenth: a stray word that few texts have sets its text
-    /// apart, and says little of the query.
+    /// How much more of the query the best by words covers than the tenth: a stray word that few
+    /// texts have sets its text apart, and says little of the query.
     pub words_margin: f64,
-    /// How far the highest cosine stands out from the tenth, or from [`WEAK_COSINE`] if that is more, in parts of the way
-    /// from there to [`STRONG_COSINE`].
+    /// How far the highest cosine stands out from the tenth, or from [`WEAK_COSINE`] if that is
+    /// more, in parts of the way from there to [`STRONG_COSINE`].
     pub meaning_margin: f64,
-    /// The share of the query's information that no single text holds, for a query of one or two terms, else 0: a stray
-    /// word covers much of it.
+    /// The share of the query's information that no single text holds, for a query of one or two
+    /// terms, else 0: a stray word covers much of it.
     pub brevity: f64,
     /// 1 where the model does not know the language of the query, else 0.
     pub foreign: f64,
@@ -64,23 +66,47 @@ impl Evidence {
             let at = |rank: usize| f64::from(scores.get(rank).copied().unwrap_or(0.0).max(0.0));
             (at(0), at(MARGIN_RANK - 1))
         };
-        let (bm25, bm25_behind) = descending(query.candidates.iter().map(|scores| scores.bm25).collect());
-        let (cosine, cosine_behind) = descending(query.candidates.iter().filter_map(|scores| scores.cosine).collect());
+        let (bm25, bm25_behind) =
+            descending(query.candidates.iter().map(|scores| scores.bm25).collect());
+        let (cosine, cosine_behind) = descending(
+            query
+                .candidates
+                .iter()
+                .filter_map(|scores| scores.cosine)
+                .collect(),
+        );
         let range = STRONG_COSINE - WEAK_COSINE;
-        let matched = query.candidates.iter().map(|scores| scores.matched).fold(0.0, f32::max);
-        let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let matched = query
+            .candidates
+            .iter()
+            .map(|scores| scores.matched)
+            .fold(0.0, f32::max);
+        let share = |part: f64, whole: f64| {
+            if whole > 0.0 {
+                (part / whole).clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        };
         Evidence {
             coverage: share(bm25 * f64::from(SATURATION), f64::from(query.bm25_bound)),
-            words_margin: share((bm25 - bm25_behind) * f64::from(SATURATION), f64::from(query.bm25_bound)),
+            words_margin: share(
+                (bm25 - bm25_behind) * f64::from(SATURATION),
+                f64::from(query.bm25_bound),
+            ),
             meaning_margin: share(cosine - cosine_behind.max(WEAK_COSINE), range),
-            brevity: if query.terms <= SHORT_TERMS { (1.0 - f64::from(matched)).max(0.0) } else { 0.0 },
+            brevity: if query.terms <= SHORT_TERMS {
+                (1.0 - f64::from(matched)).max(0.0)
+            } else {
+                0.0
+            },
             foreign: f64::from(u8::from(query.is_foreign)),
         }
     }
 }
 
-/// The logistic function that makes the weight of the words of [`Evidence`]: the words never count less for having
-/// understood more, nor more for what the meaning has understood.
+/// The logistic function that makes the weight of the words of [`Evidence`]: the words never count
+/// less for having understood more, nor more for what the meaning has understood.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordsWeight {
     /// Without any evidence.
@@ -109,26 +135,28 @@ impl WordsWeight {
     }
 }
 
-/// The weight of each part of the ranking. `loci bench fusion --fit` fits most numbers to the training halves of sets;
-/// `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was chosen.
+/// The weight of each part of the ranking. `loci bench fusion --fit` fits most numbers to the
+/// training halves of sets; `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was
+/// chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
     /// The weight of the words, by how much of the query either side has understood.
     pub words_weight: WordsWeight,
     /// A weight of the words for every query instead, 0 to 1.
     pub fixed_words_weight: Option<f64>,
-    /// The power of the normalised BM25 that counts, so that one good text stands out from several mediocre ones
-    /// beside each other.
+    /// The power of the normalised BM25 that counts, so that one good text stands out from several
+    /// mediocre ones beside each other.
     pub contrast: f64,
-    /// The power of the share of the query's information that a text holds, beside that of the best by words: its BM25 counts less
-    /// where one word makes it.
+    /// The power of the share of the query's information that a text holds, beside that of the best
+    /// by words: its BM25 counts less where one word makes it.
     pub matched: f64,
     /// The same power of the normalised cosine.
     pub meaning_contrast: f64,
-    /// The likeness to the query of a phase of work from which a text matters in it: the cosine of this model, and what
-    /// the words add. Chosen on one half of `loci bench phases`.
+    /// The likeness to the query of a phase of work from which a text matters in it: the cosine of
+    /// this model, and what the words add. Chosen on one half of `loci bench phases`.
     pub phase_floor: f64,
-    /// How many times the share of such a query that the words of a text cover is added to the cosine.
+    /// How many times the share of such a query that the words of a text cover is added to the
+    /// cosine.
     pub phase_words: f64,
     /// Of the score of a text that stands next to another in their thread.
     pub near_neighbour: f64,
@@ -138,12 +166,13 @@ pub struct Weights {
     pub neighbours_meaning: f64,
     /// Of the thread as a whole.
     pub thread: f64,
-    /// The members of a thread up to which its BM25 counts in full: a longer one is about many things.
+    /// The members of a thread up to which its BM25 counts in full: a longer one is about many
+    /// things.
     pub thread_members: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
-    /// The factor of words, meaning and neighbours of a text that a tool put out, 0 to 1: it repeats the words that it was
-    /// asked for, and decides nothing. Set by hand.
+    /// The factor of words, meaning and neighbours of a text that a tool put out, 0 to 1: it
+    /// repeats the words that it was asked for, and decides nothing. Set by hand.
     pub tool_output: f64,
     /// For the speaker that the query names.
     pub speaker: f64,
@@ -208,24 +237,58 @@ impl Weights {
 
     /// The factor of a text, next to one that was said.
     fn of_text(&self, scores: &Scores) -> f64 {
-        if scores.is_tool_output { self.tool_output } else { 1.0 }
+        if scores.is_tool_output {
+            self.tool_output
+        } else {
+            1.0
+        }
     }
 
     /// Switches a step off, to measure what it gives; none if there is no such step.
     #[must_use]
     pub fn without(self, step: &str) -> Option<Self> {
         Some(match step {
-            "words" => Weights { fixed_words_weight: Some(0.0), thread: 0.0, ..self },
-            "meaning" => Weights { fixed_words_weight: Some(1.0), ..self },
-            "adaptive" => Weights { fixed_words_weight: Some(FIXED_WORDS_WEIGHT), ..self },
-            "contrast" => Weights { contrast: 1.0, meaning_contrast: 1.0, ..self },
-            "neighbours" => Weights { near_neighbour: 0.0, far_neighbour: 0.0, ..self },
-            "threads" => Weights { thread: 0.0, ..self },
-            "tools" => Weights { tool_output: 1.0, ..self },
-            "speakers" => Weights { speaker: 0.0, ..self },
+            "words" => Weights {
+                fixed_words_weight: Some(0.0),
+                thread: 0.0,
+                ..self
+            },
+            "meaning" => Weights {
+                fixed_words_weight: Some(1.0),
+                ..self
+            },
+            "adaptive" => Weights {
+                fixed_words_weight: Some(FIXED_WORDS_WEIGHT),
+                ..self
+            },
+            "contrast" => Weights {
+                contrast: 1.0,
+                meaning_contrast: 1.0,
+                ..self
+            },
+            "neighbours" => Weights {
+                near_neighbour: 0.0,
+                far_neighbour: 0.0,
+                ..self
+            },
+            "threads" => Weights {
+                thread: 0.0,
+                ..self
+            },
+            "tools" => Weights {
+                tool_output: 1.0,
+                ..self
+            },
+            "speakers" => Weights {
+                speaker: 0.0,
+                ..self
+            },
             "dates" => Weights { date: 0.0, ..self },
             "times" => Weights { time: 0.0, ..self },
-            "phrases" => Weights { phrases: false, ..self },
+            "phrases" => Weights {
+                phrases: false,
+                ..self
+            },
             _ => return None,
         })
     }
@@ -238,8 +301,8 @@ pub struct Scores {
     pub bm25: f32,
     /// The share of the query's information that its words hold, 0 to 1.
     pub matched: f32,
-    /// Cosine, if there is a vector to compare: on the scale of the model that the weights were fitted with, from
-    /// [`WEAK_COSINE`] to [`STRONG_COSINE`].
+    /// Cosine, if there is a vector to compare: on the scale of the model that the weights were
+    /// fitted with, from [`WEAK_COSINE`] to [`STRONG_COSINE`].
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
@@ -267,8 +330,8 @@ pub struct Fused {
     pub words: f64,
     /// What the meaning says, 0 to 1.
     pub meaning: f64,
-    /// The share of the query that its words cover, 0 to 1: its BM25 beside that of a passage of mean length that holds
-    /// every term once. It depends on no other candidate.
+    /// The share of the query that its words cover, 0 to 1: its BM25 beside that of a passage of
+    /// mean length that holds every term once. It depends on no other candidate.
     pub coverage: f64,
     /// The weight of the words in this query, 0 to 1; that of the meaning is the rest.
     pub words_weight: f64,
@@ -276,11 +339,11 @@ pub struct Fused {
     pub context: f64,
     /// What the signals add.
     pub signals: f64,
-    /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any question
-    /// finds, to the greatest of the query (1, if that is more).
+    /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any
+    /// question finds, to the greatest of the query (1, if that is more).
     pub relevance: f64,
-    /// The same sum with a greater weight of the words, for a ranking that leans to them; 0 if no text has a word of the
-    /// query.
+    /// The same sum with a greater weight of the words, for a ranking that leans to them; 0 if no
+    /// text has a word of the query.
     pub words_in_context: f64,
     /// The same sum with a greater weight of the meaning, for a ranking that leans to it.
     pub meaning_in_context: f64,
@@ -318,12 +381,22 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     let mut fused = normalised(query, weights);
     let around = Around::of(candidates, &fused);
     let has_threads = candidates.iter().any(|scores| scores.place.is_some());
-    let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
-    let thread_max = query.threads.iter().map(|thread| thread.bm25).fold(0.0, f32::max);
+    let bm25_max = candidates
+        .iter()
+        .map(|scores| scores.bm25)
+        .fold(0.0, f32::max);
+    let thread_max = query
+        .threads
+        .iter()
+        .map(|thread| thread.bm25)
+        .fold(0.0, f32::max);
     let of_thread = |scores: &Scores, own: &Fused| match scores.place {
         Some((thread, _)) if thread_max > 0.0 => {
             let Thread { bm25, members } = query.threads[thread];
-            f64::from(bm25 / thread_max) * (weights.thread_members / members.max(1) as f64).sqrt().min(1.0)
+            f64::from(bm25 / thread_max)
+                * (weights.thread_members / members.max(1) as f64)
+                    .sqrt()
+                    .min(1.0)
         }
         None if has_threads => own.words,
         _ => 0.0,
@@ -332,7 +405,11 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
         .iter()
         .zip(&fused)
         .map(|(scores, &own)| {
-            let neighbours = if has_threads { around.neighbours(scores.place, own, weights) } else { (0.0, 0.0) };
+            let neighbours = if has_threads {
+                around.neighbours(scores.place, own, weights)
+            } else {
+                (0.0, 0.0)
+            };
             let thread = of_thread(scores, &own);
             let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
             let signals = bonus(scores.signals.speaker, weights.speaker)
@@ -344,13 +421,19 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
                 let around = share * neighbours.0 + (1.0 - share) * neighbours.1;
                 weights.of_text(scores) * around + weights.thread * follows * thread
             };
-            let whole = |share: f64| share * own.words + (1.0 - share) * own.meaning + context(share) + signals;
+            let whole = |share: f64| {
+                share * own.words + (1.0 - share) * own.meaning + context(share) + signals
+            };
             let share = own.words_weight;
             Fused {
                 context: context(share),
                 signals,
                 relevance: whole(share),
-                words_in_context: if bm25_max > 0.0 { whole(share + LEAN * (1.0 - share)) } else { 0.0 },
+                words_in_context: if bm25_max > 0.0 {
+                    whole(share + LEAN * (1.0 - share))
+                } else {
+                    0.0
+                },
                 meaning_in_context: whole(share - LEAN * share),
                 ..own
             }
@@ -381,11 +464,19 @@ fn scale(fused: &mut [Fused], depth: usize) {
 /// Words and meaning of each candidate on the scale of the query, and the weight of the words.
 fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     let candidates = query.candidates;
-    let bm25_max = candidates.iter().map(|scores| scores.bm25).fold(0.0, f32::max);
-    let cosines: Vec<f64> =
-        candidates.iter().filter_map(|scores| scores.cosine).map(|cosine| f64::from(cosine.max(0.0))).collect();
+    let bm25_max = candidates
+        .iter()
+        .map(|scores| scores.bm25)
+        .fold(0.0, f32::max);
+    let cosines: Vec<f64> = candidates
+        .iter()
+        .filter_map(|scores| scores.cosine)
+        .map(|cosine| f64::from(cosine.max(0.0)))
+        .collect();
     let words_weight = match (bm25_max > 0.0, cosines.is_empty()) {
-        (true, false) => weights.fixed_words_weight.unwrap_or_else(|| weights.words_weight.of(&Evidence::of(query))),
+        (true, false) => weights
+            .fixed_words_weight
+            .unwrap_or_else(|| weights.words_weight.of(&Evidence::of(query))),
         (true, true) => 1.0,
         (false, _) => 0.0,
     };
@@ -393,7 +484,11 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     let best = candidates.iter().filter(|scores| scores.bm25 >= bm25_max);
     let matched_by_best = best.map(|scores| scores.matched).fold(0.0, f32::max);
     let words = |scores: &Scores| {
-        let matched = if matched_by_best > 0.0 { f64::from(scores.matched / matched_by_best).min(1.0) } else { 1.0 };
+        let matched = if matched_by_best > 0.0 {
+            f64::from(scores.matched / matched_by_best).min(1.0)
+        } else {
+            1.0
+        };
         f64::from(scores.bm25 / bm25_max).powf(weights.contrast) * matched.powf(weights.matched)
     };
     let cosine_top = cosines.iter().copied().fold(STRONG_COSINE, f64::max);
@@ -401,7 +496,8 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         let share = f64::from(cosine) / cosine_top.max(f64::MIN_POSITIVE);
         share.clamp(0.0, 1.0).powf(weights.meaning_contrast)
     };
-    let coverage = |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
+    let coverage =
+        |bm25: f32| f64::from(bm25 * SATURATION / query.bm25_bound.max(f32::MIN_POSITIVE)).min(1.0);
     let counts = |scores: &Scores| weights.of_text(scores);
     let of = |scores: &Scores| {
         let words = if bm25_max > 0.0 { words(scores) } else { 0.0 };
@@ -433,18 +529,28 @@ impl Around {
         Around(best)
     }
 
-    /// What the words and the meaning of the neighbours add. Where none stands, at the end of a thread
-    /// or outside of any, one counts that is half as good as the text itself.
+    /// What the words and the meaning of the neighbours add. Where none stands, at the end of a
+    /// thread or outside of any, one counts that is half as good as the text itself.
     fn neighbours(&self, place: Option<(usize, u64)>, own: Fused, weights: &Weights) -> (f64, f64) {
         let nobody = (ABSENT_NEIGHBOUR * own.words, ABSENT_NEIGHBOUR * own.meaning);
         let at = |position: Option<u64>| {
-            let place = place.zip(position).map(|((thread, _), position)| (thread, position));
-            place.and_then(|place| self.0.get(&place)).copied().unwrap_or(nobody)
+            let place = place
+                .zip(position)
+                .map(|((thread, _), position)| (thread, position));
+            place
+                .and_then(|place| self.0.get(&place))
+                .copied()
+                .unwrap_or(nobody)
         };
         let position = place.map_or(0, |(_, position)| position);
         let (mut words, mut meaning) = (0.0, 0.0);
         for (distance, weight) in [(1, weights.near_neighbour), (2, weights.far_neighbour)] {
-            for neighbour in [position.checked_sub(distance), position.checked_add(distance)].map(at) {
+            for neighbour in [
+                position.checked_sub(distance),
+                position.checked_add(distance),
+            ]
+            .map(at)
+            {
                 words += weight * neighbour.0;
                 meaning += weight * weights.neighbours_meaning * neighbour.1;
             }
@@ -462,7 +568,9 @@ const RANK_OFFSET: f64 = 60.0;
 /// G. V. Cormack, C. L. A. Clarke, S. Büttcher: "Reciprocal Rank Fusion outperforms Condorcet and
 /// individual Rank Learning Methods", SIGIR 2009; the weights are an addition.
 pub fn reciprocal_rank(rankings: impl IntoIterator<Item = (f64, Option<usize>)>) -> f64 {
-    let share = |(weight, rank): (f64, Option<usize>)| rank.map_or(0.0, |rank| weight / (RANK_OFFSET + rank as f64));
+    let share = |(weight, rank): (f64, Option<usize>)| {
+        rank.map_or(0.0, |rank| weight / (RANK_OFFSET + rank as f64))
+    };
     rankings.into_iter().map(share).sum()
 }
 
@@ -471,27 +579,62 @@ mod tests {
     use super::*;
 
     fn scores(bm25: f32, cosine: f32) -> Scores {
-        Scores { bm25, cosine: Some(cosine), ..Scores::default() }
+        Scores {
+            bm25,
+            cosine: Some(cosine),
+            ..Scores::default()
+        }
     }
 
-    fn fused(candidates: &[Scores], threads: &[f32], bm25_bound: f32, weights: &Weights, depth: usize) -> Vec<Fused> {
-        let threads: Vec<Thread> = threads.iter().map(|&bm25| Thread { bm25, members: 4 }).collect();
-        let query = Input { candidates, threads: &threads, bm25_bound, terms: 3, is_foreign: false };
+    fn fused(
+        candidates: &[Scores],
+        threads: &[f32],
+        bm25_bound: f32,
+        weights: &Weights,
+        depth: usize,
+    ) -> Vec<Fused> {
+        let threads: Vec<Thread> = threads
+            .iter()
+            .map(|&bm25| Thread { bm25, members: 4 })
+            .collect();
+        let query = Input {
+            candidates,
+            threads: &threads,
+            bm25_bound,
+            terms: 3,
+            is_foreign: false,
+        };
         fuse(&query, weights, depth)
     }
 
     fn relevance(candidates: &[Scores], bound: f32) -> Vec<f64> {
-        fused(candidates, &[], bound, &Weights::default(), usize::MAX).iter().map(|fused| fused.relevance).collect()
+        fused(candidates, &[], bound, &Weights::default(), usize::MAX)
+            .iter()
+            .map(|fused| fused.relevance)
+            .collect()
     }
 
     #[test]
     fn what_a_tool_put_out_weighs_less_than_what_was_said() {
         let said = scores(1.1, 0.4);
-        let output = Scores { is_tool_output: true, ..scores(1.6, 0.4) };
-        let [of_said, of_output] = [said, output].map(|text| relevance(&[said, output, text], 1.9)[2]);
+        let output = Scores {
+            is_tool_output: true,
+            ..scores(1.6, 0.4)
+        };
+        let [of_said, of_output] =
+            [said, output].map(|text| relevance(&[said, output, text], 1.9)[2]);
         assert!(of_said > of_output, "{of_said} {of_output}");
         // Where nothing was said that fits, it is found.
-        let alone = relevance(&[output, Scores { is_tool_output: false, ..scores(0.2, 0.1) }], 1.9);
+        let alone = relevance(
+            &[
+                output,
+                Scores {
+                    is_tool_output: false,
+                    ..scores(0.2, 0.1)
+                },
+            ],
+            1.9,
+        );
         assert!(alone[0] > alone[1], "{alone:?}");
     }
 
@@ -504,11 +647,22 @@ mod tests {
 
     #[test]
     fn a_text_that_no_model_has_read_yet_is_judged_by_its_words() {
-        let unread = Scores { bm25: 4.0, matched: 1.0, ..Scores::default() };
-        let read = Scores { matched: 0.3, ..scores(1.0, 0.4) };
+        let unread = Scores {
+            bm25: 4.0,
+            matched: 1.0,
+            ..Scores::default()
+        };
+        let read = Scores {
+            matched: 0.3,
+            ..scores(1.0, 0.4)
+        };
         let found = relevance(&[unread, read], 4.0);
         assert!(found[0] > found[1], "{found:?}");
-        let stray = Scores { bm25: 1.0, matched: 0.1, ..Scores::default() };
+        let stray = Scores {
+            bm25: 1.0,
+            matched: 0.1,
+            ..Scores::default()
+        };
         let found = relevance(&[stray, scores(0.0, 0.5)], 22.0);
         assert!(found[0] < found[1], "{found:?}");
     }
@@ -520,13 +674,24 @@ mod tests {
 
     #[test]
     fn one_side_alone_decides_where_the_other_is_silent() {
-        let words = [2.0, 1.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let words = [2.0, 1.0].map(|bm25| Scores {
+            bm25,
+            ..Scores::default()
+        });
         let half = 0.5_f64.powf(Weights::default().contrast);
         assert_eq!(relevance(&words, 4.0), [1.0, half]);
         let weights = Weights::default();
         let half = 0.5_f64.powf(weights.meaning_contrast);
-        let meaning = fused(&[scores(0.0, 0.9), scores(0.0, 0.45)], &[], 4.0, &weights, usize::MAX);
-        assert!((meaning[0].relevance - 1.0).abs() < 1e-6 && (meaning[1].relevance - half).abs() < 1e-6);
+        let meaning = fused(
+            &[scores(0.0, 0.9), scores(0.0, 0.45)],
+            &[],
+            4.0,
+            &weights,
+            usize::MAX,
+        );
+        assert!(
+            (meaning[0].relevance - 1.0).abs() < 1e-6 && (meaning[1].relevance - half).abs() < 1e-6
+        );
     }
 
     #[test]
@@ -542,9 +707,21 @@ mod tests {
     #[test]
     fn words_decide_where_the_model_does_not_know_the_language() {
         // Half of the query's words beside a text that an English model takes for near.
-        let candidates = [Scores { matched: 0.6, ..scores(4.0, 0.35) }, scores(0.0, 0.6)];
+        let candidates = [
+            Scores {
+                matched: 0.6,
+                ..scores(4.0, 0.35)
+            },
+            scores(0.0, 0.6),
+        ];
         let first = |is_foreign| {
-            let query = Input { candidates: &candidates, threads: &[], bm25_bound: 14.0, terms: 5, is_foreign };
+            let query = Input {
+                candidates: &candidates,
+                threads: &[],
+                bm25_bound: 14.0,
+                terms: 5,
+                is_foreign,
+            };
             let found = fuse(&query, &Weights::default(), usize::MAX);
             usize::from(found[1].relevance > found[0].relevance)
         };
@@ -553,49 +730,124 @@ mod tests {
 
     #[test]
     fn a_thread_lifts_what_stands_in_it() {
-        let at = |position, bm25| Scores { place: Some((0, position)), ..scores(bm25, 0.2) };
-        let elsewhere = Scores { place: Some((1, 0)), ..scores(1.0, 0.2) };
-        let found = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &Weights::default(), usize::MAX);
+        let at = |position, bm25| Scores {
+            place: Some((0, position)),
+            ..scores(bm25, 0.2)
+        };
+        let elsewhere = Scores {
+            place: Some((1, 0)),
+            ..scores(1.0, 0.2)
+        };
+        let found = fused(
+            &[at(0, 4.0), at(1, 1.0), elsewhere],
+            &[3.0, 1.0],
+            8.0,
+            &Weights::default(),
+            usize::MAX,
+        );
         assert!(found[1].relevance > found[2].relevance);
         assert!(found[1].context > found[2].context);
-        let none = Weights::default().without("neighbours").and_then(|weights| weights.without("threads")).unwrap();
-        let apart = fused(&[at(0, 4.0), at(1, 1.0), elsewhere], &[3.0, 1.0], 8.0, &none, usize::MAX);
+        let none = Weights::default()
+            .without("neighbours")
+            .and_then(|weights| weights.without("threads"))
+            .unwrap();
+        let apart = fused(
+            &[at(0, 4.0), at(1, 1.0), elsewhere],
+            &[3.0, 1.0],
+            8.0,
+            &none,
+            usize::MAX,
+        );
         assert!((apart[1].relevance - apart[2].relevance).abs() < 1e-9);
     }
 
     #[test]
     fn a_good_fact_does_not_drown_in_a_thread() {
         let fact = scores(4.0, 0.7);
-        let chatter = |position| Scores { place: Some((0, position)), ..scores(2.0, 0.4) };
-        let found = fused(&[fact, chatter(0), chatter(1), chatter(2)], &[3.0], 8.0, &Weights::default(), usize::MAX);
-        assert!(found[1..].iter().all(|chatter| chatter.relevance < found[0].relevance), "{found:?}");
+        let chatter = |position| Scores {
+            place: Some((0, position)),
+            ..scores(2.0, 0.4)
+        };
+        let found = fused(
+            &[fact, chatter(0), chatter(1), chatter(2)],
+            &[3.0],
+            8.0,
+            &Weights::default(),
+            usize::MAX,
+        );
+        assert!(
+            found[1..]
+                .iter()
+                .all(|chatter| chatter.relevance < found[0].relevance),
+            "{found:?}"
+        );
     }
 
     #[test]
     fn each_signal_counts_and_can_be_switched_off() {
-        let with = |fits| Scores { signals: fits, ..scores(1.0, 0.3) };
+        let with = |fits| Scores {
+            signals: fits,
+            ..scores(1.0, 0.3)
+        };
         let rows = [
-            ("speakers", Fits { speaker: true, ..Fits::default() }),
-            ("dates", Fits { date: true, ..Fits::default() }),
-            ("times", Fits { time: true, ..Fits::default() }),
+            (
+                "speakers",
+                Fits {
+                    speaker: true,
+                    ..Fits::default()
+                },
+            ),
+            (
+                "dates",
+                Fits {
+                    date: true,
+                    ..Fits::default()
+                },
+            ),
+            (
+                "times",
+                Fits {
+                    time: true,
+                    ..Fits::default()
+                },
+            ),
         ];
         for (step, fits) in rows {
             let candidates = [with(fits), with(Fits::default())];
             let found = fused(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
             assert!(found[0].relevance > found[1].relevance, "{step}");
-            let off = fused(&candidates, &[], 2.0, &Weights::default().without(step).unwrap(), usize::MAX);
+            let off = fused(
+                &candidates,
+                &[],
+                2.0,
+                &Weights::default().without(step).unwrap(),
+                usize::MAX,
+            );
             assert!((off[0].relevance - off[1].relevance).abs() < 1e-9, "{step}");
         }
-        assert!(Weights::STEPS.iter().all(|step| Weights::default().without(step).is_some()));
+        assert!(
+            Weights::STEPS
+                .iter()
+                .all(|step| Weights::default().without(step).is_some())
+        );
         assert_eq!(Weights::default().without("everything"), None);
     }
 
     #[test]
     fn the_scale_begins_where_any_question_finds_something() {
-        let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let candidates = [8.0, 6.0, 5.0, 4.0].map(|bm25| Scores {
+            bm25,
+            ..Scores::default()
+        });
         let relevance = |depth| {
-            let weights = Weights { contrast: 1.0, ..Weights::default() };
-            fused(&candidates, &[], 16.0, &weights, depth).iter().map(|fused| fused.relevance).collect::<Vec<_>>()
+            let weights = Weights {
+                contrast: 1.0,
+                ..Weights::default()
+            };
+            fused(&candidates, &[], 16.0, &weights, depth)
+                .iter()
+                .map(|fused| fused.relevance)
+                .collect::<Vec<_>>()
         };
         assert_eq!(relevance(usize::MAX), [1.0, 0.75, 0.625, 0.5]);
         assert_eq!(relevance(3), [1.0, 0.5, 0.25, 0.0]);
@@ -605,9 +857,18 @@ mod tests {
 
     #[test]
     fn what_is_worse_than_many_equals_is_not_their_equal() {
-        let candidates = [8.0, 8.0, 8.0, 4.0].map(|bm25| Scores { bm25, ..Scores::default() });
+        let candidates = [8.0, 8.0, 8.0, 4.0].map(|bm25| Scores {
+            bm25,
+            ..Scores::default()
+        });
         let found = fused(&candidates, &[], 16.0, &Weights::default(), 2);
-        assert_eq!(found.iter().map(|fused| fused.relevance).collect::<Vec<_>>(), [1.0, 1.0, 1.0, 0.0]);
+        assert_eq!(
+            found
+                .iter()
+                .map(|fused| fused.relevance)
+                .collect::<Vec<_>>(),
+            [1.0, 1.0, 1.0, 0.0]
+        );
     }
 
     #[test]
@@ -618,34 +879,79 @@ mod tests {
             ([(1.0, None), (0.7, None)], 0.0),
         ];
         for (rankings, expected) in rows {
-            assert!((reciprocal_rank(rankings) - expected).abs() < 1e-12, "{rankings:?}");
+            assert!(
+                (reciprocal_rank(rankings) - expected).abs() < 1e-12,
+                "{rankings:?}"
+            );
         }
     }
 
     #[test]
     fn a_text_that_only_its_thread_speaks_for_does_not_push_an_answer_out() {
-        // A paraphrase of the answer, and a message without a word of the question in a thread that has them all.
-        let answer = Scores { place: Some((1, 0)), ..scores(0.0, 0.5) };
-        let stray = Scores { place: Some((0, 9)), matched: 0.1, ..scores(1.0, 0.2) };
+        // A paraphrase of the answer, and a message without a word of the question in a thread that
+        // has them all.
+        let answer = Scores {
+            place: Some((1, 0)),
+            ..scores(0.0, 0.5)
+        };
+        let stray = Scores {
+            place: Some((0, 9)),
+            matched: 0.1,
+            ..scores(1.0, 0.2)
+        };
         // Where the thread is about many things, one that says nearly as much by itself.
         for (members, cosine) in [(1, 0.3), (20, 0.3), (170, 0.4)] {
-            let silent = Scores { place: Some((0, 0)), ..scores(0.0, cosine) };
-            let threads = [Thread { bm25: 9.0, members }, Thread { bm25: 0.0, members: 1 }];
+            let silent = Scores {
+                place: Some((0, 0)),
+                ..scores(0.0, cosine)
+            };
+            let threads = [
+                Thread { bm25: 9.0, members },
+                Thread {
+                    bm25: 0.0,
+                    members: 1,
+                },
+            ];
             let candidates = [answer, stray, silent];
-            let query =
-                Input { candidates: &candidates, threads: &threads, bm25_bound: 22.0, terms: 5, is_foreign: false };
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 22.0,
+                terms: 5,
+                is_foreign: false,
+            };
             let found = fuse(&query, &Weights::default(), usize::MAX);
-            assert!(found[1..].iter().all(|other| other.relevance < found[0].relevance), "{members}: {found:?}");
+            assert!(
+                found[1..]
+                    .iter()
+                    .all(|other| other.relevance < found[0].relevance),
+                "{members}: {found:?}"
+            );
         }
     }
 
     #[test]
     fn a_long_thread_counts_less() {
-        let candidates = [0, 1].map(|thread| Scores { place: Some((thread, 0)), matched: 0.5, ..scores(2.0, 0.3) });
+        let candidates = [0, 1].map(|thread| Scores {
+            place: Some((thread, 0)),
+            matched: 0.5,
+            ..scores(2.0, 0.3)
+        });
         let context = |members: usize| {
-            let threads = [Thread { bm25: 4.0, members }, Thread { bm25: 0.0, members: 1 }];
-            let query =
-                Input { candidates: &candidates, threads: &threads, bm25_bound: 8.0, terms: 3, is_foreign: false };
+            let threads = [
+                Thread { bm25: 4.0, members },
+                Thread {
+                    bm25: 0.0,
+                    members: 1,
+                },
+            ];
+            let query = Input {
+                candidates: &candidates,
+                threads: &threads,
+                bm25_bound: 8.0,
+                terms: 3,
+                is_foreign: false,
+            };
             let fused = fuse(&query, &Weights::default(), usize::MAX);
             fused[0].context - fused[1].context
         };

@@ -19,8 +19,8 @@ const PARAGRAPH_TOKENS_MIN: usize = 120;
 
 /// Words with a full stop that ends no sentence. Without it, sorted.
 const ABBREVIATIONS: &[&str] = &[
-    "Capt", "Col", "Dr", "Fig", "Gen", "Jr", "Lt", "Mr", "Mrs", "Ms", "No", "Prof", "Rev", "Sgt", "Sr", "St", "cf",
-    "e.g", "fig", "i.e", "no", "vs",
+    "Capt", "Col", "Dr", "Fig", "Gen", "Jr", "Lt", "Mr", "Mrs", "Ms", "No", "Prof", "Rev", "Sgt",
+    "Sr", "St", "cf", "e.g", "fig", "i.e", "no", "vs",
 ];
 
 /// How good it is to begin a passage at a sentence.
@@ -44,7 +44,10 @@ struct Sentence {
 /// The ranges of bytes of the passages of `content`, in order. They cover it; at least one.
 pub fn passages(content: &str) -> Vec<Range<usize>> {
     if estimated_model_tokens(content) <= PASSAGE_TOKENS_MAX {
-        return vec![Range { start: 0, end: content.len() }];
+        return vec![Range {
+            start: 0,
+            end: content.len(),
+        }];
     }
     let sentences = sentences(content);
     let mut passages = Vec::new();
@@ -67,7 +70,9 @@ fn take(sentences: &[Sentence]) -> usize {
     for (count, sentence) in sentences.iter().enumerate() {
         if count > 0 {
             match sentence.border {
-                Border::Paragraph | Border::Heading if tokens >= PARAGRAPH_TOKENS_MIN => best = Some(count),
+                Border::Paragraph | Border::Heading if tokens >= PARAGRAPH_TOKENS_MIN => {
+                    best = Some(count);
+                }
                 Border::None => {}
                 _ => last_sentence = Some(count),
             }
@@ -84,7 +89,9 @@ fn take(sentences: &[Sentence]) -> usize {
 /// one behind the passage. Nothing before a heading belongs to what is below it. The overlap never
 /// reaches back to where the passage began, so there is always progress.
 fn overlap(sentences: &[Sentence]) -> usize {
-    let [_, inside @ .., next] = sentences else { return 0 };
+    let [_, inside @ .., next] = sentences else {
+        return 0;
+    };
     if next.border == Border::Heading {
         return 0;
     }
@@ -117,26 +124,39 @@ fn sentences(content: &str) -> Vec<Sentence> {
         before = sentence;
         let tokens = estimated_model_tokens(sentence);
         if tokens <= PASSAGE_TOKENS_MAX {
-            sentences.push(Sentence { range: start..start + sentence.len(), tokens, border });
+            sentences.push(Sentence {
+                range: start..start + sentence.len(),
+                tokens,
+                border,
+            });
             continue;
         }
         let (mut piece_start, mut piece_tokens, mut border) = (start, 0, border);
         for (offset, word) in words(sentence) {
             let word_tokens = estimated_model_tokens(word);
             if piece_tokens > 0 && piece_tokens + word_tokens > PASSAGE_TOKENS_MAX {
-                sentences.push(Sentence { range: piece_start..start + offset, tokens: piece_tokens, border });
+                sentences.push(Sentence {
+                    range: piece_start..start + offset,
+                    tokens: piece_tokens,
+                    border,
+                });
                 (piece_start, piece_tokens, border) = (start + offset, 0, Border::Sentence);
             }
             piece_tokens += word_tokens;
         }
-        sentences.push(Sentence { range: piece_start..start + sentence.len(), tokens: piece_tokens, border });
+        sentences.push(Sentence {
+            range: piece_start..start + sentence.len(),
+            tokens: piece_tokens,
+            border,
+        });
     }
     sentences
 }
 
 /// What is between two sentences outside of code.
 fn border(before: &str, sentence: &str) -> Border {
-    let is_heading = |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
+    let is_heading =
+        |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
     let text = before.trim();
     let is_line_start = before.ends_with('\n');
     if is_line_start && is_heading(sentence) {
@@ -152,30 +172,35 @@ fn border(before: &str, sentence: &str) -> Border {
     }
 }
 
-/// Whether the last word before a full stop is a short form, an initial or the number of a list item.
+/// Whether the last word before a full stop is a short form, an initial or the number of a list
+/// item.
 fn ends_with_abbreviation(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or(text);
     let word = word.trim_start_matches(['(', '"', '\'']);
     let is_initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase());
-    let is_item = word.len() == text.len() && !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_item = word.len() == text.len()
+        && !word.is_empty()
+        && word.bytes().all(|byte| byte.is_ascii_digit());
     is_initial || is_item || ABBREVIATIONS.binary_search(&word).is_ok()
 }
 
 /// Words with the white space after them; an endless word (a data URL) in pieces.
 fn words(sentence: &str) -> impl Iterator<Item = (usize, &str)> {
     const PIECE_BYTES_MAX: usize = 200;
-    sentence.split_word_bound_indices().flat_map(|(start, word)| {
-        let mut rest = word;
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES_MAX));
-            let offset = start + (word.len() - rest.len());
-            rest = after;
-            Some((offset, piece))
+    sentence
+        .split_word_bound_indices()
+        .flat_map(|(start, word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                if rest.is_empty() {
+                    return None;
+                }
+                let (piece, after) = rest.split_at(rest.floor_char_boundary(PIECE_BYTES_MAX));
+                let offset = start + (word.len() - rest.len());
+                rest = after;
+                Some((offset, piece))
+            })
         })
-    })
 }
 
 /// About how many word pieces a WordPiece vocabulary makes of the text: one for six ASCII letters
@@ -233,7 +258,10 @@ mod tests {
         let text = "The quick brown fox jumps over the lazy dog. ".repeat(14);
         let content = format!("# One\n{text}\n\n## Two\n\n{text}");
         let cut = passages(&content);
-        assert!(content[cut[1].clone()].starts_with("## Two\n\nThe quick"), "{cut:?}");
+        assert!(
+            content[cut[1].clone()].starts_with("## Two\n\nThe quick"),
+            "{cut:?}"
+        );
         assert_eq!(cut[0].end, cut[1].start);
     }
 
@@ -253,7 +281,11 @@ mod tests {
             ("in 2023. ", "Then", Border::Sentence),
         ];
         for (before, sentence, expected) in rows {
-            assert_eq!(border(before, sentence), expected, "{before:?} {sentence:?}");
+            assert_eq!(
+                border(before, sentence),
+                expected,
+                "{before:?} {sentence:?}"
+            );
         }
         assert!(ABBREVIATIONS.is_sorted());
     }
@@ -263,7 +295,11 @@ mod tests {
         let content = "昨天我和朋友一起去了东京都的博物馆。".repeat(40);
         let cut = passages(&content);
         assert!(cut.len() > 2);
-        assert!(cut.iter().all(|passage| content[passage.clone()].ends_with('。')), "{cut:?}");
+        assert!(
+            cut.iter()
+                .all(|passage| content[passage.clone()].ends_with('。')),
+            "{cut:?}"
+        );
     }
 
     proptest::proptest! {

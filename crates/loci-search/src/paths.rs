@@ -1,8 +1,9 @@
-//! Paths of files: the marks by which the index finds what was made from a file, and the files that a question names.
+//! Paths of files: the marks by which the index finds what was made from a file, and the files that
+//! a question names.
 //!
 //! A path is found by its end: `deletion.py`, `models/deletion.py` and `models/deletion` all name
-//! `db/models/deletion.py`. Its folders are no words of what is in it, so that a question with the word "models" does not
-//! fit all that is in such a folder.
+//! `db/models/deletion.py`. Its folders are no words of what is in it, so that a question with the
+//! word "models" does not fit all that is in such a folder.
 
 use crate::analysis::fold::{fold, fold_width};
 
@@ -12,13 +13,15 @@ pub const PATHS_MAX: usize = 8;
 /// Names of a path that a mark has at most.
 const MARK_NAMES_MAX: usize = 4;
 
-/// The marks of a file with this path: the ends of it, with the ending of its name and, where there is a folder in them,
-/// without.
+/// The marks of a file with this path: the ends of it, with the ending of its name and, where there
+/// is a folder in them, without.
 pub fn marks(path: &str) -> Vec<String> {
     let path = folded(path);
     let stem = stem(&path);
     let ends = |path: &str, names_min: usize| -> Vec<String> {
-        (names_min..=MARK_NAMES_MAX).map_while(|names| end_of(path, names).map(mark)).collect()
+        (names_min..=MARK_NAMES_MAX)
+            .map_while(|names| end_of(path, names).map(mark))
+            .collect()
     };
     let mut marks = ends(&path, 1);
     if let Some(stem) = stem {
@@ -45,9 +48,9 @@ impl NamedPath {
         let path = piece.split_once(':').map_or(piece, |(path, _)| path);
         let path = folded(path);
         let name = path.rsplit('/').next().unwrap_or_default();
-        let has_ending = name
-            .rsplit_once('.')
-            .is_some_and(|(stem, ending)| !stem.is_empty() && ending.starts_with(|first: char| first.is_alphabetic()));
+        let has_ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+            !stem.is_empty() && ending.starts_with(|first: char| first.is_alphabetic())
+        });
         (path.contains('/') || has_ending).then_some(NamedPath(path))
     }
 
@@ -55,7 +58,8 @@ impl NamedPath {
     pub fn is_of(&self, path: &str) -> bool {
         let path = folded(path);
         let is_end = |path: &str, end: &str| {
-            path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+            path.strip_suffix(end)
+                .is_some_and(|before| before.is_empty() || before.ends_with('/'))
         };
         is_end(&path, &self.0)
             || self.0.contains('/') && stem(&path).is_some_and(|stem| is_end(stem, &self.0))
@@ -65,7 +69,9 @@ impl NamedPath {
     /// The marks of the files that it may be the path of, those with the most names first.
     pub fn marks(&self) -> impl Iterator<Item = String> {
         let names_min = if self.0.contains('/') { 2 } else { 1 };
-        (names_min..=MARK_NAMES_MAX).rev().filter_map(|names| end_of(&self.0, names).map(mark))
+        (names_min..=MARK_NAMES_MAX)
+            .rev()
+            .filter_map(|names| end_of(&self.0, names).map(mark))
     }
 }
 
@@ -73,8 +79,13 @@ impl NamedPath {
 pub(crate) fn named(query: &str) -> Vec<NamedPath> {
     let mut paths = Vec::new();
     let is_inner = |character: char| character.is_alphanumeric() || character == '_';
-    for chunk in query.split_whitespace().filter(|chunk| !chunk.contains("://")) {
-        let Some(path) = NamedPath::of(chunk.trim_matches(|sign| !is_inner(sign))) else { continue };
+    for chunk in query
+        .split_whitespace()
+        .filter(|chunk| !chunk.contains("://"))
+    {
+        let Some(path) = NamedPath::of(chunk.trim_matches(|sign| !is_inner(sign))) else {
+            continue;
+        };
         if paths.len() < PATHS_MAX && !paths.contains(&path) {
             paths.push(path);
         }
@@ -89,7 +100,10 @@ fn mark(end: &str) -> String {
 /// Folded, with `/` between its names, and none before the first.
 fn folded(path: &str) -> String {
     let path = fold(&fold_width(path)).replace('\\', "/");
-    path.split('/').filter(|name| !matches!(*name, "" | "." | "..")).collect::<Vec<_>>().join("/")
+    path.split('/')
+        .filter(|name| !matches!(*name, "" | "." | ".."))
+        .collect::<Vec<_>>()
+        .join("/")
 }
 
 /// So many names at the end of a folded path; none if it has fewer.
@@ -114,7 +128,10 @@ mod tests {
     fn a_path_has_marks_of_its_ends() {
         let rows: &[(&str, &[&str])] = &[
             ("base.py", &["@file=base.py"]),
-            ("Models/Base.py", &["@file=base.py", "@file=models/base.py", "@file=models/base"]),
+            (
+                "Models/Base.py",
+                &["@file=base.py", "@file=models/base.py", "@file=models/base"],
+            ),
             (
                 "a/b/c/d/e.rs",
                 &[
@@ -142,23 +159,43 @@ mod tests {
             ("what is in deletion.py?", "db/models/deletion.py", true),
             ("what is in `Deletion.py`?", "db/models/deletion.py", true),
             ("(models/deletion.py:120:4)", "db/models/deletion.py", true),
-            ("models/deletion and its collector", "db/models/deletion.py", true),
+            (
+                "models/deletion and its collector",
+                "db/models/deletion.py",
+                true,
+            ),
             (r"see db\models\deletion.py.", "db/models/deletion.py", true),
             ("./db/models/deletion.py", "db/models/deletion.py", true),
-            ("/srv/ann/shop/db/models/deletion.py", "db/models/deletion.py", true),
-            ("/srv/ann/one/two/three/db/models/deletion.py", "one/two/three/db/models/deletion.py", true),
+            (
+                "/srv/ann/shop/db/models/deletion.py",
+                "db/models/deletion.py",
+                true,
+            ),
+            (
+                "/srv/ann/one/two/three/db/models/deletion.py",
+                "one/two/three/db/models/deletion.py",
+                true,
+            ),
             ("els/deletion.py", "db/models/deletion.py", false),
             ("admin/deletion.py", "db/models/deletion.py", false),
             ("other/base.py", "base.py", false),
             ("deletion", "db/models/deletion.py", false),
             ("the models of db", "db/models/deletion.py", false),
-            ("https://example.org/db/models/deletion.py", "db/models/deletion.py", false),
+            (
+                "https://example.org/db/models/deletion.py",
+                "db/models/deletion.py",
+                false,
+            ),
             ("deletion.rs", "db/models/deletion.py", false),
             ("version 2.3", "notes/2.3", false),
         ];
         for (query, path, expected) in rows {
             let paths = named(query);
-            assert_eq!(paths.iter().any(|named| named.is_of(path)), expected, "{query} {path} {paths:?}");
+            assert_eq!(
+                paths.iter().any(|named| named.is_of(path)),
+                expected,
+                "{query} {path} {paths:?}"
+            );
         }
     }
 

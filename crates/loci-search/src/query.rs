@@ -34,9 +34,11 @@ pub struct Query {
     /// What stands in quotation marks and must be in an answer; what the index has no terms for is
     /// no phrase.
     pub phrases: Vec<Phrase>,
-    /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: what holds them comes first.
+    /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: what holds them
+    /// comes first.
     pub identifiers: Vec<Identifier>,
-    /// The files that it names, at most [`PATHS_MAX`](crate::paths::PATHS_MAX): what was made from them comes first.
+    /// The files that it names, at most [`PATHS_MAX`](crate::paths::PATHS_MAX): what was made from
+    /// them comes first.
     pub paths: Vec<NamedPath>,
     /// Marks of the speakers that it may name: its capitalised words and runs of up to three.
     pub speakers: Vec<String>,
@@ -56,7 +58,10 @@ impl Query {
         let (dates, days) = named_time(&folded, today);
         Query {
             terms: query_terms(text),
-            phrases: quotes(&folded).filter_map(Phrase::of).take(PHRASES_MAX).collect(),
+            phrases: quotes(&folded)
+                .filter_map(Phrase::of)
+                .take(PHRASES_MAX)
+                .collect(),
             identifiers: identifiers::identifiers(&folded),
             paths: paths::named(&folded),
             speakers: speakers(&folded),
@@ -73,7 +78,11 @@ impl Query {
 
     /// The terms that a text with all the phrases has, each once.
     pub fn required(&self) -> Vec<String> {
-        let mut terms: Vec<String> = self.phrases.iter().flat_map(|phrase| phrase.terms.iter().cloned()).collect();
+        let mut terms: Vec<String> = self
+            .phrases
+            .iter()
+            .flat_map(|phrase| phrase.terms.iter().cloned())
+            .collect();
         terms.sort_unstable();
         terms.dedup();
         terms
@@ -132,7 +141,13 @@ impl Phrase {
             continuing |= if word.continues { last } else { 0 };
             *places.entry(word.text).or_default() |= last;
         }
-        Some(Phrase { text: text.trim().to_owned(), places, continuing, last, terms })
+        Some(Phrase {
+            text: text.trim().to_owned(),
+            places,
+            continuing,
+            last,
+            terms,
+        })
     }
 
     /// The phrase as it was written, without the quotation marks.
@@ -150,23 +165,35 @@ impl Phrase {
     /// without spaces, the characters must follow each other.
     pub fn is_in(&self, content: &str) -> bool {
         let content = fold_width(content);
-        // Shift-And (Baeza-Yates and Gonnet, 1992): a bit is set if the phrase up to this place ends
-        // here. Linear, whatever repeats itself.
+        // Shift-And (Baeza-Yates and Gonnet, 1992): a bit is set if the phrase up to this place
+        // ends here. Linear, whatever repeats itself.
         let mut matched = 0_u64;
-        units(&content).flat_map(|(_, unit)| folded_words(unit)).any(|word| {
-            let fitting = self.places.get(&word.text).copied().unwrap_or(0);
-            let fitting = if word.continues { fitting } else { fitting & !self.continuing };
-            matched = (matched << 1 | 1) & fitting;
-            matched & self.last != 0
-        })
+        units(&content)
+            .flat_map(|(_, unit)| folded_words(unit))
+            .any(|word| {
+                let fitting = self.places.get(&word.text).copied().unwrap_or(0);
+                let fitting = if word.continues {
+                    fitting
+                } else {
+                    fitting & !self.continuing
+                };
+                matched = (matched << 1 | 1) & fitting;
+                matched & self.last != 0
+            })
     }
 }
 
 fn folded_words(unit: Unit<'_>) -> Vec<Word> {
     match unit {
-        Unit::Word(word) => vec![Word { text: fold(word), continues: false }],
+        Unit::Word(word) => vec![Word {
+            text: fold(word),
+            continues: false,
+        }],
         Unit::Run(run) => {
-            let word = |(at, cluster): (usize, &str)| Word { text: cluster.to_owned(), continues: at > 0 };
+            let word = |(at, cluster): (usize, &str)| Word {
+                text: cluster.to_owned(),
+                continues: at > 0,
+            };
             clusters(run).enumerate().map(word).collect()
         }
     }
@@ -174,10 +201,19 @@ fn folded_words(unit: Unit<'_>) -> Vec<Word> {
 
 /// What stands in quotation marks. A straight one after a letter or digit opens nothing (5' 10").
 fn quotes(text: &str) -> impl Iterator<Item = &str> {
-    const PAIRS: [(char, char); 6] = [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』')];
+    const PAIRS: [(char, char); 6] = [
+        ('"', '"'),
+        ('“', '”'),
+        ('„', '“'),
+        ('«', '»'),
+        ('「', '」'),
+        ('『', '』'),
+    ];
     let (mut at, mut missing) = (0, Vec::new());
     std::iter::from_fn(move || {
-        while let Some(start) = text[at..].find(|mark| PAIRS.iter().any(|(opening, _)| *opening == mark)) {
+        while let Some(start) =
+            text[at..].find(|mark| PAIRS.iter().any(|(opening, _)| *opening == mark))
+        {
             let start = at + start;
             let before = text[..start].chars().next_back();
             let opening = text[start..].chars().next()?;
@@ -225,14 +261,21 @@ fn speakers(text: &str) -> Vec<String> {
         let word = match unit {
             Unit::Word(word) => word,
             Unit::Run(name) => {
-                let ends = name.char_indices().map(|(at, _)| at).chain([name.len()]).enumerate();
-                ends.filter(|(count, _)| NAME_CHARACTERS.contains(count)).for_each(|(_, end)| add(&name[..end]));
+                let ends = name
+                    .char_indices()
+                    .map(|(at, _)| at)
+                    .chain([name.len()])
+                    .enumerate();
+                ends.filter(|(count, _)| NAME_CHARACTERS.contains(count))
+                    .for_each(|(_, end)| add(&name[..end]));
                 continue;
             }
         };
         let folded = fold(word);
         // The owner may have an apostrophe: `O'Brien's`.
-        let base = without_contraction(&folded).or_else(|| folded.strip_suffix("'s")).unwrap_or(&folded);
+        let base = without_contraction(&folded)
+            .or_else(|| folded.strip_suffix("'s"))
+            .unwrap_or(&folded);
         if !word.starts_with(char::is_uppercase) || is_stop_word(base) {
             run.clear();
             continue;
@@ -259,9 +302,9 @@ fn named_time(text: &str, today: Date) -> (Vec<String>, Option<RangeInclusive<Da
             }
         }
         if let Some(named) = marks::days(&expression.time) {
-            days = Some(
-                days.map_or(named.clone(), |days| *days.start().min(named.start())..=*days.end().max(named.end())),
-            );
+            days = Some(days.map_or(named.clone(), |days| {
+                *days.start().min(named.start())..=*days.end().max(named.end())
+            }));
         }
     }
     (found, days)
@@ -288,8 +331,8 @@ fn asks_when(text: &str) -> bool {
         "until",
     ];
     const TIMES: [&str; 14] = [
-        "date", "dates", "day", "days", "decade", "hour", "hours", "month", "months", "time", "week", "weeks", "year",
-        "years",
+        "date", "dates", "day", "days", "decade", "hour", "hours", "month", "months", "time",
+        "week", "weeks", "year", "years",
     ];
     let words: Vec<String> = units(text).map(|(_, unit)| fold(unit.text())).collect();
     let word = |at: usize| words.get(at).map_or("", String::as_str);
@@ -297,7 +340,10 @@ fn asks_when(text: &str) -> bool {
         let (before, next) = (if at > 0 { word(at - 1) } else { "" }, word(at + 1));
         match word(at) {
             "when" | "when's" => at <= WORDS_BEFORE_WHEN_MAX || LEADS_TO_WHEN.contains(&before),
-            "how" => matches!(next, "long" | "recently") || next == "many" && TIMES.contains(&word(at + 2)),
+            "how" => {
+                matches!(next, "long" | "recently")
+                    || next == "many" && TIMES.contains(&word(at + 2))
+            }
             "what" | "which" => TIMES.contains(&next) || next == "time",
             _ => false,
         }

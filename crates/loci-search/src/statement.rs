@@ -1,5 +1,6 @@
-//! The differences between two short texts that a model of meaning does not see: "2023" and "2024", "with" and
-//! "without", "Oslo to Utrecht" and "Utrecht to Oslo" are near each other, and say something else.
+//! The differences between two short texts that a model of meaning does not see: "2023" and "2024",
+//! "with" and "without", "Oslo to Utrecht" and "Utrecht to Oslo" are near each other, and say
+//! something else.
 //!
 //! English, with the negations of German; of other languages, numbers and names are compared.
 
@@ -11,8 +12,8 @@ use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::analysis::vocabulary::is_stop_word;
 use crate::analysis::{sentences, term_of_unit, terms_of_run};
 use vocabulary::{
-    alternatives, are_opposites, dimension, is_common, is_direction, is_negated, is_negation, role, tells_of_change,
-    unit,
+    alternatives, are_opposites, dimension, is_common, is_direction, is_negated, is_negation, role,
+    tells_of_change, unit,
 };
 
 /// Bytes of a text that are compared; further ones are left out.
@@ -23,7 +24,8 @@ pub const STATEMENTS_MAX: usize = 32;
 
 /// How much a word counts that most statements have, beside one of their subject.
 const COMMON_WEIGHT: f32 = 0.25;
-/// Letters at the beginning by which a short name (`Postgres`) stands for a longer one (`PostgreSQL`).
+/// Letters at the beginning by which a short name (`Postgres`) stands for a longer one
+/// (`PostgreSQL`).
 const SHORT_NAME_CHARACTERS_MIN: usize = 6;
 /// Words that stand between a preposition and its thing.
 const ARTICLES: [&str; 9] = ["a", "an", "the", "my", "our", "your", "his", "her", "their"];
@@ -77,7 +79,10 @@ enum Kind {
 
 /// The differences between an older statement and a newer one.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a difference of its own")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a difference of its own"
+)]
 pub struct Differences {
     /// Numbers with their units, codes, versions.
     pub numbers: Difference,
@@ -115,18 +120,33 @@ impl Statement {
     /// Takes the first [`STATEMENT_BYTES_MAX`] bytes of a text apart.
     pub fn of(text: &str) -> Statement {
         let text = fold_width(&text[..text.floor_char_boundary(STATEMENT_BYTES_MAX)]).into_owned();
-        let mut reader = Reader { tokens: Vec::new(), begins_sentence: true };
-        text.split_whitespace().for_each(|chunk| reader.chunk(chunk));
-        Statement { tokens: reader.tokens }
+        let mut reader = Reader {
+            tokens: Vec::new(),
+            begins_sentence: true,
+        };
+        text.split_whitespace()
+            .for_each(|chunk| reader.chunk(chunk));
+        Statement {
+            tokens: reader.tokens,
+        }
     }
 
     /// The differences between this older statement and a newer one.
     pub fn differences(&self, newer: &Statement) -> Differences {
         let (topics, newer_topics) = (self.topics(), newer.topics());
         let [all, newer_all] = [&topics, &newer_topics].map(|topics| topics.values().sum::<f32>());
-        let shared: f32 =
-            topics.iter().filter(|(stem, _)| newer_topics.contains_key(*stem)).map(|(_, weight)| weight).sum();
-        let share = |part: f32, whole: f32| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+        let shared: f32 = topics
+            .iter()
+            .filter(|(stem, _)| newer_topics.contains_key(*stem))
+            .map(|(_, weight)| weight)
+            .sum();
+        let share = |part: f32, whole: f32| {
+            if whole > 0.0 {
+                (part / whole).clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
+        };
         Differences {
             numbers: self.numbers(newer),
             names: difference(&self.unmatched_names(newer), &newer.unmatched_names(self)),
@@ -134,18 +154,30 @@ impl Statement {
             order: self.is_reordered(newer),
             opposites: self.has_opposite(newer),
             alternatives: self.has_alternative(newer),
-            change: newer.tokens.iter().any(|token| tells_of_change(&token.stem)),
+            change: newer
+                .tokens
+                .iter()
+                .any(|token| tells_of_change(&token.stem)),
             shared: share(shared, all.min(newer_all)),
             removed: share(all - shared, all),
             added: share(newer_all - shared, newer_all),
         }
     }
 
-    /// Whether a question like this asks for the same as another, as far as numbers, units, names, negations,
-    /// opposites and the order of named things tell. Of wording and meaning it says nothing.
+    /// Whether a question like this asks for the same as another, as far as numbers, units, names,
+    /// negations, opposites and the order of named things tell. Of wording and meaning it says
+    /// nothing.
     pub fn asks_the_same_as(&self, other: &Statement) -> bool {
         let differences = self.differences(other);
-        let Differences { numbers, names, negation, order, opposites, alternatives, .. } = differences;
+        let Differences {
+            numbers,
+            names,
+            negation,
+            order,
+            opposites,
+            alternatives,
+            ..
+        } = differences;
         numbers == Difference::Same
             && names == Difference::Same
             && !negation
@@ -157,12 +189,29 @@ impl Statement {
 
     /// The stems of what it is about, with their weights.
     fn topics(&self) -> BTreeMap<&str, f32> {
-        let topics = self.tokens.iter().filter(|token| matches!(token.kind, Kind::Topic | Kind::Name | Kind::Exact));
-        topics.map(|token| (&*token.stem, if is_common(&token.stem) { COMMON_WEIGHT } else { 1.0 })).collect()
+        let topics = self
+            .tokens
+            .iter()
+            .filter(|token| matches!(token.kind, Kind::Topic | Kind::Name | Kind::Exact));
+        topics
+            .map(|token| {
+                (
+                    &*token.stem,
+                    if is_common(&token.stem) {
+                        COMMON_WEIGHT
+                    } else {
+                        1.0
+                    },
+                )
+            })
+            .collect()
     }
 
     fn negations(&self) -> usize {
-        self.tokens.iter().filter(|token| token.kind == Kind::Negation).count()
+        self.tokens
+            .iter()
+            .filter(|token| token.kind == Kind::Negation)
+            .count()
     }
 
     fn denies(&self) -> bool {
@@ -177,11 +226,18 @@ impl Statement {
     fn measures(&self) -> (BTreeSet<Measure<'_>>, BTreeSet<&str>) {
         let (mut numbers, mut units) = (BTreeSet::new(), BTreeSet::new());
         for (at, token) in self.tokens.iter().enumerate() {
-            let unit = |place: usize| self.tokens.get(place).filter(|next| next.kind == Kind::Unit);
+            let unit = |place: usize| {
+                self.tokens
+                    .get(place)
+                    .filter(|next| next.kind == Kind::Unit)
+            };
             match token.kind {
                 Kind::Exact => {
                     // The sign of a currency may stand before its number.
-                    let sign = at.checked_sub(1).and_then(unit).filter(|sign| sign.text.starts_with(UNIT_SIGNS));
+                    let sign = at
+                        .checked_sub(1)
+                        .and_then(unit)
+                        .filter(|sign| sign.text.starts_with(UNIT_SIGNS));
                     let unit = unit(at + 1).or(sign).map_or("", |unit| &unit.stem);
                     numbers.insert((&*token.text, unit));
                 }
@@ -203,7 +259,9 @@ impl Statement {
         let are_alike = |(number, unit): &Measure<'_>, (other, other_unit): &Measure<'_>| {
             dimension(unit) == dimension(other_unit) && is_code(number) == is_code(other)
         };
-        let are_replaced = left.iter().any(|one| right.iter().any(|other| are_alike(one, other)));
+        let are_replaced = left
+            .iter()
+            .any(|one| right.iter().any(|other| are_alike(one, other)));
         // A unit that one alone names may be said in other words ("how long", "how many hours").
         let is_other_unit = left.is_empty()
             && right.is_empty()
@@ -221,28 +279,50 @@ impl Statement {
     /// The names that the other text does not have, in whatever case.
     fn unmatched_names(&self, other: &Statement) -> Vec<&str> {
         let joined = |statement: &Statement| -> HashSet<String> {
-            statement.tokens.windows(2).map(|two| format!("{}{}", two[0].text, two[1].text)).collect()
+            statement
+                .tokens
+                .windows(2)
+                .map(|two| format!("{}{}", two[0].text, two[1].text))
+                .collect()
         };
-        let (stems, texts) = (other.stems(), other.tokens.iter().map(|token| &*token.text).collect::<HashSet<_>>());
+        let (stems, texts) = (
+            other.stems(),
+            other
+                .tokens
+                .iter()
+                .map(|token| &*token.text)
+                .collect::<HashSet<_>>(),
+        );
         let other_joined = joined(other);
         let is_matched = |at: usize| {
             let token = &self.tokens[at];
-            let next = self.tokens.get(at + 1).map(|next| format!("{}{}", token.text, next.text));
-            let before = at.checked_sub(1).map(|before| format!("{}{}", self.tokens[before].text, token.text));
+            let next = self
+                .tokens
+                .get(at + 1)
+                .map(|next| format!("{}{}", token.text, next.text));
+            let before = at
+                .checked_sub(1)
+                .map(|before| format!("{}{}", self.tokens[before].text, token.text));
             stems.contains(&*token.stem)
                 || other_joined.contains(&token.text)
                 || next.is_some_and(|joined| texts.contains(&*joined))
                 || before.is_some_and(|joined| texts.contains(&*joined))
-                || texts.iter().any(|text| is_short_for(text, &token.text) || is_short_for(&token.text, text))
+                || texts
+                    .iter()
+                    .any(|text| is_short_for(text, &token.text) || is_short_for(&token.text, text))
         };
-        let names = (0..self.tokens.len()).filter(|at| self.tokens[*at].kind == Kind::Name && !is_matched(*at));
+        let names = (0..self.tokens.len())
+            .filter(|at| self.tokens[*at].kind == Kind::Name && !is_matched(*at));
         names.map(|at| &*self.tokens[at].text).collect()
     }
 
     /// The words that the other text lacks, negations and stop words included.
     fn own_tokens(&self, other: &Statement) -> Vec<&Token> {
         let stems = other.stems();
-        self.tokens.iter().filter(|token| !stems.contains(&*token.stem)).collect()
+        self.tokens
+            .iter()
+            .filter(|token| !stems.contains(&*token.stem))
+            .collect()
     }
 
     fn has_opposite(&self, other: &Statement) -> bool {
@@ -252,14 +332,22 @@ impl Statement {
                 || is_negated(&one.text, &other.text)
                 || is_negated(&other.text, &one.text)
         };
-        own.iter().any(|one| others.iter().any(|other| are_opposites(one, other)))
+        own.iter()
+            .any(|one| others.iter().any(|other| are_opposites(one, other)))
     }
 
     /// The groups of alternatives of which it has a word, each with the words.
     fn alternatives(&self) -> BTreeMap<usize, BTreeSet<String>> {
         let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
-        let singles = self.tokens.iter().filter(|token| token.kind != Kind::Stop).map(|token| token.stem.clone());
-        let pairs = self.tokens.windows(2).map(|two| format!("{} {}", two[0].stem, two[1].stem));
+        let singles = self
+            .tokens
+            .iter()
+            .filter(|token| token.kind != Kind::Stop)
+            .map(|token| token.stem.clone());
+        let pairs = self
+            .tokens
+            .windows(2)
+            .map(|two| format!("{} {}", two[0].stem, two[1].stem));
         for stem in singles.chain(pairs) {
             for group in alternatives(&stem) {
                 found.entry(*group).or_default().insert(stem.clone());
@@ -271,11 +359,17 @@ impl Statement {
     fn has_alternative(&self, other: &Statement) -> bool {
         let (own, others) = (self.alternatives(), other.alternatives());
         let has_same = |words: &BTreeSet<String>, others: &BTreeSet<String>| {
-            words
-                .iter()
-                .any(|one| others.iter().any(|two| one == two || is_short_for(one, two) || is_short_for(two, one)))
+            words.iter().any(|one| {
+                others
+                    .iter()
+                    .any(|two| one == two || is_short_for(one, two) || is_short_for(two, one))
+            })
         };
-        own.iter().any(|(group, words)| others.get(group).is_some_and(|others| !has_same(words, others)))
+        own.iter().any(|(group, words)| {
+            others
+                .get(group)
+                .is_some_and(|others| !has_same(words, others))
+        })
     }
 
     /// Whether two things that both name once have changed places or roles.
@@ -283,33 +377,56 @@ impl Statement {
         if self.asks_for_object_of(other) || other.asks_for_object_of(self) {
             return true;
         }
-        let things: Vec<(Named<'_>, Named<'_>)> =
-            self.named().filter_map(|thing| Some((thing, other.only(thing.stem)?))).collect();
-        things.iter().enumerate().any(|(at, one)| things[at + 1..].iter().any(|two| self.are_swapped(other, one, two)))
+        let things: Vec<(Named<'_>, Named<'_>)> = self
+            .named()
+            .filter_map(|thing| Some((thing, other.only(thing.stem)?)))
+            .collect();
+        things.iter().enumerate().any(|(at, one)| {
+            things[at + 1..]
+                .iter()
+                .any(|two| self.are_swapped(other, one, two))
+        })
     }
 
-    /// Whether this asks what something does ("which services does billing need"), and the other what does something
-    /// to that ("which services need billing").
+    /// Whether this asks what something does ("which services does billing need"), and the other
+    /// what does something to that ("which services need billing").
     fn asks_for_object_of(&self, other: &Statement) -> bool {
         const ASKING: [&str; 5] = ["what", "which", "who", "whom", "whose"];
         const DOING: [&str; 3] = ["did", "do", "does"];
         const AUXILIARIES: [&str; 17] = [
-            "am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "may", "must", "should",
-            "was", "were", "will",
+            "am", "are", "can", "could", "did", "do", "does", "had", "has", "have", "is", "may",
+            "must", "should", "was", "were", "will",
         ];
         let asks = |statement: &Statement| {
-            statement.tokens.first().is_some_and(|first| ASKING.contains(&&*first.text) && statement.tokens.len() > 1)
+            statement
+                .tokens
+                .first()
+                .is_some_and(|first| ASKING.contains(&&*first.text) && statement.tokens.len() > 1)
         };
-        let has_auxiliary = other.tokens.iter().any(|token| AUXILIARIES.contains(&&*token.text));
+        let has_auxiliary = other
+            .tokens
+            .iter()
+            .any(|token| AUXILIARIES.contains(&&*token.text));
         if !asks(self) || !asks(other) || has_auxiliary {
             return false;
         }
-        let after = self.tokens.iter().skip_while(|token| !DOING.contains(&&*token.text)).skip(1);
-        let subject = after.into_iter().find(|token| !ARTICLES.contains(&&*token.text));
+        let after = self
+            .tokens
+            .iter()
+            .skip_while(|token| !DOING.contains(&&*token.text))
+            .skip(1);
+        let subject = after
+            .into_iter()
+            .find(|token| !ARTICLES.contains(&&*token.text));
         subject.is_some_and(|subject| other.tokens.iter().any(|token| token.stem == subject.stem))
     }
 
-    fn are_swapped(&self, other: &Statement, one: &(Named<'_>, Named<'_>), two: &(Named<'_>, Named<'_>)) -> bool {
+    fn are_swapped(
+        &self,
+        other: &Statement,
+        one: &(Named<'_>, Named<'_>),
+        two: &(Named<'_>, Named<'_>),
+    ) -> bool {
         let is_directed = |role: Option<&str>| role.is_some_and(is_direction);
         let roles = [one.0.role, two.0.role];
         let other_roles = [one.1.role, two.1.role];
@@ -323,7 +440,8 @@ impl Statement {
         // The first word of a text has a capital letter whatever it is.
         let is_name = |thing: &(Named<'_>, Named<'_>)| thing.0.is_name || thing.1.is_name;
         let are_names = is_name(one) && is_name(two);
-        let are_directed = roles.iter().copied().any(is_directed) && other_roles.iter().copied().any(is_directed);
+        let are_directed =
+            roles.iter().copied().any(is_directed) && other_roles.iter().copied().any(is_directed);
         (are_names || are_directed)
             && !are_told_by_roles
             && !self.are_listed(one.0.at, two.0.at)
@@ -334,29 +452,48 @@ impl Statement {
     fn are_listed(&self, one: usize, two: usize) -> bool {
         const CONJUNCTIONS: [&str; 5] = ["and", "or", "und", "vs", "versus"];
         let between = &self.tokens[one.min(two) + 1..one.max(two)];
-        between.iter().all(|token| token.kind == Kind::Stop || CONJUNCTIONS.contains(&&*token.text))
-            && (between.is_empty() || between.iter().any(|token| CONJUNCTIONS.contains(&&*token.text)))
+        between
+            .iter()
+            .all(|token| token.kind == Kind::Stop || CONJUNCTIONS.contains(&&*token.text))
+            && (between.is_empty()
+                || between
+                    .iter()
+                    .any(|token| CONJUNCTIONS.contains(&&*token.text)))
     }
 
     /// The things that it names once.
     fn named(&self) -> impl Iterator<Item = Named<'_>> {
-        let stems = self
-            .tokens
-            .iter()
-            .filter(|token| matches!(token.kind, Kind::Topic | Kind::Name | Kind::Exact | Kind::Unit));
+        let stems = self.tokens.iter().filter(|token| {
+            matches!(
+                token.kind,
+                Kind::Topic | Kind::Name | Kind::Exact | Kind::Unit
+            )
+        });
         stems.filter_map(|token| self.only(&token.stem))
     }
 
     /// The thing with this stem, if it is named once.
     fn only(&self, stem: &str) -> Option<Named<'_>> {
-        let mut places = self.tokens.iter().enumerate().filter(|(_, token)| token.stem == stem);
+        let mut places = self
+            .tokens
+            .iter()
+            .enumerate()
+            .filter(|(_, token)| token.stem == stem);
         let (at, token) = places.next()?;
         if places.next().is_some() {
             return None;
         }
-        let before = self.tokens[..at].iter().rev().find(|token| !ARTICLES.contains(&&*token.text));
+        let before = self.tokens[..at]
+            .iter()
+            .rev()
+            .find(|token| !ARTICLES.contains(&&*token.text));
         let role = before.and_then(|before| role(&before.text));
-        Some(Named { stem: &token.stem, at, role, is_name: token.kind == Kind::Name })
+        Some(Named {
+            stem: &token.stem,
+            at,
+            role,
+            is_name: token.kind == Kind::Name,
+        })
     }
 }
 
@@ -366,14 +503,20 @@ fn is_short_for(one: &str, two: &str) -> bool {
 
 /// The sentences of a text, the first [`STATEMENTS_MAX`], each as a statement.
 pub fn statements(text: &str) -> Vec<Statement> {
-    sentences(text).take(STATEMENTS_MAX).map(Statement::of).collect()
+    sentences(text)
+        .take(STATEMENTS_MAX)
+        .map(Statement::of)
+        .collect()
 }
 
-/// The differences between an older statement and a newer one that have the most topics in common, by weight; none if
-/// either side is empty.
+/// The differences between an older statement and a newer one that have the most topics in common,
+/// by weight; none if either side is empty.
 pub fn closest(older: &[Statement], newer: &[Statement]) -> Option<Differences> {
     let common = |one: &BTreeMap<&str, f32>, other: &BTreeMap<&str, f32>| -> f32 {
-        one.iter().filter(|(stem, _)| other.contains_key(*stem)).map(|(_, weight)| weight).sum()
+        one.iter()
+            .filter(|(stem, _)| other.contains_key(*stem))
+            .map(|(_, weight)| weight)
+            .sum()
     };
     let newer_topics: Vec<_> = newer.iter().map(Statement::topics).collect();
     let mut closest: Option<(f32, &Statement, &Statement)> = None;
@@ -417,14 +560,18 @@ struct Reader {
 
 impl Reader {
     fn chunk(&mut self, chunk: &str) {
-        let is_kept = |character: char| is_word_character(character) || UNIT_SIGNS.contains(&character);
+        let is_kept =
+            |character: char| is_word_character(character) || UNIT_SIGNS.contains(&character);
         let begins_sentence = std::mem::take(&mut self.begins_sentence);
         let rest = chunk.trim_start_matches(|character| !is_kept(character));
         let word = rest.trim_end_matches(|character| !is_kept(character));
         // `C#` and `C++` are names.
-        let is_language = rest.len() <= 4 && (rest.ends_with("++") || rest.ends_with('#')) && !word.is_empty();
+        let is_language =
+            rest.len() <= 4 && (rest.ends_with("++") || rest.ends_with('#')) && !word.is_empty();
         let word = if is_language { rest } else { word };
-        self.begins_sentence = rest.trim_end_matches(['"', '\'', ')']).ends_with(['.', '!', '?', ':']);
+        self.begins_sentence = rest
+            .trim_end_matches(['"', '\'', ')'])
+            .ends_with(['.', '!', '?', ':']);
         if is_language {
             return self.push(&fold(word), Kind::Name);
         }
@@ -434,15 +581,22 @@ impl Reader {
     /// A stretch with signs of units around it.
     fn signed(&mut self, word: &str, begins_sentence: bool) {
         let bare = word.trim_start_matches(UNIT_SIGNS);
-        let (before, bare) = (&word[..word.len() - bare.len()], bare.trim_end_matches(UNIT_SIGNS));
+        let (before, bare) = (
+            &word[..word.len() - bare.len()],
+            bare.trim_end_matches(UNIT_SIGNS),
+        );
         let after = &word[before.len() + bare.len()..];
-        before.chars().for_each(|sign| self.push(sign.encode_utf8(&mut [0; 4]), Kind::Unit));
+        before
+            .chars()
+            .for_each(|sign| self.push(sign.encode_utf8(&mut [0; 4]), Kind::Unit));
         if bare.contains(is_unspaced) {
             self.unspaced(bare);
         } else if !bare.is_empty() {
             self.bare(bare, begins_sentence);
         }
-        after.chars().for_each(|sign| self.push(sign.encode_utf8(&mut [0; 4]), Kind::Unit));
+        after
+            .chars()
+            .for_each(|sign| self.push(sign.encode_utf8(&mut [0; 4]), Kind::Unit));
     }
 
     /// Runs of scripts without spaces, and what stands between them.
@@ -450,7 +604,9 @@ impl Reader {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
             let is_run = is_unspaced(first);
-            let end = rest.find(|character| is_unspaced(character) != is_run).unwrap_or(rest.len());
+            let end = rest
+                .find(|character| is_unspaced(character) != is_run)
+                .unwrap_or(rest.len());
             let stretch = &rest[..end];
             if is_run {
                 for term in terms_of_run(stretch) {
@@ -472,7 +628,10 @@ impl Reader {
         if folded.contains('_') || is_inner("::") || is_inner(".") && folded.chars().count() > 4 {
             return self.push(&folded, Kind::Exact);
         }
-        for (part_at, part) in word.split(['-', '/', ',', ':', '\u{2014}', '\u{2013}', '>', '<', '=']).enumerate() {
+        for (part_at, part) in word
+            .split(['-', '/', ',', ':', '\u{2014}', '\u{2013}', '>', '<', '='])
+            .enumerate()
+        {
             if !part.is_empty() {
                 self.word(part, begins_sentence && part_at == 0);
             }
@@ -482,7 +641,9 @@ impl Reader {
     /// A number, a number with its unit, or a code.
     fn with_digits(&mut self, folded: &str) {
         let number_end = folded
-            .find(|character: char| !character.is_ascii_digit() && !matches!(character, '.' | ',' | ':'))
+            .find(|character: char| {
+                !character.is_ascii_digit() && !matches!(character, '.' | ',' | ':')
+            })
             .unwrap_or(folded.len());
         let (number, rest) = folded.split_at(number_end);
         let number = number.trim_end_matches(['.', ',', ':']);
@@ -494,7 +655,10 @@ impl Reader {
             return;
         }
         let is_version = |text: &str| text.starts_with(|first: char| first.is_ascii_digit());
-        let code = folded.strip_prefix('v').filter(|rest| is_version(rest)).unwrap_or(folded);
+        let code = folded
+            .strip_prefix('v')
+            .filter(|rest| is_version(rest))
+            .unwrap_or(folded);
         self.push(code, Kind::Exact);
     }
 
@@ -504,8 +668,14 @@ impl Reader {
             self.push(if base == "ca" { "can" } else { base }, Kind::Stop);
             return self.push("not", Kind::Negation);
         }
-        let folded = folded.strip_suffix("'s").or_else(|| folded.strip_suffix('\'')).unwrap_or(&folded);
-        let is_after_number = self.tokens.last().is_some_and(|before| before.kind == Kind::Exact);
+        let folded = folded
+            .strip_suffix("'s")
+            .or_else(|| folded.strip_suffix('\''))
+            .unwrap_or(&folded);
+        let is_after_number = self
+            .tokens
+            .last()
+            .is_some_and(|before| before.kind == Kind::Exact);
         let mut characters = word.chars();
         let is_capital = characters.next().is_some_and(char::is_uppercase);
         let has_capitals = is_capital && characters.clone().any(char::is_uppercase);
@@ -518,7 +688,8 @@ impl Reader {
         } else if unit(folded, is_after_number).is_some() {
             self.push(folded, Kind::Unit);
         } else if folded != "one"
-            && term_of_unit(folded).is_some_and(|term| term.starts_with(|first: char| first.is_ascii_digit()))
+            && term_of_unit(folded)
+                .is_some_and(|term| term.starts_with(|first: char| first.is_ascii_digit()))
         {
             self.push(&term_of_unit(folded).unwrap_or_default(), Kind::Exact);
         } else if has_capitals || is_capital && !begins_sentence && !is_stop_word(folded) {
@@ -539,7 +710,11 @@ impl Reader {
             Kind::Exact => text.to_owned(),
             _ => term_of_unit(text).unwrap_or_else(|| text.to_owned()),
         };
-        self.tokens.push(Token { text: text.to_owned(), stem, kind });
+        self.tokens.push(Token {
+            text: text.to_owned(),
+            stem,
+            kind,
+        });
     }
 }
 

@@ -1,4 +1,5 @@
-//! Secrets that are known by the name that they are assigned to: `api_key = "…"`, `"password": "…"`, `--token …`.
+//! Secrets that are known by the name that they are assigned to: `api_key = "…"`, `"password":
+//! "…"`, `--token …`.
 
 use std::ops::Range;
 
@@ -7,8 +8,17 @@ use crate::special::Found;
 use crate::{JUDGED_MAX, work};
 
 /// Parts of names that a secret may be assigned to; where one stands, the name is looked at.
-pub const NAME_PARTS: [&str; 9] =
-    ["key", "token", "secret", "passw", "passphrase", "passcode", "pwd", "credential", "auth"];
+pub const NAME_PARTS: [&str; 9] = [
+    "key",
+    "token",
+    "secret",
+    "passw",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "credential",
+    "auth",
+];
 /// The same, as the end of a name alone.
 pub const NAME_PART_PASS: &str = "pass";
 
@@ -31,10 +41,12 @@ enum Family {
     KeyId,
 }
 
-/// The value that is assigned to the name around `hit`, with its kind, if it is a secret; and where the value ends that
-/// was judged, if one was.
+/// The value that is assigned to the name around `hit`, with its kind, if it is a secret; and where
+/// the value ends that was judged, if one was.
 pub fn secret(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
-    let Some(assignment) = Assignment::around(text, hit) else { return (None, 0) };
+    let Some(assignment) = Assignment::around(text, hit) else {
+        return (None, 0);
+    };
     (assignment.secret(), assignment.value.end)
 }
 
@@ -51,7 +63,8 @@ struct Assignment<'a> {
 impl<'a> Assignment<'a> {
     fn around(text: &'a str, hit: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
-        let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let is_name =
+            |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         let before = &bytes[hit.start.saturating_sub(NAME_BEFORE_MAX)..hit.start];
         let mut start = hit.start - before.iter().rev().take_while(|byte| is_name(byte)).count();
         // The `n` of `\n` is no part of the name.
@@ -59,23 +72,38 @@ impl<'a> Assignment<'a> {
             start += 1;
         }
         let after = &bytes[hit.end..bytes.len().min(hit.end + NAME_AFTER_MAX)];
-        let end = hit.end + after.iter().take_while(|byte| is_name(byte) && **byte != b'.').count();
+        let end = hit.end
+            + after
+                .iter()
+                .take_while(|byte| is_name(byte) && **byte != b'.')
+                .count();
         work::read(end - start);
         let name = text.get(start..end)?;
         let value_at = value_start(bytes, start, end, name)?;
         let family = family(name)?;
         let (value, is_quoted) = value(bytes, value_at)?;
-        Some(Assignment { text, family, value, is_quoted, operator: text.get(end..value_at)? })
+        Some(Assignment {
+            text,
+            family,
+            value,
+            is_quoted,
+            operator: text.get(end..value_at)?,
+        })
     }
 
     fn secret(&self) -> Option<Found> {
         let value = self.text.get(self.value.clone())?;
         let value = &value[..value.floor_char_boundary(JUDGED_MAX)];
-        if value.contains("[redacted") || value.contains("://") || (!self.is_quoted && self.is_code(value)) {
+        if value.contains("[redacted")
+            || value.contains("://")
+            || (!self.is_quoted && self.is_code(value))
+        {
             return None;
         }
         let kind = match self.family {
-            Family::Outcome if !self.is_quoted || !self.operator.contains([':', '=']) => return None,
+            Family::Outcome if !self.is_quoted || !self.operator.contains([':', '=']) => {
+                return None;
+            }
             Family::Password | Family::Outcome => {
                 (is_password(value, self.is_quoted) || is_random(value)).then_some("password")?
             }
@@ -89,7 +117,8 @@ impl<'a> Assignment<'a> {
     /// Whether an unquoted value is a part of a program or of a template.
     fn is_code(&self, value: &str) -> bool {
         let is_compared = self.operator.contains("==");
-        // In settings there are mostly no spaces before the `=`, and a word with a number is a password there.
+        // In settings there are mostly no spaces before the `=`, and a word with a number is a
+        // password there.
         let is_spaced = self.operator.contains([' ', '\t']) && self.operator.contains('=');
         is_compared
             || value.starts_with('!')
@@ -102,12 +131,26 @@ impl<'a> Assignment<'a> {
 /// Where the value begins that is assigned to a name, before its quote.
 fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usize> {
     let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
-    let spaces = |at: usize| bytes[at..].iter().take(SPACES_MAX).take_while(|byte| is_space(**byte)).count();
+    let spaces = |at: usize| {
+        bytes[at..]
+            .iter()
+            .take(SPACES_MAX)
+            .take_while(|byte| is_space(**byte))
+            .count()
+    };
     let mut at = end;
-    at += bytes[at..].iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\')).count();
+    at += bytes[at..]
+        .iter()
+        .take(4)
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b']' | b'\\'))
+        .count();
     let gap = spaces(at);
     at += gap;
-    let operator = bytes[at..].iter().take(3).take_while(|byte| matches!(byte, b'=' | b':' | b'>')).count();
+    let operator = bytes[at..]
+        .iter()
+        .take(3)
+        .take_while(|byte| matches!(byte, b'=' | b':' | b'>'))
+        .count();
     if operator > 0 {
         // `<password>value</password>`, but not `a.key > value`.
         if bytes[at] == b'>' && (gap > 0 || start == 0 || bytes[start - 1] != b'<') {
@@ -116,13 +159,18 @@ fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usi
         // `password: str = "value"`
         if bytes[at] == b':' && operator == 1 {
             let rest = &bytes[at + 1..bytes.len().min(at + 1 + SPACES_MAX)];
-            let is_type = |byte: &u8| byte.is_ascii_alphanumeric() || b" _&<>[]:'|?.".contains(byte);
+            let is_type =
+                |byte: &u8| byte.is_ascii_alphanumeric() || b" _&<>[]:'|?.".contains(byte);
             let typed = rest.iter().take_while(|byte| is_type(byte)).count();
             if typed > 0 && rest.get(typed) == Some(&b'=') {
                 at += 1 + typed;
             }
         }
-        let operator = bytes[at..].iter().take(3).take_while(|byte| matches!(byte, b'=' | b':' | b'>')).count();
+        let operator = bytes[at..]
+            .iter()
+            .take(3)
+            .take_while(|byte| matches!(byte, b'=' | b':' | b'>'))
+            .count();
         at += operator;
         return Some(at + spaces(at));
     }
@@ -149,16 +197,25 @@ fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usi
 /// The value that begins there, without its quotes, and whether it has some.
 fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
     // The prefixes of Python's and Rust's strings.
-    if matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u')) && matches!(bytes.get(at + 1), Some(b'"' | b'\'')) {
+    if matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u'))
+        && matches!(bytes.get(at + 1), Some(b'"' | b'\''))
+    {
         at += 1;
     }
-    let quotes = bytes.get(at..)?.iter().take(4).take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\')).count();
+    let quotes = bytes
+        .get(at..)?
+        .iter()
+        .take(4)
+        .take_while(|byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\'))
+        .count();
     let limit = bytes.len().min(at + quotes + VALUE_MAX);
     let begin = at + quotes;
     let rest = &bytes[begin..limit];
     if quotes > 0 {
         let quote = bytes[begin - 1];
-        let length = rest.iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'));
+        let length = rest
+            .iter()
+            .position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'));
         work::read(length.unwrap_or(rest.len()));
         let length = length?;
         return (rest[length] != b'\n').then_some((begin..begin + length, true));
@@ -166,7 +223,8 @@ fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
     let (mut length, mut open) = (0, 0_usize);
     while length < rest.len() {
         let next = rest.get(length + 1).copied();
-        let is_last = next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,;)]}<".contains(&next));
+        let is_last =
+            next.is_none_or(|next| next.is_ascii_whitespace() || b"\"'`,;)]}<".contains(&next));
         let is_end = match rest[length] {
             byte if byte.is_ascii_whitespace() || byte.is_ascii_control() => true,
             b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'|' => true,
@@ -203,7 +261,10 @@ fn begins_assignment(rest: &[u8]) -> bool {
 /// Whether a value is the id of a key as GPG writes it: the last 16 of its 40 digits, or all.
 fn is_key_id(value: &str) -> bool {
     let digits = value.strip_prefix("0x").unwrap_or(value);
-    matches!(digits.len(), 16 | 40) && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
+    matches!(digits.len(), 16 | 40)
+        && digits
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
 }
 
 /// The words of a name, in small letters: `dbApiKey_2` is `db`, `api`, `key`, `2`.
@@ -336,10 +397,14 @@ fn family(name: &str) -> Option<Family> {
     if words.iter().any(|word| OPEN.contains(&word.as_str())) {
         return None;
     }
-    let is_after = |word: &str| AFTER.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit());
+    let is_after =
+        |word: &str| AFTER.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit());
     let last = words.iter().rposition(|word| !is_after(word))?;
     let word = words[last].as_str();
-    let word = word.strip_suffix('s').filter(|word| !word.ends_with('s')).unwrap_or(word);
+    let word = word
+        .strip_suffix('s')
+        .filter(|word| !word.ends_with('s'))
+        .unwrap_or(word);
     let ends_with = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
     let has = |part: &str| words.iter().any(|word| word == part);
     // Keys of tables and of files in a store, and the ids of signed assemblies.
@@ -355,8 +420,14 @@ fn family(name: &str) -> Option<Family> {
     if words.len() == 1 && word == "pass" {
         return Some(Family::Outcome);
     }
-    if ends_with(&["password", "passwd", "passwrd", "pwd", "passphrase", "passcode"])
-        || ["pass", "dbpass", "userpass", "psw"].contains(&word)
+    if ends_with(&[
+        "password",
+        "passwd",
+        "passwrd",
+        "pwd",
+        "passphrase",
+        "passcode",
+    ]) || ["pass", "dbpass", "userpass", "psw"].contains(&word)
     {
         return Some(Family::Password);
     }
@@ -379,7 +450,11 @@ fn family(name: &str) -> Option<Family> {
     let is_signing = ["signing", "gpg", "pgp"].iter().any(|part| has(part)) || word == "signingkey";
     let is_key = (word == "key" && words.len() > 1) || ends_with(&KEYS);
     let kind = if is_private { "private-key" } else { "api-key" };
-    is_key.then_some(if is_signing && !is_private { Family::KeyId } else { Family::Random(kind) })
+    is_key.then_some(if is_signing && !is_private {
+        Family::KeyId
+    } else {
+        Family::Random(kind)
+    })
 }
 
 #[cfg(test)]
@@ -396,7 +471,10 @@ mod tests {
             ("monkey", None),
             ("public_key", None),
             ("SECRET_KEY_BASE", Some(Family::Random("api-key"))),
-            ("aws_secret_access_key", Some(Family::Random("aws-secret-key"))),
+            (
+                "aws_secret_access_key",
+                Some(Family::Random("aws-secret-key")),
+            ),
             ("client-secret", Some(Family::Random("secret"))),
             ("csrf_token", None),
             ("githubToken2", Some(Family::Random("token"))),
@@ -438,7 +516,9 @@ mod tests {
         ] {
             let text = form.replace('@', &value);
             let at = text.to_ascii_lowercase().find("key").unwrap();
-            let found = secret(&text, at..at + 3).0.map(|(range, kind)| (text[range].to_owned(), kind));
+            let found = secret(&text, at..at + 3)
+                .0
+                .map(|(range, kind)| (text[range].to_owned(), kind));
             assert_eq!(found, Some((value.clone(), "api-key")), "{form}");
         }
     }
@@ -463,7 +543,10 @@ mod tests {
             "(PKCS_15_TOKEN, \"pkcs-9-at-pkcs15q7w\")",
         ] {
             let lower = text.to_ascii_lowercase();
-            let at = ["key", "passw", "token"].iter().find_map(|part| lower.find(part)).unwrap();
+            let at = ["key", "passw", "token"]
+                .iter()
+                .find_map(|part| lower.find(part))
+                .unwrap();
             assert_eq!(secret(text, at..at + 3).0, None, "{text}");
         }
     }

@@ -29,7 +29,9 @@ impl Alphabet {
             Alphabet::Hex => byte.is_ascii_hexdigit(),
             Alphabet::Word => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),
             Alphabet::Dotted => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'),
-            Alphabet::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'='),
+            Alphabet::Base64 => {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'+' | b'/' | b'=')
+            }
         }
     }
 }
@@ -50,7 +52,8 @@ pub struct Form {
 }
 
 impl Form {
-    /// Whether names of functions, caches and images begin so, too, so that what follows has to look random.
+    /// Whether names of functions, caches and images begin so, too, so that what follows has to
+    /// look random.
     pub fn is_common(&self) -> bool {
         ["fw_", "hf_", "api_org_", "key-", "xapp-", "secret_"].contains(&self.prefix)
     }

@@ -1,7 +1,7 @@
 //! Finds keys, tokens and passwords in a text and takes them out.
 //!
-//! A secret becomes a mark that says what it was, such as `[redacted: github-token]`. What stands between `<private>`
-//! and `</private>` is dropped whole.
+//! A secret becomes a mark that says what it was, such as `[redacted: github-token]`. What stands
+//! between `<private>` and `</private>` is dropped whole.
 //!
 //! ```
 //! let key = format!("ghp_{}", "9aZ3".repeat(9));
@@ -63,21 +63,23 @@ impl Redactor for SecretRedactor {
 /// The marks that begin what is private.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrivateMarks {
-    /// All: one without an end reaches to the end of its paragraph, or of its line where no empty line follows.
+    /// All: one without an end reaches to the end of its paragraph, or of its line where no empty
+    /// line follows.
     All,
     /// Those with an end, outside of backticks.
     Closed,
 }
 
-/// The text without its secrets: each is replaced by a mark with its kind, what is marked as private is dropped. A mark
-/// `<private>` without an end reaches to the end of its paragraph, or of its line where no empty line follows.
-/// Redacting what this returns changes nothing. The first call builds the tables, which takes some milliseconds.
+/// The text without its secrets: each is replaced by a mark with its kind, what is marked as
+/// private is dropped. A mark `<private>` without an end reaches to the end of its paragraph, or of
+/// its line where no empty line follows. Redacting what this returns changes nothing. The first
+/// call builds the tables, which takes some milliseconds.
 pub fn redact(text: &str) -> Redacted<'_> {
     redact_with(text, PrivateMarks::All)
 }
 
-/// The same for a file of a project, which may be about such marks: only what stands between two of them outside of
-/// backticks is dropped.
+/// The same for a file of a project, which may be about such marks: only what stands between two of
+/// them outside of backticks is dropped.
 pub fn redact_file(text: &str) -> Redacted<'_> {
     redact_with(text, PrivateMarks::Closed)
 }
@@ -113,7 +115,10 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
     let mut end = 0;
     for Cut { range, kind, .. } in cuts {
         while let Some(earlier) = before.next_if(|earlier| earlier.at < range.start) {
-            removed.push(Removed { at: earlier.at - end + left.len(), ..earlier });
+            removed.push(Removed {
+                at: earlier.at - end + left.len(),
+                ..earlier
+            });
         }
         left.push_str(&text[end..range.start]);
         if *kind != PRIVATE {
@@ -122,7 +127,10 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
             left.push(']');
         }
         let at = left.len();
-        let lines = text[range.clone()].bytes().filter(|byte| *byte == b'\n').count();
+        let lines = text[range.clone()]
+            .bytes()
+            .filter(|byte| *byte == b'\n')
+            .count();
         // Secrets that were taken out within this piece before.
         while let Some(earlier) = before.next_if(|earlier| earlier.at <= range.end) {
             removed.push(Removed { at, ..earlier });
@@ -130,7 +138,10 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
         removed.push(Removed { at, kind, lines });
         end = range.end;
     }
-    removed.extend(before.map(|earlier| Removed { at: earlier.at - end + left.len(), ..earlier }));
+    removed.extend(before.map(|earlier| Removed {
+        at: earlier.at - end + left.len(),
+        ..earlier
+    }));
     left.push_str(&text[end..]);
     redacted.text = Cow::Owned(left);
     redacted.removed = removed;
@@ -153,11 +164,21 @@ enum Trigger {
 }
 
 /// Beginnings of tokens of Discord: the digits that numbers of users begin with, in base64.
-const DISCORD: [&str; 12] = ["MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT", "MD", "Mg", "NA"];
+const DISCORD: [&str; 12] = [
+    "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT", "MD", "Mg", "NA",
+];
 
 fn specials() -> Vec<Trigger> {
-    let exact = |pattern, find| Trigger::Special { pattern, is_exact: true, find };
-    let any_case = |pattern, find| Trigger::Special { pattern, is_exact: false, find };
+    let exact = |pattern, find| Trigger::Special {
+        pattern,
+        is_exact: true,
+        find,
+    };
+    let any_case = |pattern, find| Trigger::Special {
+        pattern,
+        is_exact: false,
+        find,
+    };
     let mut specials = vec![
         exact("-----BEGIN ", special::private_key),
         exact("://", special::url_password),
@@ -172,9 +193,15 @@ fn specials() -> Vec<Trigger> {
         exact(".atlasv1.", special::terraform),
         exact("Q~", special::azure_secret),
         exact("sig=", special::azure_signature),
-        exact("hooks.slack.com/", |text, hit| special::webhook(text, hit, "slack-webhook")),
-        exact("discord.com/api/webhooks/", |text, hit| special::webhook(text, hit, "discord-webhook")),
-        exact("discordapp.com/api/webhooks/", |text, hit| special::webhook(text, hit, "discord-webhook")),
+        exact("hooks.slack.com/", |text, hit| {
+            special::webhook(text, hit, "slack-webhook")
+        }),
+        exact("discord.com/api/webhooks/", |text, hit| {
+            special::webhook(text, hit, "discord-webhook")
+        }),
+        exact("discordapp.com/api/webhooks/", |text, hit| {
+            special::webhook(text, hit, "discord-webhook")
+        }),
     ];
     specials.extend(DISCORD.map(|pattern| exact(pattern, special::discord)));
     specials
@@ -209,18 +236,29 @@ impl Finder {
             .build(rows.iter().map(|(pattern, _)| pattern));
         #[expect(clippy::expect_used, reason = "the patterns are constants, and few")]
         let patterns = patterns.expect("the patterns of secrets are too many");
-        Finder { patterns, triggers: rows.into_iter().map(|(_, trigger)| trigger).collect() }
+        Finder {
+            patterns,
+            triggers: rows.into_iter().map(|(_, trigger)| trigger).collect(),
+        }
     }
 
-    /// The pieces to take out of a text, in order. As long as something is marked as private, only that.
+    /// The pieces to take out of a text, in order. As long as something is marked as private, only
+    /// that.
     fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
         let mut cuts: Vec<Cut> = Vec::new();
         // Up to where a secret is known that nothing within has to be looked for in.
         let mut certain_end = 0;
         let mut is_private_known = false;
-        let (mut forms, mut names, mut web_tokens) = (Readings::default(), Readings::default(), Readings::default());
+        let (mut forms, mut names, mut web_tokens) = (
+            Readings::default(),
+            Readings::default(),
+            Readings::default(),
+        );
         for hit in self.patterns.find_overlapping_iter(text) {
-            let (range, trigger) = (hit.start()..hit.end(), self.triggers[hit.pattern().as_usize()]);
+            let (range, trigger) = (
+                hit.start()..hit.end(),
+                self.triggers[hit.pattern().as_usize()],
+            );
             if matches!(trigger, Trigger::Private) && !is_private_known {
                 let cuts = private_cuts(text, marks, is_last_pass);
                 if !cuts.is_empty() {
@@ -232,8 +270,15 @@ impl Finder {
                 continue;
             }
             let (found, is_certain) = match trigger {
-                Trigger::Form(form) => (forms.read(text, range, |text, hit| of_form(text, hit, form)), true),
-                Trigger::Special { pattern, is_exact, find } => {
+                Trigger::Form(form) => (
+                    forms.read(text, range, |text, hit| of_form(text, hit, form)),
+                    true,
+                ),
+                Trigger::Special {
+                    pattern,
+                    is_exact,
+                    find,
+                } => {
                     let is_there = !is_exact || &text[range.clone()] == pattern;
                     (if is_there { find(text, range) } else { None }, true)
                 }
@@ -241,8 +286,18 @@ impl Finder {
                     (web_tokens.read(text, range, special::json_web_token), true)
                 }
                 Trigger::NamePass => {
-                    let is_name_end = text.as_bytes().get(range.end).is_none_or(|next| !next.is_ascii_alphanumeric());
-                    (if is_name_end { names.read(text, range, assignment::secret) } else { None }, false)
+                    let is_name_end = text
+                        .as_bytes()
+                        .get(range.end)
+                        .is_none_or(|next| !next.is_ascii_alphanumeric());
+                    (
+                        if is_name_end {
+                            names.read(text, range, assignment::secret)
+                        } else {
+                            None
+                        },
+                        false,
+                    )
                 }
                 Trigger::Name => (names.read(text, range, assignment::secret), false),
                 Trigger::JsonWebToken | Trigger::Private => (None, true),
@@ -251,15 +306,19 @@ impl Finder {
                 if is_certain {
                     certain_end = certain_end.max(range.end);
                 }
-                cuts.push(Cut { range, kind, is_certain });
+                cuts.push(Cut {
+                    range,
+                    kind,
+                    is_certain,
+                });
             }
         }
         joined(cuts)
     }
 }
 
-/// How often the text around was read for secrets of one sort. A text that consists of their beginnings would else be
-/// read to its end from each of them.
+/// How often the text around was read for secrets of one sort. A text that consists of their
+/// beginnings would else be read to its end from each of them.
 #[derive(Debug, Default)]
 struct Readings {
     /// Up to where it was read.
@@ -269,8 +328,8 @@ struct Readings {
 }
 
 impl Readings {
-    /// The secret that `find` sees at a hit; none within what was read [`READINGS_MAX`] times. `find` says up to where it
-    /// read, too.
+    /// The secret that `find` sees at a hit; none within what was read [`READINGS_MAX`] times.
+    /// `find` says up to where it read, too.
     fn read(
         &mut self,
         text: &str,
@@ -295,7 +354,10 @@ fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
     cuts.sort_by_key(|cut| (cut.range.start, !cut.is_certain));
     let mut joined: Vec<Cut> = Vec::with_capacity(cuts.len());
     for cut in cuts {
-        match joined.last_mut().filter(|last| cut.range.start < last.range.end) {
+        match joined
+            .last_mut()
+            .filter(|last| cut.range.start < last.range.end)
+        {
             Some(last) => {
                 if cut.is_certain && !last.is_certain {
                     (last.kind, last.is_certain) = (cut.kind, true);
@@ -320,8 +382,13 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
     let read = reach.iter().take_while(is_of).count();
     work::read(read);
     // A full stop ends a sentence and no secret.
-    let length = reach[..read].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
-    let ends = bytes.get(hit.end + length).is_none_or(|next| !next.is_ascii_alphanumeric());
+    let length = reach[..read]
+        .iter()
+        .rposition(|byte| *byte != b'.')
+        .map_or(0, |last| last + 1);
+    let ends = bytes
+        .get(hit.end + length)
+        .is_none_or(|next| !next.is_ascii_alphanumeric());
     let secret = || {
         if length < form.min || length > form.max || !(ends || length == FORM_REACH_MAX) {
             return None;
@@ -333,13 +400,18 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
         }
         // Names of caches end with a hash behind a `key-`.
         let before = &bytes[hit.start.saturating_sub(NEAR_MAX)..hit.start];
-        let is_cache = before.windows(5).any(|word| word.eq_ignore_ascii_case(b"cache"));
+        let is_cache = before
+            .windows(5)
+            .any(|word| word.eq_ignore_ascii_case(b"cache"));
         if form.prefix == "key-" && (before.ends_with(b"-") || is_cache) {
             return None;
         }
         // The rest of one that is longer than what was looked at.
-        let rest =
-            if length == FORM_REACH_MAX { bytes[hit.end + length..].iter().take_while(is_of).count() } else { 0 };
+        let rest = if length == FORM_REACH_MAX {
+            bytes[hit.end + length..].iter().take_while(is_of).count()
+        } else {
+            0
+        };
         Some((hit.start..hit.end + length + rest, form.kind))
     };
     (secret(), hit.end + read)
@@ -358,20 +430,32 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
             && before(2).is_some_and(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Cuts of all that is marked as private, as [`PrivateMarks`] says. In the last pass, all from the first of them on.
+/// Cuts of all that is marked as private, as [`PrivateMarks`] says. In the last pass, all from the
+/// first of them on.
 fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
     let lower = text.to_ascii_lowercase();
-    let in_code = if marks == PrivateMarks::Closed { code_spans(text) } else { Vec::new() };
+    let in_code = if marks == PrivateMarks::Closed {
+        code_spans(text)
+    } else {
+        Vec::new()
+    };
     let is_in_code = |at: usize| {
         let following = in_code.partition_point(|span| span.start <= at);
         following > 0 && in_code[following - 1].contains(&at)
     };
     // The marks that were not ended yet, and the pieces: those within another are joined with it.
     let (mut open, mut cuts): (Vec<usize>, Vec<Cut>) = (Vec::new(), Vec::new());
-    let cut = |range: Range<usize>| Cut { range, kind: PRIVATE, is_certain: true };
+    let cut = |range: Range<usize>| Cut {
+        range,
+        kind: PRIVATE,
+        is_certain: true,
+    };
     for (at, _) in lower.match_indices('<') {
         let rest = &lower[at..];
-        let (is_begin, is_end) = (rest.starts_with(PRIVATE_BEGIN), rest.starts_with(PRIVATE_END));
+        let (is_begin, is_end) = (
+            rest.starts_with(PRIVATE_BEGIN),
+            rest.starts_with(PRIVATE_END),
+        );
         if !(is_begin || is_end) || is_in_code(at) {
             continue;
         }
@@ -408,8 +492,8 @@ fn last_empty_line(text: &str) -> Option<usize> {
     })
 }
 
-/// Where that ends which begins with a mark without an end: with its paragraph, or with its line where no empty line
-/// follows.
+/// Where that ends which begins with a mark without an end: with its paragraph, or with its line
+/// where no empty line follows.
 fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usize {
     let rest = &text[start..];
     let has_paragraph_end = last_empty_line.is_some_and(|line| line > start);
@@ -426,7 +510,8 @@ fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usi
     end
 }
 
-/// The pieces of a text between backticks, in their order: in a line, and whole lines between two of three backticks.
+/// The pieces of a text between backticks, in their order: in a line, and whole lines between two
+/// of three backticks.
 fn code_spans(text: &str) -> Vec<Range<usize>> {
     let (mut spans, mut fence, mut at) = (Vec::new(), None, 0);
     for line in text.split_inclusive('\n') {
@@ -446,7 +531,11 @@ fn code_spans(text: &str) -> Vec<Range<usize>> {
     spans.sort_by_key(|span: &Range<usize>| span.start);
     spans.dedup_by(|next, span| {
         let is_within = next.start < span.end;
-        span.end = if is_within { span.end.max(next.end) } else { span.end };
+        span.end = if is_within {
+            span.end.max(next.end)
+        } else {
+            span.end
+        };
         is_within
     });
     spans
@@ -466,12 +555,27 @@ mod tests {
             ("a <private>b\nc\n\nd", "a \nd", "private 1"),
             ("x: <private>\ny: <private>\nz", "x: \ny: \nz", "private 2"),
             ("<private>a<private>b</private>c", "", "private 1"),
-            ("<private>a<private>b</private>c</private>d", "d", "private 1"),
-            ("<pri<private>a</private>vate>b</private>c", "c", "private 2"),
+            (
+                "<private>a<private>b</private>c</private>d",
+                "d",
+                "private 1",
+            ),
+            (
+                "<pri<private>a</private>vate>b</private>c",
+                "c",
+                "private 2",
+            ),
             ("</private> stays", "</private> stays", ""),
         ] {
             let redacted = redact(text);
-            assert_eq!((redacted.text.as_ref(), redacted.found().to_string().as_str()), (left, found), "{text}");
+            assert_eq!(
+                (
+                    redacted.text.as_ref(),
+                    redacted.found().to_string().as_str()
+                ),
+                (left, found),
+                "{text}"
+            );
         }
     }
 
@@ -480,8 +584,14 @@ mod tests {
         for (text, left) in [
             ("a <private>b</private> c", "a  c"),
             ("a: <private>\nb\n\nc", "a: <private>\nb\n\nc"),
-            ("`<private>` and `</private>` mark it", "`<private>` and `</private>` mark it"),
-            ("```\n<private>a</private>\n```\n<private>b</private>", "```\n<private>a</private>\n```\n"),
+            (
+                "`<private>` and `</private>` mark it",
+                "`<private>` and `</private>` mark it",
+            ),
+            (
+                "```\n<private>a</private>\n```\n<private>b</private>",
+                "```\n<private>a</private>\n```\n",
+            ),
             ("a ` <private>b</private>", "a ` "),
             ("```\n<private>a</private>\n", "```\n\n"),
         ] {
@@ -517,7 +627,12 @@ mod tests {
         ] {
             let work = |bytes: usize| {
                 let text: String = piece.chars().cycle().take(bytes).collect();
-                work::count(|| drop((Finder::get().cuts(&text, PrivateMarks::All, false), redact_file(&text))))
+                work::count(|| {
+                    drop((
+                        Finder::get().cuts(&text, PrivateMarks::All, false),
+                        redact_file(&text),
+                    ));
+                })
             };
             let (once, twice) = (work(32 << 10), work(64 << 10));
             assert!(twice <= once * 9 / 4, "{piece}: {once}, then {twice}");
@@ -531,9 +646,16 @@ mod tests {
         let text = "1\n<private>2\n3</private>\n4\n<private>\n\n\n</private>8";
         let redacted = redact(text);
         assert_eq!(redacted.text, "1\n\n4\n8");
-        let removed: Vec<_> = redacted.removed.iter().map(|removed| (removed.at, removed.lines)).collect();
+        let removed: Vec<_> = redacted
+            .removed
+            .iter()
+            .map(|removed| (removed.at, removed.lines))
+            .collect();
         assert_eq!(removed, [(2, 1), (5, 3)]);
-        assert_eq!([0, 2, 4, 5, 6].map(|at| redacted.lines_removed_until(at)), [0, 1, 1, 4, 4]);
+        assert_eq!(
+            [0, 2, 4, 5, 6].map(|at| redacted.lines_removed_until(at)),
+            [0, 1, 1, 4, 4]
+        );
     }
 
     #[test]
@@ -542,7 +664,10 @@ mod tests {
         let redacted = redact(&key);
         assert_eq!(redacted.text, "[redacted: github-token]");
         let assigned = format!("GITHUB_TOKEN={key}");
-        assert_eq!(redact(&assigned).text, "GITHUB_TOKEN=[redacted: github-token]");
+        assert_eq!(
+            redact(&assigned).text,
+            "GITHUB_TOKEN=[redacted: github-token]"
+        );
         let url = format!("https://x:{key}@github.com/a/b");
         assert_eq!(redact(&url).found().total(), 1);
     }

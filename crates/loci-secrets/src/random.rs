@@ -1,4 +1,5 @@
-//! Whether a value looks like a secret or like something that a person or a program would write for another reason.
+//! Whether a value looks like a secret or like something that a person or a program would write for
+//! another reason.
 
 use crate::work;
 
@@ -54,11 +55,12 @@ const PLACEHOLDERS: [&str; 38] = [
 ];
 /// Values that stand for a password in documentation.
 const PASSWORD_WORDS: [&str; 14] = [
-    "password", "passwd", "passw0rd", "pass", "pwd", "secret", "user", "username", "token", "foo", "bar", "baz",
-    "test", "none",
+    "password", "passwd", "passw0rd", "pass", "pwd", "secret", "user", "username", "token", "foo",
+    "bar", "baz", "test", "none",
 ];
 
-/// Whether the value stands for a secret without being one: a placeholder, a reference, a row of digits.
+/// Whether the value stands for a secret without being one: a placeholder, a reference, a row of
+/// digits.
 pub fn is_placeholder(value: &str) -> bool {
     work::read(value.len() * PLACEHOLDERS.len());
     let lower = value.to_ascii_lowercase();
@@ -72,7 +74,10 @@ pub fn is_random(value: &str) -> bool {
     work::read(value.len());
     let value = value.trim_end_matches('=');
     let bytes = value.as_bytes();
-    let characters = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let characters = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric())
+        .count();
     let others = bytes.len() - characters;
     characters >= RANDOM_CHARACTERS_MIN
         && others * 5 <= bytes.len()
@@ -86,8 +91,9 @@ pub fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Whether a value is a password that a person or a program chose: not a word, a path, a number or a piece of code. It
-/// has a letter and a digit; in quotes, a symbol between its letters does as well.
+/// Whether a value is a password that a person or a program chose: not a word, a path, a number or
+/// a piece of code. It has a letter and a digit; in quotes, a symbol between its letters does as
+/// well.
 pub fn is_password(value: &str, is_quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
@@ -125,12 +131,19 @@ fn entropy(bytes: &[u8]) -> f64 {
         let share = f64::from(count) / total;
         -share * share.log2()
     };
-    counts.into_iter().filter(|count| *count > 0).map(bits).sum()
+    counts
+        .into_iter()
+        .filter(|count| *count > 0)
+        .map(bits)
+        .sum()
 }
 
 /// Whether capitals and small letters change more often than in names.
 fn is_mixed(bytes: &[u8]) -> bool {
-    let rises = bytes.windows(2).filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()).count();
+    let rises = bytes
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
+        .count();
     rises * 8 >= bytes.len()
 }
 
@@ -155,7 +168,10 @@ fn words_share(bytes: &[u8]) -> f64 {
             begin = end;
         }
     }
-    let all = bytes.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let all = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric())
+        .count();
     in_words as f64 / all.max(1) as f64
 }
 
@@ -179,17 +195,28 @@ fn is_word(letters: &[u8]) -> bool {
         return false;
     }
     let vowels = letters.iter().filter(|byte| is_vowel(**byte)).count();
-    let longest = letters.split(|byte| is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0);
-    let longest_vowels = letters.split(|byte| !is_vowel(*byte)).map(<[u8]>::len).max().unwrap_or(0);
+    let longest = letters
+        .split(|byte| is_vowel(*byte))
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0);
+    let longest_vowels = letters
+        .split(|byte| !is_vowel(*byte))
+        .map(<[u8]>::len)
+        .max()
+        .unwrap_or(0);
     vowels * 5 >= letters.len() && longest <= CONSONANTS_MAX && longest_vowels <= 3
 }
 
 fn is_uuid(bytes: &[u8]) -> bool {
     bytes.len() == 36
-        && bytes
-            .iter()
-            .enumerate()
-            .all(|(at, byte)| if matches!(at, 8 | 13 | 18 | 23) { *byte == b'-' } else { byte.is_ascii_hexdigit() })
+        && bytes.iter().enumerate().all(|(at, byte)| {
+            if matches!(at, 8 | 13 | 18 | 23) {
+                *byte == b'-'
+            } else {
+                byte.is_ascii_hexdigit()
+            }
+        })
 }
 
 /// Whether it is a key that is meant to be public, in the forms of SSH and X.509.
@@ -213,34 +240,45 @@ fn is_public(value: &str) -> bool {
 
 /// Whether it is a path of files.
 fn is_path(value: &str) -> bool {
-    ["/", "./", "../", "~/"].iter().any(|prefix| value.starts_with(prefix))
+    ["/", "./", "../", "~/"]
+        .iter()
+        .any(|prefix| value.starts_with(prefix))
         || (value.contains('/') && value.contains('.'))
-        || value.as_bytes().get(1..3).is_some_and(|drive| drive == b":\\")
+        || value
+            .as_bytes()
+            .get(1..3)
+            .is_some_and(|drive| drive == b":\\")
 }
 
 /// Whether an unquoted value is a field of something in a program: `config.password`.
 fn is_field(value: &str) -> bool {
     let (name, rest) = split_name(value);
-    !name.is_empty() && rest.strip_prefix(['.', '-']).is_some_and(|rest| rest.starts_with(is_name_start))
+    !name.is_empty()
+        && rest
+            .strip_prefix(['.', '-'])
+            .is_some_and(|rest| rest.starts_with(is_name_start))
 }
 
 /// Whether an unquoted value is a path of names in a program: `registry.EnumKey`.
 pub fn is_name_path(value: &str) -> bool {
     let is_name = |part: &str| part.starts_with(is_name_start) && split_name(part).1.is_empty();
-    value
-        .split_once('.')
-        .is_some_and(|(first, rest)| is_name(first) && !is_random(first) && rest.split('.').all(is_name))
+    value.split_once('.').is_some_and(|(first, rest)| {
+        is_name(first) && !is_random(first) && rest.split('.').all(is_name)
+    })
 }
 
-/// Whether an unquoted value names something in a program, or adds such names: `new_password1`, `layer1+layer2`. A
-/// single word with digits is a password as well: it is a name only if `is_word_name`.
+/// Whether an unquoted value names something in a program, or adds such names: `new_password1`,
+/// `layer1+layer2`. A single word with digits is a password as well: it is a name only if
+/// `is_word_name`.
 pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
     const DIGITS_MAX: usize = 2;
     let value = value.trim_end_matches(';');
     let parts = || value.split(['+', '-', '*', '/', '?']);
     let is_name = |part: &str| {
         let stem = part.trim_end_matches(|last: char| last.is_ascii_digit());
-        let letters = stem.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+        let letters = stem
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
         let is_compound = stem.trim_matches('_').contains('_')
             || (stem.starts_with(|first: char| first.is_ascii_lowercase())
                 && stem.bytes().any(|byte| byte.is_ascii_uppercase()));
@@ -257,8 +295,12 @@ pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
 pub fn is_computed(value: &str) -> bool {
     let value = value.strip_prefix("::").unwrap_or(value);
     let (name, rest) = split_name(value);
-    let goes_on = ["(", "[", "::", "->", "!("].iter().any(|next| rest.starts_with(next));
-    (goes_on && name.starts_with(is_name_start)) || value.starts_with(['*', '&', '(', '|']) || is_number(value)
+    let goes_on = ["(", "[", "::", "->", "!("]
+        .iter()
+        .any(|next| rest.starts_with(next));
+    (goes_on && name.starts_with(is_name_start))
+        || value.starts_with(['*', '&', '(', '|'])
+        || is_number(value)
 }
 
 fn is_name_start(first: char) -> bool {
@@ -276,12 +318,24 @@ fn is_number(value: &str) -> bool {
     let value = value.strip_prefix('-').unwrap_or(value);
     let is_hex = value.starts_with("0x") || value.starts_with("0X");
     let suffixes = [
-        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize", "f32", "f64", "L", "U",
+        "u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize",
+        "f32", "f64", "L", "U",
     ];
-    let digits = suffixes.iter().find_map(|suffix| value.strip_suffix(suffix)).unwrap_or(value);
-    let digits = if is_hex { digits.get(2..).unwrap_or_default() } else { digits };
-    let is_digit =
-        |byte: u8| byte == b'_' || byte == b'.' || byte.is_ascii_digit() || (is_hex && byte.is_ascii_hexdigit());
+    let digits = suffixes
+        .iter()
+        .find_map(|suffix| value.strip_suffix(suffix))
+        .unwrap_or(value);
+    let digits = if is_hex {
+        digits.get(2..).unwrap_or_default()
+    } else {
+        digits
+    };
+    let is_digit = |byte: u8| {
+        byte == b'_'
+            || byte == b'.'
+            || byte.is_ascii_digit()
+            || (is_hex && byte.is_ascii_hexdigit())
+    };
     !digits.is_empty() && digits.bytes().all(is_digit)
 }
 
@@ -309,12 +363,24 @@ mod tests {
 
     #[test]
     fn what_programs_compute_is_told_from_values() {
-        for value in
-            ["getPassword2()", "GUID::from_u128(0x1f)", "*const", "-1073741718i32", "0x3f2a", "1_000u32", "keys[2]"]
-        {
+        for value in [
+            "getPassword2()",
+            "GUID::from_u128(0x1f)",
+            "*const",
+            "-1073741718i32",
+            "0x3f2a",
+            "1_000u32",
+            "keys[2]",
+        ] {
             assert!(is_computed(value), "{value}");
         }
-        for value in ["hunter2", "3f9a1c7be2d045886a0f", "q7Xw2PzL9vKd4TnB", "a.b-c", "Tr0ub4dor&3"] {
+        for value in [
+            "hunter2",
+            "3f9a1c7be2d045886a0f",
+            "q7Xw2PzL9vKd4TnB",
+            "a.b-c",
+            "Tr0ub4dor&3",
+        ] {
             assert!(!is_computed(value), "{value}");
         }
     }

@@ -27,17 +27,29 @@ fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
     at..at + length
 }
 
-/// The bytes up to `at` that are of the alphabet, about as many as `max`; not those of an escape such as `%20`.
+/// The bytes up to `at` that are of the alphabet, about as many as `max`; not those of an escape
+/// such as `%20`.
 fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, max: usize) -> Range<usize> {
     let before = &bytes[at.saturating_sub(max + 2)..at];
-    after_escape(bytes, at - before.iter().rev().take_while(|byte| alphabet.has(**byte)).count())..at
+    after_escape(
+        bytes,
+        at - before
+            .iter()
+            .rev()
+            .take_while(|byte| alphabet.has(**byte))
+            .count(),
+    )..at
 }
 
 /// Where the word begins whose first byte is there, if that is within an escape such as `%20`.
 fn after_escape(bytes: &[u8], start: usize) -> usize {
     let is_escape = start > 0 && bytes[start - 1] == b'%';
     let digits = bytes.get(start..start + 2).unwrap_or_default();
-    if is_escape && digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) { start + 2 } else { start }
+    if is_escape && digits.len() == 2 && digits.iter().all(u8::is_ascii_hexdigit) {
+        start + 2
+    } else {
+        start
+    }
 }
 
 /// A private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
@@ -60,36 +72,53 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
         // The end is cut off: as far as there are lines of base64.
         let is_of_key = |line: &&str| {
             let line = line.trim();
-            line.len() >= 16 && line.bytes().all(|byte| Alphabet::Base64.has(byte) || byte == b'\\')
+            line.len() >= 16
+                && line
+                    .bytes()
+                    .all(|byte| Alphabet::Base64.has(byte) || byte == b'\\')
                 || line.is_empty()
                 || line.starts_with("Proc-Type")
                 || line.starts_with("DEK-Info")
         };
         let lines = body[..length].split_inclusive('\n').enumerate();
-        let of_key = lines.take_while(|(number, line)| (*number == 0 && line.trim().is_empty()) || is_of_key(line));
+        let of_key = lines.take_while(|(number, line)| {
+            (*number == 0 && line.trim().is_empty()) || is_of_key(line)
+        });
         body_at + of_key.map(|(_, line)| line.len()).sum::<usize>()
     };
-    let characters = text[body_at..end].bytes().filter(u8::is_ascii_alphanumeric).take(BODY_MIN).count();
+    let characters = text[body_at..end]
+        .bytes()
+        .filter(u8::is_ascii_alphanumeric)
+        .take(BODY_MIN)
+        .count();
     let is_shown = text[body_at..end].contains("...") || text[body_at..end].contains('\u{2026}');
     let end = text[..end].trim_end().len();
     (characters == BODY_MIN && !is_shown).then_some((hit.start..end, "private-key"))
 }
 
-/// A JSON web token: three parts, of which the first says the algorithm; and where the part ends that was read for it.
+/// A JSON web token: three parts, of which the first says the algorithm; and where the part ends
+/// that was read for it.
 pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if !is_boundary(bytes, hit.start) {
         return (None, 0);
     }
-    let header = run(&bytes[..bytes.len().min(hit.start + HEADER_MAX)], hit.start, Alphabet::Word);
+    let header = run(
+        &bytes[..bytes.len().min(hit.start + HEADER_MAX)],
+        hit.start,
+        Alphabet::Word,
+    );
     let token = || {
         let dot = |at: usize| (bytes.get(at) == Some(&b'.')).then_some(at + 1);
         let claims = run(bytes, dot(header.end)?, Alphabet::Word);
         let signature = run(bytes, dot(claims.end)?, Alphabet::Word);
         let decoded = URL_SAFE_NO_PAD.decode(&bytes[header.clone()]).ok()?;
         let decoded = String::from_utf8(decoded).ok()?;
-        let is_header = decoded.starts_with('{') && decoded.trim_end().ends_with('}') && decoded.contains("\"alg\"");
-        (is_header && claims.len() >= 8 && signature.len() >= 16).then_some((header.start..signature.end, "jwt"))
+        let is_header = decoded.starts_with('{')
+            && decoded.trim_end().ends_with('}')
+            && decoded.contains("\"alg\"");
+        (is_header && claims.len() >= 8 && signature.len() >= 16)
+            .then_some((header.start..signature.end, "jwt"))
     };
     (token(), header.end)
 }
@@ -102,15 +131,20 @@ pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
         return None;
     }
     let rest = &bytes[hit.end..bytes.len().min(hit.end + USER_INFO_MAX)];
-    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'`<>\\|".contains(byte) || byte.is_ascii_control();
+    let is_end = |byte: &u8| {
+        byte.is_ascii_whitespace() || b"/?#\"'`<>\\|".contains(byte) || byte.is_ascii_control()
+    };
     let authority = &rest[..rest.iter().position(is_end).unwrap_or(rest.len())];
     let at = authority.iter().rposition(|byte| *byte == b'@')?;
     let colon = authority[..at].iter().position(|byte| *byte == b':')?;
     let range = hit.end + colon + 1..hit.end + at;
     let password = text.get(range.clone())?;
     let is_host_known = at + 1 < authority.len();
-    (password.len() >= 3 && is_host_known && !is_placeholder_password(password) && !password.starts_with("[redacted"))
-        .then_some((range, "password"))
+    (password.len() >= 3
+        && is_host_known
+        && !is_placeholder_password(password)
+        && !password.starts_with("[redacted"))
+    .then_some((range, "password"))
 }
 
 /// The password of `user:password` after a flag of curl.
@@ -119,7 +153,9 @@ pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
     let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
     let begin = text.len() - rest.len();
     let window = &rest.as_bytes()[..rest.len().min(USER_INFO_MAX)];
-    let end = window.iter().position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))?;
+    let end = window
+        .iter()
+        .position(|byte| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\''))?;
     let colon = window[..end].iter().position(|byte| *byte == b':')?;
     let range = begin + colon + 1..begin + end;
     let password = text.get(range.clone())?;
@@ -130,15 +166,22 @@ pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
 pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + REACH_MAX)];
-    let length = rest.iter().take_while(|byte| Alphabet::Base64.has(**byte) || matches!(byte, b'.' | b'~')).count();
+    let length = rest
+        .iter()
+        .take_while(|byte| Alphabet::Base64.has(**byte) || matches!(byte, b'.' | b'~'))
+        .count();
     // A token may have dots, but does not end with one.
-    let length = rest[..length].iter().rposition(|byte| *byte != b'.').map_or(0, |last| last + 1);
+    let length = rest[..length]
+        .iter()
+        .rposition(|byte| *byte != b'.')
+        .map_or(0, |last| last + 1);
     let range = hit.end..hit.end + length;
     let token = text.get(range.clone())?;
     is_random(token).then_some((range, "bearer-token"))
 }
 
-/// The credentials of an `Authorization` header after `Basic`: base64 of a user's name and password.
+/// The credentials of an `Authorization` header after `Basic`: base64 of a user's name and
+/// password.
 pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
     let range = run(text.as_bytes(), hit.end, Alphabet::Base64);
     let decoded = STANDARD.decode(&text.as_bytes()[range.clone()]).ok()?;
@@ -153,10 +196,16 @@ pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
 pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let before = &bytes[hit.start.saturating_sub(12)..hit.start];
-    let start = hit.start - before.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let start = hit.start
+        - before
+            .iter()
+            .rev()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
     let digits = hit.start - after_escape(bytes, start).min(hit.start);
     let tail = run(bytes, hit.end, Alphabet::Word);
-    let is_found = (8..=10).contains(&digits) && tail.len() == 33 && !is_placeholder(&text[tail.clone()]);
+    let is_found =
+        (8..=10).contains(&digits) && tail.len() == 33 && !is_placeholder(&text[tail.clone()]);
     is_found.then_some((hit.start - digits..tail.end, "telegram-bot-token"))
 }
 
@@ -165,7 +214,8 @@ pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let key = run_back(bytes, hit.start, Alphabet::Hex, 33);
     let tail = run(bytes, hit.end, Alphabet::Alphanumeric);
-    let is_number = (1..=2).contains(&tail.len()) && bytes[tail.clone()].iter().all(u8::is_ascii_digit);
+    let is_number =
+        (1..=2).contains(&tail.len()) && bytes[tail.clone()].iter().all(u8::is_ascii_digit);
     (key.len() == 32 && is_number).then_some((key.start..tail.end, "mailchimp-key"))
 }
 
@@ -178,7 +228,10 @@ pub fn new_relic(text: &str, hit: Range<usize>) -> Option<Found> {
 /// A token of Terraform Cloud: `hit` is the `.atlasv1.` in its middle.
 pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
-    let (begin, tail) = (run_back(bytes, hit.start, Alphabet::Alphanumeric, 15), run(bytes, hit.end, Alphabet::Word));
+    let (begin, tail) = (
+        run_back(bytes, hit.start, Alphabet::Alphanumeric, 15),
+        run(bytes, hit.end, Alphabet::Word),
+    );
     (begin.len() == 14 && tail.len() >= 40).then_some((begin.start..tail.end, "terraform-token"))
 }
 
@@ -187,7 +240,11 @@ pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let is_of = |byte: &u8| Alphabet::Dotted.has(*byte) || *byte == b'~';
     let start = hit.start.checked_sub(4)?;
-    let tail = bytes[hit.end..].iter().take(64).take_while(|byte| is_of(byte)).count();
+    let tail = bytes[hit.end..]
+        .iter()
+        .take(64)
+        .take_while(|byte| is_of(byte))
+        .count();
     let is_found = bytes[start..hit.start].iter().all(is_of)
         && bytes[hit.start - 1].is_ascii_digit()
         && is_boundary(bytes, start)
@@ -200,7 +257,10 @@ pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let before = bytes.get(hit.start.checked_sub(1)?)?;
     let rest = &bytes[hit.end..bytes.len().min(hit.end + 128)];
-    let length = rest.iter().take_while(|byte| Alphabet::Base64.has(**byte) || **byte == b'%').count();
+    let length = rest
+        .iter()
+        .take_while(|byte| Alphabet::Base64.has(**byte) || **byte == b'%')
+        .count();
     let found = text.get(hit.end..hit.end + length)?;
     (matches!(before, b'?' | b'&' | b';')
         && length >= 43
@@ -212,19 +272,27 @@ pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
 pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Found> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + 256)];
-    let length = rest.iter().take_while(|byte| Alphabet::Word.has(**byte) || **byte == b'/').count();
+    let length = rest
+        .iter()
+        .take_while(|byte| Alphabet::Word.has(**byte) || **byte == b'/')
+        .count();
     let last = rest[..length].iter().rposition(|byte| *byte == b'/')?;
     let secret = text.get(hit.end + last + 1..hit.end + length)?;
     (secret.len() >= 20 && !is_placeholder(secret)).then_some((hit.end..hit.end + length, kind))
 }
 
-/// A token of a Discord bot: three parts, of which the first is a number in base64. `hit` is how it begins.
+/// A token of a Discord bot: three parts, of which the first is a number in base64. `hit` is how it
+/// begins.
 pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(hit.start + 100);
     let part = |at: usize| {
         let rest = bytes.get(at..limit).unwrap_or_default();
-        at..at + rest.iter().take_while(|byte| Alphabet::Word.has(**byte)).count()
+        at..at
+            + rest
+                .iter()
+                .take_while(|byte| Alphabet::Word.has(**byte))
+                .count()
     };
     let first = part(hit.start);
     work::read(first.len());
@@ -236,5 +304,7 @@ pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
         return None;
     }
     let third = part(second.end + 1);
-    (27..=40).contains(&third.len()).then_some((first.start..third.end, "discord-token"))
+    (27..=40)
+        .contains(&third.len())
+        .then_some((first.start..third.end, "discord-token"))
 }

@@ -7,7 +7,10 @@ thread_local! {
 
 /// Counts bytes that are read. Outside of tests it does nothing.
 #[inline]
-#[cfg_attr(not(test), expect(clippy::missing_const_for_fn, reason = "it counts in tests"))]
+#[cfg_attr(
+    not(test),
+    expect(clippy::missing_const_for_fn, reason = "it counts in tests")
+)]
 pub fn read(bytes: usize) {
     #[cfg(test)]
     READ.with(|read| read.set(read.get() + bytes));

@@ -13,8 +13,8 @@ use rmcp::model::ErrorCode;
 use crate::message::Refusal;
 use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink};
 
-/// Bytes of a body that are read and dropped, so that a client which sends first and reads afterwards
-/// gets to see why it was refused.
+/// Bytes of a body that are read and dropped, so that a client which sends first and reads
+/// afterwards gets to see why it was refused.
 const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
 /// How long a refusal is held back for its request to arrive.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,21 +29,34 @@ pub(crate) async fn read(
     budget: &RequestBudget,
 ) -> Result<(Bytes, RequestShare), (StatusCode, Refusal)> {
     if is_beyond_draining(headers) {
-        return Err((StatusCode::PAYLOAD_TOO_LARGE, Refusal::too_long(b"", REQUEST_BYTES_MAX)));
+        return Err((
+            StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::too_long(b"", REQUEST_BYTES_MAX),
+        ));
     }
     let bytes_max = announced(headers).unwrap_or(REQUEST_BYTES_MAX);
-    match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), collect(body, bytes_max, budget)).await {
+    match tokio::time::timeout(
+        Duration::from_secs(CALL_SECONDS_MAX),
+        collect(body, bytes_max, budget),
+    )
+    .await
+    {
         Ok(outcome) => outcome,
         Err(_elapsed) => {
-            let message =
-                format!("the request did not arrive, or found no room beside others, within {CALL_SECONDS_MAX} s");
-            Err((StatusCode::REQUEST_TIMEOUT, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)))
+            let message = format!(
+                "the request did not arrive, or found no room beside others, within {CALL_SECONDS_MAX} s"
+            );
+            Err((
+                StatusCode::REQUEST_TIMEOUT,
+                Refusal::new(None, ErrorCode::INVALID_REQUEST, message),
+            ))
         }
     }
 }
 
-/// The request without its body, which is read and dropped within limits of size and time: whoever refuses a request
-/// without this loses the refusal where a client sends the whole body before it reads.
+/// The request without its body, which is read and dropped within limits of size and time: whoever
+/// refuses a request without this loses the refusal where a client sends the whole body before it
+/// reads.
 pub(crate) async fn drain(request: Request) -> Request {
     let (parts, mut body) = request.into_parts();
     // Whoever asks first does not send.
@@ -55,7 +68,9 @@ pub(crate) async fn drain(request: Request) -> Request {
 }
 
 fn announced(headers: &HeaderMap) -> Option<usize> {
-    headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok())
+    headers
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse().ok())
 }
 
 fn is_beyond_draining(headers: &HeaderMap) -> bool {
@@ -71,9 +86,14 @@ async fn collect(
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
             let message = "the request broke off before its end";
-            return Err((StatusCode::BAD_REQUEST, Refusal::new(None, ErrorCode::INVALID_REQUEST, message)));
+            return Err((
+                StatusCode::BAD_REQUEST,
+                Refusal::new(None, ErrorCode::INVALID_REQUEST, message),
+            ));
         };
-        let Ok(data) = frame.into_data() else { continue };
+        let Ok(data) = frame.into_data() else {
+            continue;
+        };
         if share.is_none() && kept.len() + data.len() > SMALL_BYTES_MAX {
             share = Some(budget.hold_large(bytes_max).await.ok_or_else(closed)?);
         }
@@ -97,7 +117,11 @@ async fn collect(
 }
 
 fn closed() -> (StatusCode, Refusal) {
-    let refusal = Refusal::new(None, ErrorCode::INTERNAL_ERROR, "loci is shutting down; try again when it is back");
+    let refusal = Refusal::new(
+        None,
+        ErrorCode::INTERNAL_ERROR,
+        "loci is shutting down; try again when it is back",
+    );
     (StatusCode::SERVICE_UNAVAILABLE, refusal)
 }
 

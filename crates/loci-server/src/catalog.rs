@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use loci_dialects::{Dialect, Tool};
 use rmcp::model::{
-    CallToolResult, ContentBlock, MetaObject, ProtocolVersion, Resource, ResourceTemplate, Tool as ProtocolTool,
-    ToolAnnotations,
+    CallToolResult, ContentBlock, MetaObject, ProtocolVersion, Resource, ResourceTemplate,
+    Tool as ProtocolTool, ToolAnnotations,
 };
 use serde_json::{Map, Value, json};
 
-/// In the `_meta` of a tool: the host shows it to its model from the start. Claude Code hides others behind a search for
-/// tools.
+/// In the `_meta` of a tool: the host shows it to its model from the start. Claude Code hides
+/// others behind a search for tools.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Whether a revision is one that lets `structuredContent` and its schema be anything.
@@ -28,7 +28,11 @@ pub(crate) struct Catalog {
 
 impl Catalog {
     pub(crate) fn of(dialect: &Dialect) -> Self {
-        let mut catalog = Catalog { modern: Vec::new(), legacy: Vec::new(), wrapped: HashSet::new() };
+        let mut catalog = Catalog {
+            modern: Vec::new(),
+            legacy: Vec::new(),
+            wrapped: HashSet::new(),
+        };
         for tool in dialect.tools {
             let modern = tool.published_output_schema();
             let legacy = if modern.get("type").is_some_and(|name| name == "object") {
@@ -38,8 +42,12 @@ impl Catalog {
                 wrapped_schema(&modern)
             };
             let input = Arc::new(tool.input_schema());
-            catalog.modern.push(protocol_tool(dialect, tool, Arc::clone(&input), modern));
-            catalog.legacy.push(protocol_tool(dialect, tool, input, legacy));
+            catalog
+                .modern
+                .push(protocol_tool(dialect, tool, Arc::clone(&input), modern));
+            catalog
+                .legacy
+                .push(protocol_tool(dialect, tool, input, legacy));
         }
         catalog
     }
@@ -55,17 +63,32 @@ impl Catalog {
     }
 
     /// A reply of the tool `name`.
-    pub(crate) fn result(&self, name: &str, text: String, structured: Value, modern: bool) -> CallToolResult {
+    pub(crate) fn result(
+        &self,
+        name: &str,
+        text: String,
+        structured: Value,
+        modern: bool,
+    ) -> CallToolResult {
         let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
         let wrap = !modern && (self.wrapped.contains(name) || !structured.is_object());
-        result.structured_content = Some(if wrap { json!({"result": structured}) } else { structured });
+        result.structured_content = Some(if wrap {
+            json!({"result": structured})
+        } else {
+            structured
+        });
         result
     }
 }
 
-/// The tools of a dialect as `tools/list` gives them to clients of the revision 2026-07-28, in JSON.
+/// The tools of a dialect as `tools/list` gives them to clients of the revision 2026-07-28, in
+/// JSON.
 pub fn listed_tools(dialect: &Dialect) -> Vec<Value> {
-    Catalog::of(dialect).modern.iter().map(|tool| json!(tool)).collect()
+    Catalog::of(dialect)
+        .modern
+        .iter()
+        .map(|tool| json!(tool))
+        .collect()
 }
 
 fn protocol_tool(
@@ -130,14 +153,25 @@ pub(crate) fn resource_at<'a>(
     uri: &str,
 ) -> Option<&'a loci_dialects::Resource> {
     let fixed = resources.fixed.iter().find(|resource| resource.uri == uri);
-    fixed.or_else(|| resources.templates.iter().find(|template| matches_template(template.uri, uri)))
+    fixed.or_else(|| {
+        resources
+            .templates
+            .iter()
+            .find(|template| matches_template(template.uri, uri))
+    })
 }
 
 /// Whether the URI has the template's text around its one variable, and something in its place.
 fn matches_template(template: &str, uri: &str) -> bool {
-    let Some((before, rest)) = template.split_once('{') else { return template == uri };
-    let Some((_variable, after)) = rest.split_once('}') else { return false };
-    uri.strip_prefix(before).and_then(|rest| rest.strip_suffix(after)).is_some_and(|value| !value.is_empty())
+    let Some((before, rest)) = template.split_once('{') else {
+        return template == uri;
+    };
+    let Some((_variable, after)) = rest.split_once('}') else {
+        return false;
+    };
+    uri.strip_prefix(before)
+        .and_then(|rest| rest.strip_suffix(after))
+        .is_some_and(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -153,7 +187,11 @@ mod tests {
             ("memory://{name}/rules", "memory://rules", false),
         ];
         for (template, uri, expected) in rows {
-            assert_eq!(matches_template(template, uri), expected, "{template} {uri}");
+            assert_eq!(
+                matches_template(template, uri),
+                expected,
+                "{template} {uri}"
+            );
         }
     }
 }

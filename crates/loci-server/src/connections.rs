@@ -1,7 +1,8 @@
-//! Accepting connections: bounded in number, without Nagle's delay, encrypted or not, ended in good order.
+//! Accepting connections: bounded in number, without Nagle's delay, encrypted or not, ended in good
+//! order.
 //!
-//! Whoever connects and says nothing, or too slowly, must not keep others out: the first head has to come soon, and when
-//! all places are taken, a stranger or an idle connection gives way.
+//! Whoever connects and says nothing, or too slowly, must not keep others out: the first head has
+//! to come soon, and when all places are taken, a stranger or an idle connection gives way.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -43,9 +44,11 @@ pub(crate) struct Peer {
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 type Stream = NotedStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
 
-/// How long a client may take to send the head of its first request, a TLS handshake before it included.
+/// How long a client may take to send the head of its first request, a TLS handshake before it
+/// included.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may take to send the head of each further request; until then its connection is kept.
+/// How long it may take to send the head of each further request; until then its connection is
+/// kept.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 /// Bytes of a connection that are read or written at a time.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -60,8 +63,9 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long the log is silent on further failures to accept.
 const WARNING_PAUSE: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown` is done and connections have ended, or were given their time to; `write_timeout` is that of
-/// the configuration. Cancels `cut_off` when requests that go on are to be refused.
+/// Serves until `shutdown` is done and connections have ended, or were given their time to;
+/// `write_timeout` is that of the configuration. Cancels `cut_off` when requests that go on are to
+/// be refused.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -74,7 +78,13 @@ pub(crate) async fn serve(
     let ended = CancellationToken::new();
     let closing = CancellationToken::new();
     let graceful = GracefulShutdown::new();
-    let mut entry = Entry { listener, places: Places::new(places_max), write_timeout, accepted: 0, warned_at: None };
+    let mut entry = Entry {
+        listener,
+        places: Places::new(places_max),
+        write_timeout,
+        accepted: 0,
+        warned_at: None,
+    };
     let mut shutdown = pin!(shutdown);
     loop {
         let (stream, peer, taken) = tokio::select! {
@@ -108,7 +118,10 @@ pub(crate) async fn serve(
     drop(entry);
     closing.cancel();
     let mut drained = pin!(graceful.shutdown());
-    if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut drained).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut drained)
+        .await
+        .is_err()
+    {
         tracing::warn!("some requests were cut off at shutdown");
         cut_off.cancel();
         // Whoever does not read its refusal does not get it.
@@ -141,18 +154,32 @@ impl Entry {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    // Whoever is gone by now has no address any more, and is nobody to make room for.
-                    let Ok(peer) = prepare(&stream, address) else { continue };
+                    // Whoever is gone by now has no address any more, and is nobody to make room
+                    // for.
+                    let Ok(peer) = prepare(&stream, address) else {
+                        continue;
+                    };
                     self.accepted += 1;
                     let taken = self.places.take(self.accepted).await;
                     let mut inner = TimeoutWriter::new(stream);
                     inner.set_timeout(Some(self.write_timeout));
                     let place = Arc::clone(&taken.place);
-                    return (NotedStream { inner: Box::pin(inner), place, is_writing: false }, peer, taken);
+                    return (
+                        NotedStream {
+                            inner: Box::pin(inner),
+                            place,
+                            is_writing: false,
+                        },
+                        peer,
+                        taken,
+                    );
                 }
                 Err(error) if is_of_one_connection(error.kind()) => {}
                 Err(error) => {
-                    if self.warned_at.is_none_or(|warned| warned.elapsed() > WARNING_PAUSE) {
+                    if self
+                        .warned_at
+                        .is_none_or(|warned| warned.elapsed() > WARNING_PAUSE)
+                    {
                         self.warned_at = Some(Instant::now());
                         tracing::warn!(%error, "connections cannot be accepted; idle ones make room");
                     }
@@ -169,15 +196,19 @@ fn prepare(stream: &TcpStream, address: SocketAddr) -> io::Result<Peer> {
     // Replies that are streamed in parts would otherwise wait for the client's delayed ACK.
     stream.set_nodelay(true)?;
     let local_port = stream.local_addr()?.port();
-    Ok(Peer { address: address.ip().to_canonical(), local_port, is_encrypted: false })
+    Ok(Peer {
+        address: address.ip().to_canonical(),
+        local_port,
+        is_encrypted: false,
+    })
 }
 
-/// Whether accepting failed for the sake of the one who connected: it ended its connection before, or its network did
-/// (accept(2) hands such errors on).
+/// Whether accepting failed for the sake of the one who connected: it ended its connection before,
+/// or its network did (accept(2) hands such errors on).
 fn is_of_one_connection(kind: ErrorKind) -> bool {
     use ErrorKind::{
-        ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted, NetworkDown,
-        NetworkUnreachable, TimedOut,
+        ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted,
+        NetworkDown, NetworkUnreachable, TimedOut,
     };
     matches!(
         kind,
@@ -192,7 +223,8 @@ fn is_of_one_connection(kind: ErrorKind) -> bool {
     )
 }
 
-/// One connection from the handshake to its end. A handshake does not go on when service ends (`closing`).
+/// One connection from the handshake to its end. A handshake does not go on when service ends
+/// (`closing`).
 async fn connection(
     stream: Stream,
     peer: Peer,
@@ -205,11 +237,29 @@ async fn connection(
     let Some(tls) = tls else {
         return requests(stream, peer, place, router, watcher).await;
     };
-    let Some(stream) = closing.run_until_cancelled(tls.accept(stream)).await else { return Ok(()) };
-    requests(stream?, Peer { is_encrypted: true, ..peer }, place, router, watcher).await
+    let Some(stream) = closing.run_until_cancelled(tls.accept(stream)).await else {
+        return Ok(());
+    };
+    requests(
+        stream?,
+        Peer {
+            is_encrypted: true,
+            ..peer
+        },
+        place,
+        router,
+        watcher,
+    )
+    .await
 }
 
-async fn requests<S>(stream: S, peer: Peer, place: Arc<Place>, router: Router, watcher: Watcher) -> Outcome
+async fn requests<S>(
+    stream: S,
+    peer: Peer,
+    place: Arc<Place>,
+    router: Router,
+    watcher: Watcher,
+) -> Outcome
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -219,7 +269,12 @@ where
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(Arc::clone(&place));
         let response = router.call(request.map(Body::new));
-        async move { Ok::<_, Infallible>(response.await?.map(|inner| ResponseBody { inner, _under_way: under_way })) }
+        async move {
+            Ok::<_, Infallible>(response.await?.map(|inner| ResponseBody {
+                inner,
+                _under_way: under_way,
+            }))
+        }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -236,13 +291,18 @@ mod tests {
 
     #[test]
     fn who_is_gone_makes_nobody_give_way() {
-        let rows =
-            [(ErrorKind::ConnectionAborted, true), (ErrorKind::ConnectionReset, true), (ErrorKind::Other, false)];
+        let rows = [
+            (ErrorKind::ConnectionAborted, true),
+            (ErrorKind::ConnectionReset, true),
+            (ErrorKind::Other, false),
+        ];
         for (kind, expected) in rows {
             assert_eq!(is_of_one_connection(kind), expected, "{kind}");
         }
         for out_of_files in [23, 24] {
-            assert!(!is_of_one_connection(io::Error::from_raw_os_error(out_of_files).kind()));
+            assert!(!is_of_one_connection(
+                io::Error::from_raw_os_error(out_of_files).kind()
+            ));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which web pages of other origins may call, and read what is answered (the CORS protocol of
-//! <https://fetch.spec.whatwg.org/#http-cors-protocol>). Whether a request is served is decided elsewhere.
+//! <https://fetch.spec.whatwg.org/#http-cors-protocol>). Whether a request is served is decided
+//! elsewhere.
 
 use std::sync::Arc;
 
@@ -39,12 +40,17 @@ const MAX_AGE: &str = "600";
 /// The origins of pages that may call.
 pub(crate) struct AllowedOrigins(Vec<Origin>);
 
-/// An origin, or an entry of the allowed ones. Read as the SDK reads it, which decides what is served.
+/// An origin, or an entry of the allowed ones. Read as the SDK reads it, which decides what is
+/// served.
 enum Origin {
     /// That of a page which does not say it.
     Null,
     /// In lower case, the host without brackets; the entry without a port is for any.
-    Tuple { scheme: String, host: String, port: Option<u16> },
+    Tuple {
+        scheme: String,
+        host: String,
+        port: Option<u16>,
+    },
 }
 
 impl Origin {
@@ -56,11 +62,17 @@ impl Origin {
         let url = Uri::try_from(text).ok()?;
         let authority = url.authority()?;
         let host = without_brackets(authority.host()).to_ascii_lowercase();
-        Some(Origin::Tuple { scheme: url.scheme_str()?.to_ascii_lowercase(), host, port: authority.port_u16() })
+        Some(Origin::Tuple {
+            scheme: url.scheme_str()?.to_ascii_lowercase(),
+            host,
+            port: authority.port_u16(),
+        })
     }
 
     fn entry(text: &str) -> Option<Self> {
-        let Some(base) = text.trim().strip_suffix(":*") else { return Origin::of(text) };
+        let Some(base) = text.trim().strip_suffix(":*") else {
+            return Origin::of(text);
+        };
         Origin::of(base).filter(|origin| matches!(origin, Origin::Tuple { port: None, .. }))
     }
 
@@ -70,7 +82,11 @@ impl Origin {
             (Origin::Null, Origin::Null) => true,
             (
                 Origin::Tuple { scheme, host, port },
-                Origin::Tuple { scheme: of_scheme, host: of_host, port: of_port },
+                Origin::Tuple {
+                    scheme: of_scheme,
+                    host: of_host,
+                    port: of_port,
+                },
             ) => {
                 let of_port = of_port.or_else(|| Scheme::of(of_scheme).map(Scheme::default_port));
                 scheme == of_scheme && host == of_host && (port.is_none() || *port == of_port)
@@ -82,7 +98,12 @@ impl Origin {
 
 impl AllowedOrigins {
     pub(crate) fn of(entries: &[String]) -> Self {
-        AllowedOrigins(entries.iter().filter_map(|entry| Origin::entry(entry)).collect())
+        AllowedOrigins(
+            entries
+                .iter()
+                .filter_map(|entry| Origin::entry(entry))
+                .collect(),
+        )
     }
 
     fn admit(&self, origin: &HeaderValue) -> bool {
@@ -91,24 +112,35 @@ impl AllowedOrigins {
     }
 }
 
-/// Answers what browsers ask before they send the request of a page (a preflight), and lets the page read what is
-/// answered, refusals too; both for allowed origins alone. Browsers send no cookies along.
+/// Answers what browsers ask before they send the request of a page (a preflight), and lets the
+/// page read what is answered, refusals too; both for allowed origins alone. Browsers send no
+/// cookies along.
 pub(crate) async fn share_with_pages(
     State(allowed): State<Arc<AllowedOrigins>>,
     request: Request,
     next: Next,
 ) -> Response {
-    let origin = only(request.headers(), ORIGIN.as_str()).filter(|origin| allowed.admit(origin)).cloned();
-    let is_preflight =
-        request.method() == Method::OPTIONS && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    let mut response =
-        if origin.is_some() && is_preflight { preflight(request.headers()) } else { next.run(request).await };
+    let origin = only(request.headers(), ORIGIN.as_str())
+        .filter(|origin| allowed.admit(origin))
+        .cloned();
+    let is_preflight = request.method() == Method::OPTIONS
+        && request
+            .headers()
+            .contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    let mut response = if origin.is_some() && is_preflight {
+        preflight(request.headers())
+    } else {
+        next.run(request).await
+    };
     let headers = response.headers_mut();
     headers.append(VARY, HeaderValue::from_name(ORIGIN));
     if let Some(origin) = origin {
         // What everybody may read says so itself.
         headers.entry(ACCESS_CONTROL_ALLOW_ORIGIN).or_insert(origin);
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(REPLY_HEADERS));
+        headers.insert(
+            ACCESS_CONTROL_EXPOSE_HEADERS,
+            HeaderValue::from_static(REPLY_HEADERS),
+        );
     }
     response
 }
@@ -117,11 +149,21 @@ fn preflight(asked: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+    headers.insert(
+        ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static(METHODS),
+    );
     headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
-    let names = asked.get_all(ACCESS_CONTROL_REQUEST_HEADERS).iter().filter_map(|value| value.to_str().ok());
-    let names = names.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase());
-    let names = names.filter(|name| REQUEST_HEADERS.contains(&name.as_str()) || name.starts_with(PARAMETER_HEADERS));
+    let names = asked
+        .get_all(ACCESS_CONTROL_REQUEST_HEADERS)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let names = names
+        .flat_map(|value| value.split(','))
+        .map(|name| name.trim().to_ascii_lowercase());
+    let names = names.filter(|name| {
+        REQUEST_HEADERS.contains(&name.as_str()) || name.starts_with(PARAMETER_HEADERS)
+    });
     if let Ok(names) = HeaderValue::from_str(&names.collect::<Vec<_>>().join(", ")) {
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, names);
     }

@@ -60,7 +60,13 @@ impl Endpoint {
             let service = service.clone();
             Box::pin(async move { service.handle(request).await.map(Body::new) })
         };
-        Endpoint { authentication, dialect, host, refused_names, service: Arc::new(service) }
+        Endpoint {
+            authentication,
+            dialect,
+            host,
+            refused_names,
+            service: Arc::new(service),
+        }
     }
 
     /// Answers one HTTP request.
@@ -106,23 +112,52 @@ impl Endpoint {
         })
     }
 
-    /// The refusal of a message whose caller lacks the scope that it needs. In a batch the handler refuses alone:
-    /// there is one status for all elements.
-    async fn without_scope(&self, parts: &Parts, message: &ClientJsonRpcMessage) -> Option<Response> {
-        let ClientJsonRpcMessage::Request(message) = message else { return None };
+    /// The refusal of a message whose caller lacks the scope that it needs. In a batch the handler
+    /// refuses alone: there is one status for all elements.
+    async fn without_scope(
+        &self,
+        parts: &Parts,
+        message: &ClientJsonRpcMessage,
+    ) -> Option<Response> {
+        let ClientJsonRpcMessage::Request(message) = message else {
+            return None;
+        };
         let need = Need::of(&message.request, self.dialect)?;
-        let caller = parts.extensions.get::<Caller>().filter(|caller| !need.is_met_by(caller))?;
+        let caller = parts
+            .extensions
+            .get::<Caller>()
+            .filter(|caller| !need.is_met_by(caller))?;
         self.note_denied(caller, &message.request).await;
-        Some(insufficient_scope(&self.authentication, parts, caller, message.id.clone(), &need))
+        Some(insufficient_scope(
+            &self.authentication,
+            parts,
+            caller,
+            message.id.clone(),
+            &need,
+        ))
     }
 
     /// Has the dialect note a call that was denied in the audit log.
     async fn note_denied(&self, caller: &Caller, request: &ClientRequest) {
-        let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else { return };
-        let Some(tool) = dialect.tool(&call.params.name) else { return };
-        let (caller, arguments) = (caller.clone(), call.params.arguments.clone().unwrap_or_default());
+        let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else {
+            return;
+        };
+        let Some(tool) = dialect.tool(&call.params.name) else {
+            return;
+        };
+        let (caller, arguments) = (
+            caller.clone(),
+            call.params.arguments.clone().unwrap_or_default(),
+        );
         let denied = self.host.call(CallKind::Reads, move |engine| {
-            Ok(dialect.deny(tool, Context { engine, caller: &caller }, arguments))
+            Ok(dialect.deny(
+                tool,
+                Context {
+                    engine,
+                    caller: &caller,
+                },
+                arguments,
+            ))
         });
         if let Err(error) = denied.await {
             tracing::warn!(tool = tool.name, %error, "a call that was denied may not stand in the audit log");
@@ -131,9 +166,15 @@ impl Endpoint {
 
     async fn pass(&self, parts: Parts, body: Bytes) -> Response {
         let start = body.len() - message::without_mark(&body).len();
-        let (host, origin) = (parts.headers.get(HOST).cloned(), parts.headers.get(ORIGIN).cloned());
-        let response = (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await;
-        if response.status() == StatusCode::FORBIDDEN && self.refused_names.are_new(host.as_ref(), origin.as_ref()) {
+        let (host, origin) = (
+            parts.headers.get(HOST).cloned(),
+            parts.headers.get(ORIGIN).cloned(),
+        );
+        let response =
+            (self.service)(Request::from_parts(parts, Body::from(body.slice(start..)))).await;
+        if response.status() == StatusCode::FORBIDDEN
+            && self.refused_names.are_new(host.as_ref(), origin.as_ref())
+        {
             tracing::warn!(
                 ?host,
                 ?origin,
@@ -155,7 +196,9 @@ impl Endpoint {
                 replies.push(refusal.into_json());
                 continue;
             }
-            let response = self.pass(parts.clone(), Bytes::from(element.to_string())).await;
+            let response = self
+                .pass(parts.clone(), Bytes::from(element.to_string()))
+                .await;
             if response.status() == StatusCode::ACCEPTED {
                 continue;
             }
@@ -163,13 +206,25 @@ impl Endpoint {
                 // Refused before anything was looked at (Host, Origin, Accept): so is the rest.
                 return response;
             }
-            let body = response.into_body().collect().await.map(Collected::to_bytes);
-            replies.push(body.ok().and_then(|body| serde_json::from_slice(&body).ok()).unwrap_or_else(|| {
-                let message = "the reply to this element could not be put into the batch";
-                Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_json()
-            }));
+            let body = response
+                .into_body()
+                .collect()
+                .await
+                .map(Collected::to_bytes);
+            replies.push(
+                body.ok()
+                    .and_then(|body| serde_json::from_slice(&body).ok())
+                    .unwrap_or_else(|| {
+                        let message = "the reply to this element could not be put into the batch";
+                        Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_json()
+                    }),
+            );
         }
-        if replies.is_empty() { StatusCode::ACCEPTED.into_response() } else { Json(replies).into_response() }
+        if replies.is_empty() {
+            StatusCode::ACCEPTED.into_response()
+        } else {
+            Json(replies).into_response()
+        }
     }
 }
 
@@ -188,7 +243,10 @@ impl RefusedNames {
     /// Whether to tell of these names.
     fn are_new(&self, host: Option<&HeaderValue>, origin: Option<&HeaderValue>) -> bool {
         let mut seen = lock(&self.seen);
-        let short = [host, origin].into_iter().flatten().all(|name| name.len() <= REFUSED_NAME_BYTES_MAX);
+        let short = [host, origin]
+            .into_iter()
+            .flatten()
+            .all(|name| name.len() <= REFUSED_NAME_BYTES_MAX);
         short && seen.len() < REFUSED_NAMES_MAX && seen.insert((host.cloned(), origin.cloned()))
     }
 }
@@ -214,7 +272,10 @@ async fn hold_until_written(response: Response, share: ReplyShare) -> Response {
     let (parts, body) = response.into_parts();
     match body.collect().await {
         Ok(body) => {
-            let held = HeldBytes { bytes: body.to_bytes(), _share: share };
+            let held = HeldBytes {
+                bytes: body.to_bytes(),
+                _share: share,
+            };
             Response::from_parts(parts, Body::from(Bytes::from_owner(held)))
         }
         Err(error) => {
@@ -226,9 +287,15 @@ async fn hold_until_written(response: Response, share: ReplyShare) -> Response {
 
 fn may_stand_in_batch(element: &Value) -> Result<(), Refusal> {
     match message::read_element(element)? {
-        ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::InitializeRequest(_)) => {
+        ClientJsonRpcMessage::Request(request)
+            if matches!(request.request, ClientRequest::InitializeRequest(_)) =>
+        {
             let message = "`initialize` must be sent alone, not in a batch";
-            Err(Refusal::new(Some(request.id), ErrorCode::INVALID_REQUEST, message))
+            Err(Refusal::new(
+                Some(request.id),
+                ErrorCode::INVALID_REQUEST,
+                message,
+            ))
         }
         _ => Ok(()),
     }
@@ -239,12 +306,20 @@ fn refused(status: StatusCode, refusal: Refusal) -> Response {
 }
 
 fn is_encoded(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers
+        .get_all(CONTENT_ENCODING)
+        .iter()
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = essence.split_once(';').map_or(essence, |(essence, _)| essence);
+    let essence = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    let essence = essence
+        .split_once(';')
+        .map_or(essence, |(essence, _)| essence);
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
@@ -260,7 +335,9 @@ mod tests {
         assert!(!names.are_new(Some(&host), None));
         let long = HeaderValue::from_str(&"x".repeat(REFUSED_NAME_BYTES_MAX + 1)).unwrap();
         assert!(!names.are_new(Some(&long), None));
-        let told = (0..1000).filter(|n| names.are_new(Some(&HeaderValue::from(*n)), None)).count();
+        let told = (0..1000)
+            .filter(|n| names.are_new(Some(&HeaderValue::from(*n)), None))
+            .count();
         assert_eq!(told, REFUSED_NAMES_MAX - 1);
     }
 }

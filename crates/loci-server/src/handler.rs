@@ -7,15 +7,17 @@ use loci_core::limits::COMPLETION_VALUES_MAX;
 use loci_core::{Caller, Error, ErrorCode, Scope};
 use loci_dialects::{Context, Dialect, Hints, Reply, Resources};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod, CompleteRequestParams,
-    CompleteResult, CompletionInfo, ConstString, ContentBlock, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode as ProtocolErrorCode, Extensions, GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse,
-    Implementation, InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod, ListResourcesResult,
-    ListToolsResult, MetaObject, PaginatedRequestParams, ReadResourceRequestMethod, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, ResourceContents, ResourcesCapability, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
-    ToolsCapability, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CompletionInfo, ConstString, ContentBlock,
+    CustomRequest, CustomResult, DiscoverResult, ErrorCode as ProtocolErrorCode, Extensions,
+    GetPromptRequestMethod, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, ResourceContents, ResourcesCapability, ServerCapabilities, ServerConfig,
+    SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    Tool, ToolsCapability, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use rmcp::{ErrorData, ServerHandler};
@@ -33,11 +35,12 @@ const LIST_TTL_MS: u64 = 300_000;
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Where a result says what else its reader should know: that a search was less than whole, say.
 const NOTICE_KEY: &str = "loci/notice";
-/// Why each result of a search is there, in the order of the results: of a request that has this key with the value true
-/// in its own metadata. Some hosts hand all metadata to the model.
+/// Why each result of a search is there, in the order of the results: of a request that has this
+/// key with the value true in its own metadata. Some hosts hand all metadata to the model.
 const HITS_KEY: &str = "loci/hits";
-/// The code of a failure and what else programs may want of it. It is not in `structuredContent`, since clients hold that
-/// against the tool's `outputSchema`, failure or not (the TypeScript SDK 1.x).
+/// The code of a failure and what else programs may want of it. It is not in `structuredContent`,
+/// since clients hold that against the tool's `outputSchema`, failure or not (the TypeScript SDK
+/// 1.x).
 const ERROR_KEY: &str = "loci/error";
 
 /// The header by which a client names its session to a server that gives out sessions.
@@ -85,8 +88,17 @@ impl DialectHandler {
     fn new(dialect: &'static Dialect, host: Arc<Host>, identity: Identity) -> Self {
         let ending = host.closing().child_token();
         let (catalog, subscribed) = (OnceLock::new(), Mutex::default());
-        let shared = Shared { dialect, host, identity, catalog, ending, subscribed };
-        DialectHandler { shared: Arc::new(shared) }
+        let shared = Shared {
+            dialect,
+            host,
+            identity,
+            catalog,
+            ending,
+            subscribed,
+        };
+        DialectHandler {
+            shared: Arc::new(shared),
+        }
     }
 
     /// Is cancelled when this handler's service ends.
@@ -95,15 +107,25 @@ impl DialectHandler {
     }
 
     fn catalog(&self) -> &Catalog {
-        self.shared.catalog.get_or_init(|| Catalog::of(self.shared.dialect))
+        self.shared
+            .catalog
+            .get_or_init(|| Catalog::of(self.shared.dialect))
     }
 
     fn caller(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
         match &self.shared.identity {
             Identity::Fixed(caller) => Ok(caller.clone()),
             Identity::OfRequest => found::<Caller>(extensions)
-                .map(|caller| Caller { session: session_of(extensions), ..caller })
-                .ok_or_else(|| ErrorData::internal_error("the request reached the dialect without a caller", None)),
+                .map(|caller| Caller {
+                    session: session_of(extensions),
+                    ..caller
+                })
+                .ok_or_else(|| {
+                    ErrorData::internal_error(
+                        "the request reached the dialect without a caller",
+                        None,
+                    )
+                }),
         }
     }
 
@@ -113,13 +135,20 @@ impl DialectHandler {
         if caller.principal.scopes.allow(Scope::Read) {
             return Ok(self.shared.dialect.caller(&caller));
         }
-        let error = Error::new(ErrorCode::Forbidden, "resources need a token with the scope `read`");
+        let error = Error::new(
+            ErrorCode::Forbidden,
+            "resources need a token with the scope `read`",
+        );
         Err(protocol_error(&error))
     }
 
     /// The dialect's resources; without any, their methods do not exist.
     fn resources<M: ConstString>(&self) -> Result<&'static Resources, ErrorData> {
-        self.shared.dialect.resources.as_ref().ok_or_else(|| no_method(M::VALUE))
+        self.shared
+            .dialect
+            .resources
+            .as_ref()
+            .ok_or_else(|| no_method(M::VALUE))
     }
 
     /// Whether the client can be told of changes outside of `subscriptions/listen`: over HTTP no
@@ -133,7 +162,9 @@ impl DialectHandler {
         let has_resources = self.shared.dialect.resources.is_some();
         match method {
             "initialize" => !modern,
-            "resources/subscribe" | "resources/unsubscribe" => has_resources && !modern && self.has_pipe(),
+            "resources/subscribe" | "resources/unsubscribe" => {
+                has_resources && !modern && self.has_pipe()
+            }
             "subscriptions/listen" => has_resources && modern,
             "completion/complete" => has_resources,
             _ => has_resources || !method.starts_with("resources/"),
@@ -150,12 +181,26 @@ impl DialectHandler {
         let (argument, prefix) = (request.argument.name, request.argument.value);
         let named = (uri.clone(), argument.clone());
         let values = self.shared.host.call(CallKind::Reads, move |engine| {
-            (resources.complete)(Context { engine, caller: &caller }, &uri, &argument, &prefix)
+            (resources.complete)(
+                Context {
+                    engine,
+                    caller: &caller,
+                },
+                &uri,
+                &argument,
+                &prefix,
+            )
         });
-        values.await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
-            let message = format!("there is no resource template `{}` with a variable `{}`", named.0, named.1);
-            ErrorData::invalid_params(message, None)
-        })
+        values
+            .await
+            .map_err(|error| protocol_error(&error))?
+            .ok_or_else(|| {
+                let message = format!(
+                    "there is no resource template `{}` with a variable `{}`",
+                    named.0, named.1
+                );
+                ErrorData::invalid_params(message, None)
+            })
     }
 }
 
@@ -175,7 +220,11 @@ impl ServerHandler for DialectHandler {
             }
         }
         let info = ServerConfig::new(capabilities).with_server_info(server_info(dialect));
-        if dialect.instructions.is_empty() { info } else { info.with_instructions(dialect.instructions) }
+        if dialect.instructions.is_empty() {
+            info
+        } else {
+            info.with_instructions(dialect.instructions)
+        }
     }
 
     async fn initialize(
@@ -193,10 +242,15 @@ impl ServerHandler for DialectHandler {
         Ok(result)
     }
 
-    async fn discover(&self, _context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let result = DiscoverResult::from_server_info(versions, self.get_info());
-        Ok(result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public))
+        Ok(result
+            .with_ttl_ms(LIST_TTL_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn list_tools(
@@ -209,7 +263,9 @@ impl ServerHandler for DialectHandler {
         let mut result = ListToolsResult::with_all_items(self.catalog().tools(modern).to_vec());
         if modern {
             // The same for everyone at this revision, so anybody's cache may serve it.
-            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result = result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public);
             result.meta = Some(stamp(self.shared.dialect));
         }
         Ok(result)
@@ -227,27 +283,52 @@ impl ServerHandler for DialectHandler {
         let dialect = self.shared.dialect;
         let caller = self.caller(&context.extensions)?;
         let Some(tool) = dialect.tool(&request.name) else {
-            let message = format!("there is no tool `{}` here; tools/list names the tools", request.name);
+            let message = format!(
+                "there is no tool `{}` here; tools/list names the tools",
+                request.name
+            );
             return Err(ErrorData::invalid_params(message, None));
         };
         let wants_hits = context.meta.0.get(HITS_KEY) == Some(&Value::Bool(true));
         let arguments = request.arguments.unwrap_or_default();
         let share = found::<ReplyShare>(&context.extensions).unwrap_or_default();
         let kind = match tool.hints {
-            Hints { open_world: true, .. } => CallKind::Outside,
-            Hints { read_only: true, .. } => CallKind::Reads,
+            Hints {
+                open_world: true, ..
+            } => CallKind::Outside,
+            Hints {
+                read_only: true, ..
+            } => CallKind::Reads,
             _ => CallKind::Writes,
         };
         let call = self.shared.host.call_for_reply(
             &share,
             kind,
             |reply: &Reply| reply.text.len(),
-            move |engine| dialect.call(tool, Context { engine, caller: &caller }, arguments),
+            move |engine| {
+                dialect.call(
+                    tool,
+                    Context {
+                        engine,
+                        caller: &caller,
+                    },
+                    arguments,
+                )
+            },
         );
         let modern = is_modern(context.protocol_version().as_ref());
-        let mut meta = if modern { stamp(dialect) } else { MetaObject::new() };
+        let mut meta = if modern {
+            stamp(dialect)
+        } else {
+            MetaObject::new()
+        };
         let mut result = match unless_cancelled(&context, call).await {
-            Ok(Reply { text, structured, notice, explanations }) => {
+            Ok(Reply {
+                text,
+                structured,
+                notice,
+                explanations,
+            }) => {
                 if let Some(notice) = notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
                 }
@@ -277,7 +358,9 @@ impl ServerHandler for DialectHandler {
         refuse_cursor(request)?;
         let mut result = ListResourcesResult::with_all_items(catalog::fixed_resources(resources));
         if is_modern(context.protocol_version().as_ref()) {
-            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result = result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public);
             result.meta = Some(stamp(self.shared.dialect));
         }
         Ok(result)
@@ -290,9 +373,12 @@ impl ServerHandler for DialectHandler {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let resources = self.resources::<ListResourceTemplatesRequestMethod>()?;
         refuse_cursor(request)?;
-        let mut result = ListResourceTemplatesResult::with_all_items(catalog::resource_templates(resources));
+        let mut result =
+            ListResourceTemplatesResult::with_all_items(catalog::resource_templates(resources));
         if is_modern(context.protocol_version().as_ref()) {
-            result = result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Public);
+            result = result
+                .with_ttl_ms(LIST_TTL_MS)
+                .with_cache_scope(CacheScope::Public);
             result.meta = Some(stamp(self.shared.dialect));
         }
         Ok(result)
@@ -311,7 +397,15 @@ impl ServerHandler for DialectHandler {
             &share,
             CallKind::Reads,
             |text: &Option<String>| text.as_ref().map_or(0, String::len),
-            move |engine| (resources.read)(Context { engine, caller: &caller }, &uri),
+            move |engine| {
+                (resources.read)(
+                    Context {
+                        engine,
+                        caller: &caller,
+                    },
+                    &uri,
+                )
+            },
         );
         let text =
             unless_cancelled(&context, read).await.map_err(|error| protocol_error(&error))?.ok_or_else(|| {
@@ -338,17 +432,23 @@ impl ServerHandler for DialectHandler {
         let resources = self.resources::<CompleteRequestMethod>()?;
         let caller = self.reader(&context.extensions)?;
         let Reference::Resource(reference) = &request.r#ref else {
-            return Err(ErrorData::invalid_params("loci has no prompts; complete a resource template", None));
+            return Err(ErrorData::invalid_params(
+                "loci has no prompts; complete a resource template",
+                None,
+            ));
         };
         let uri = reference.uri.clone();
-        let mut values = self.complete_resource(resources, caller, uri, request).await?;
+        let mut values = self
+            .complete_resource(resources, caller, uri, request)
+            .await?;
         let total = u32::try_from(values.len()).unwrap_or(u32::MAX);
         let has_more = values.len() > COMPLETION_VALUES_MAX;
         values.truncate(COMPLETION_VALUES_MAX);
         let completion = CompletionInfo::with_pagination(values, Some(total), has_more)
             .map_err(|problem| ErrorData::internal_error(problem, None))?;
         let mut result = CompleteResult::new(completion);
-        result.meta = is_modern(context.protocol_version().as_ref()).then(|| stamp(self.shared.dialect));
+        result.meta =
+            is_modern(context.protocol_version().as_ref()).then(|| stamp(self.shared.dialect));
         Ok(result)
     }
 
@@ -377,7 +477,10 @@ impl ServerHandler for DialectHandler {
         Err(no_method(SetLevelRequestMethod::VALUE))
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         let resources = self.shared.dialect.resources.as_ref()?;
         Some(subscription::accepted(resources, requested))
     }
@@ -403,8 +506,15 @@ impl ServerHandler for DialectHandler {
         }
         let caller = self.reader(&context.extensions)?;
         let ended = self.shared.ending.child_token();
-        subscription::subscribe(&self.shared.host, resources, caller, &request.uri, context.peer, ended.clone())
-            .await?;
+        subscription::subscribe(
+            &self.shared.host,
+            resources,
+            caller,
+            &request.uri,
+            context.peer,
+            ended.clone(),
+        )
+        .await?;
         subscription::lock(&self.shared.subscribed).insert(request.uri, ended.drop_guard());
         Ok(())
     }
@@ -430,22 +540,33 @@ impl ServerHandler for DialectHandler {
     ) -> Result<CustomResult, ErrorData> {
         let modern = is_modern(context.protocol_version().as_ref());
         let method = request.method.as_str();
-        let Some(expected) = expected_parameters(method).filter(|_| self.serves(method, modern)) else {
+        let Some(expected) = expected_parameters(method).filter(|_| self.serves(method, modern))
+        else {
             return Err(no_method(method));
         };
-        Err(ErrorData::invalid_params(format!("the parameters of {method} are malformed: {expected}"), None))
+        Err(ErrorData::invalid_params(
+            format!("the parameters of {method} are malformed: {expected}"),
+            None,
+        ))
     }
 }
 
 /// The failure of a method that this server, or this revision of the protocol, lacks.
 fn no_method(method: &str) -> ErrorData {
-    let message = format!("there is no method `{method}` here; the capabilities of this server say what it has");
+    let message = format!(
+        "there is no method `{method}` here; the capabilities of this server say what it has"
+    );
     ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 /// What a layer in front attached to a request: to the HTTP request, or on a pipe to the message.
 pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
-    let of_http = || extensions.get::<http::request::Parts>()?.extensions.get::<T>();
+    let of_http = || {
+        extensions
+            .get::<http::request::Parts>()?
+            .extensions
+            .get::<T>()
+    };
     extensions.get::<T>().or_else(of_http).cloned()
 }
 
@@ -471,10 +592,16 @@ async fn unless_cancelled<T>(
 fn expected_parameters(method: &str) -> Option<&'static str> {
     Some(match method {
         "tools/call" => "`name` must be a string and `arguments`, if given, an object",
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "`uri` must be a string",
-        "completion/complete" => "`ref` must be a reference and `argument` an object with `name` and `value`",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+            "`uri` must be a string"
+        }
+        "completion/complete" => {
+            "`ref` must be a reference and `argument` an object with `name` and `value`"
+        }
         "initialize" => "`protocolVersion`, `capabilities` and `clientInfo` are required",
-        "tools/list" | "resources/list" | "resources/templates/list" => "`cursor`, if given, must be a string",
+        "tools/list" | "resources/list" | "resources/templates/list" => {
+            "`cursor`, if given, must be a string"
+        }
         "subscriptions/listen" => "`notifications` must be an object",
         _ => return None,
     })
@@ -484,7 +611,10 @@ fn expected_parameters(method: &str) -> Option<&'static str> {
 fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
-        Some(_) => Err(ErrorData::invalid_params("this list has one page; ask for it without `cursor`", None)),
+        Some(_) => Err(ErrorData::invalid_params(
+            "this list has one page; ask for it without `cursor`",
+            None,
+        )),
     }
 }
 
@@ -502,16 +632,20 @@ fn stamp(dialect: &Dialect) -> MetaObject {
 /// A failure where the protocol has no place for a tool's failure.
 pub(crate) fn protocol_error(error: &Error) -> ErrorData {
     let code = match error.code {
-        ErrorCode::InvalidArgument | ErrorCode::NotFound | ErrorCode::TooLarge => ProtocolErrorCode::INVALID_PARAMS,
-        ErrorCode::Unauthorized | ErrorCode::Forbidden | ErrorCode::Conflict | ErrorCode::RateLimited => {
-            ProtocolErrorCode::INVALID_REQUEST
+        ErrorCode::InvalidArgument | ErrorCode::NotFound | ErrorCode::TooLarge => {
+            ProtocolErrorCode::INVALID_PARAMS
         }
+        ErrorCode::Unauthorized
+        | ErrorCode::Forbidden
+        | ErrorCode::Conflict
+        | ErrorCode::RateLimited => ProtocolErrorCode::INVALID_REQUEST,
         ErrorCode::Unavailable | ErrorCode::Internal => ProtocolErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(code, error.message.clone(), Some(error_fields(error)))
 }
 
-/// A failure for programs: its code, the HTTP status that says the same, and the argument at fault, if it is a single one.
+/// A failure for programs: its code, the HTTP status that says the same, and the argument at fault,
+/// if it is a single one.
 fn error_fields(error: &Error) -> Value {
     let mut fields = json!({"code": error.code.name(), "status": error.code.http_status()});
     if let Some(argument) = &error.argument {

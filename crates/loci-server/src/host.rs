@@ -4,7 +4,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use loci_core::limits::{CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX};
+use loci_core::limits::{
+    CALL_SECONDS_MAX, CALLS_IN_FLIGHT_MAX, OUTSIDE_CALLS_IN_FLIGHT_MAX, SUBSCRIPTIONS_MAX,
+};
 use loci_core::{Error, ErrorCode, Result};
 use loci_engine::Engine;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -70,14 +72,14 @@ impl Host {
         &self.requests
     }
 
-    /// Runs blocking work for a caller, as one of at most so many of its kind. While another process holds the lock of
-    /// the store, calls that write wait in their threads for it: those that only read never wait for them, and neither
-    /// waits for services of others.
+    /// Runs blocking work for a caller, as one of at most so many of its kind. While another
+    /// process holds the lock of the store, calls that write wait in their threads for it: those
+    /// that only read never wait for them, and neither waits for services of others.
     ///
     /// # Errors
     /// What the work fails with; `internal` if it panicked; `unavailable` if it is not done within
-    /// [`CALL_SECONDS_MAX`] (it then goes on, and still counts among the calls); `rate_limited` if it has to wait for
-    /// services of others and too many calls do so for [`CALL_SECONDS_MAX`].
+    /// [`CALL_SECONDS_MAX`] (it then goes on, and still counts among the calls); `rate_limited` if
+    /// it has to wait for services of others and too many calls do so for [`CALL_SECONDS_MAX`].
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         kind: CallKind,
@@ -88,7 +90,8 @@ impl Host {
             CallKind::Writes => Arc::clone(&self.writes).acquire_owned().await,
             CallKind::Outside => {
                 let permit = Arc::clone(&self.outside_calls).acquire_owned();
-                let waited = tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), permit).await;
+                let waited =
+                    tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), permit).await;
                 waited.map_err(|_elapsed| {
                     let message = "too many calls wait for services outside of loci; try again when some are answered";
                     Error::new(ErrorCode::RateLimited, message)
@@ -166,7 +169,8 @@ impl Host {
                 return;
             }
             if let Ok(version) = self.watch(Engine::version).await {
-                self.versions.send_if_modified(|known| std::mem::replace(known, version) != version);
+                self.versions
+                    .send_if_modified(|known| std::mem::replace(known, version) != version);
             }
         }
     }
@@ -180,7 +184,9 @@ impl Host {
 
 /// That service ends before a call does.
 pub(crate) fn cut_off() -> Error {
-    Error::unavailable("loci shuts down and did not finish this call in time; look at its outcome before trying again")
+    Error::unavailable(
+        "loci shuts down and did not finish this call in time; look at its outcome before trying again",
+    )
 }
 
 fn closed() -> Error {
@@ -200,7 +206,12 @@ mod tests {
     fn host() -> Arc<Host> {
         let embedder = Arc::new(HashingEmbedder::new(8));
         let clock = Arc::new(FixedClock::default());
-        Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)))
+        Host::new(Arc::new(Engine::new(
+            Arc::new(NaiveStore::new()),
+            embedder,
+            clock,
+            SearchMode::Words,
+        )))
     }
 
     fn slots(host: &Host, kind: CallKind) -> &Semaphore {
@@ -224,7 +235,12 @@ mod tests {
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let held = Arc::new(Mutex::new(held));
         let call = |host: &Arc<Host>| {
-            let (host, ran, held, tell) = (Arc::clone(host), Arc::clone(&ran), Arc::clone(&held), tell.clone());
+            let (host, ran, held, tell) = (
+                Arc::clone(host),
+                Arc::clone(&ran),
+                Arc::clone(&held),
+                tell.clone(),
+            );
             tokio::spawn(async move {
                 let work = move |_: &Engine| {
                     ran.fetch_add(1, Ordering::SeqCst);

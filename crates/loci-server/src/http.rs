@@ -51,23 +51,23 @@ pub struct HttpConfig {
     /// How callers prove who they are.
     pub authentication: Authentication,
     /// Names in the `Host` header that are served besides the loopback ones: `name` for any port,
-    /// or `name:port`. Tokens are taken that were issued for one of these names with its port or, if it has none,
-    /// with that of the connection or of the scheme; for loopback names and the bound addresses, with that of the
-    /// connection.
+    /// or `name:port`. Tokens are taken that were issued for one of these names with its port or,
+    /// if it has none, with that of the connection or of the scheme; for loopback names and the
+    /// bound addresses, with that of the connection.
     pub allowed_hosts: Vec<String>,
     /// The addresses that the server is bound to: names that are served as well.
     pub bound_addresses: Vec<IpAddr>,
-    /// Origins of web pages that may call besides loopback ones: `https://name:port`; `https://name` and
-    /// `https://name:*` are for any port.
+    /// Origins of web pages that may call besides loopback ones: `https://name:port`;
+    /// `https://name` and `https://name:*` are for any port.
     pub allowed_origins: Vec<String>,
     /// Whether clients of revisions before 2026-07-28 get a session with a stream of messages.
     /// Off in the product: nothing there spans requests.
     pub legacy_sessions: bool,
-    /// Under which URL clients reach this server, if it is known; its host and its origin are allowed. Tokens must
-    /// have been issued for it then.
+    /// Under which URL clients reach this server, if it is known; its host and its origin are
+    /// allowed. Tokens must have been issued for it then.
     pub public_url: Option<PublicUrl>,
-    /// The addresses of proxies in front of this server, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed.
-    /// From any other address these headers mean nothing.
+    /// The addresses of proxies in front of this server, whose `X-Forwarded-For`, `-Proto` and
+    /// `-Host` are believed. From any other address these headers mean nothing.
     pub trusted_proxies: Vec<IpNet>,
     /// How often one caller may call; none for as often as it likes.
     pub rate_limit: Option<RateLimit>,
@@ -75,12 +75,12 @@ pub struct HttpConfig {
     pub time: MonotonicTime,
     /// Encrypts every connection, if there is one.
     pub tls: Option<Tls>,
-    /// Connections at a time, from 1 to [`CONNECTIONS_MAX`]; what is beyond clamps to it. When all places are taken, a
-    /// stranger or an idle connection gives way to the next one.
+    /// Connections at a time, from 1 to [`CONNECTIONS_MAX`]; what is beyond clamps to it. When all
+    /// places are taken, a stranger or an idle connection gives way to the next one.
     pub connections_max: usize,
-    /// How long a reply may go without a byte being taken before its connection is dropped. Meanwhile it holds a share
-    /// of the memory for which other calls wait, so that this is a fraction of the time that they do: five seconds
-    /// unless something else is asked for.
+    /// How long a reply may go without a byte being taken before its connection is dropped.
+    /// Meanwhile it holds a share of the memory for which other calls wait, so that this is a
+    /// fraction of the time that they do: five seconds unless something else is asked for.
     pub write_timeout: Duration,
 }
 
@@ -107,7 +107,8 @@ impl HttpConfig {
     /// (`0.0.0.0`, `::`) adds nothing: `allowed_hosts` must say which names lead there.
     #[must_use]
     pub fn with_bound_address(mut self, address: IpAddr) -> Self {
-        self.bound_addresses.extend(Some(address).filter(|address| !address.is_unspecified()));
+        self.bound_addresses
+            .extend(Some(address).filter(|address| !address.is_unspecified()));
         self
     }
 
@@ -117,18 +118,29 @@ impl HttpConfig {
             IpAddr::V4(address) => address.to_string(),
             IpAddr::V6(address) => format!("[{address}]"),
         });
-        LOOPBACK_HOSTS.map(str::to_owned).into_iter().chain(bound).collect()
+        LOOPBACK_HOSTS
+            .map(str::to_owned)
+            .into_iter()
+            .chain(bound)
+            .collect()
     }
 
     fn origins(&self) -> Vec<String> {
         let public = self.public_url.as_ref().map(PublicUrl::origin);
         let loopback = LOOPBACK_ORIGINS.map(str::to_owned).into_iter();
-        loopback.chain(self.allowed_origins.iter().cloned()).chain(public).collect()
+        loopback
+            .chain(self.allowed_origins.iter().cloned())
+            .chain(public)
+            .collect()
     }
 
     fn of_sdk(&self, streams: &CancellationToken) -> StreamableHttpServerConfig {
         let public = self.public_url.as_ref().map(PublicUrl::host);
-        let hosts = self.local_hosts().into_iter().chain(self.allowed_hosts.iter().cloned()).chain(public);
+        let hosts = self
+            .local_hosts()
+            .into_iter()
+            .chain(self.allowed_hosts.iter().cloned())
+            .chain(public);
         StreamableHttpServerConfig::default()
             .with_allowed_hosts(hosts)
             .with_allowed_origins(self.origins())
@@ -159,7 +171,9 @@ impl HttpServer {
     pub fn new(config: HttpConfig, host: Arc<Host>) -> Self {
         let time = &config.time;
         HttpServer {
-            call_limit: config.rate_limit.map(|limit| Arc::new(CallLimit::new(limit, time.clone()))),
+            call_limit: config
+                .rate_limit
+                .map(|limit| Arc::new(CallLimit::new(limit, time.clone()))),
             config,
             host,
             mcp: Router::new(),
@@ -211,15 +225,31 @@ impl HttpServer {
         let authentication = self.config.authentication.clone();
         let mut mcp = self.mcp.clone();
         if let Some(limit) = &self.call_limit {
-            mcp = mcp.layer(middleware::from_fn_with_state(Arc::clone(limit), limit_calls));
+            mcp = mcp.layer(middleware::from_fn_with_state(
+                Arc::clone(limit),
+                limit_calls,
+            ));
         }
         let mcp = mcp
             .layer(middleware::from_fn_with_state(authentication, authenticate))
-            .layer(middleware::from_fn_with_state(self.cut_off.clone(), until_cut_off));
+            .layer(middleware::from_fn_with_state(
+                self.cut_off.clone(),
+                until_cut_off,
+            ));
         let host = Arc::clone(&self.host);
-        let HttpConfig { public_url, allowed_hosts, trusted_proxies, .. } = &self.config;
+        let HttpConfig {
+            public_url,
+            allowed_hosts,
+            trusted_proxies,
+            ..
+        } = &self.config;
         let local_hosts = self.config.local_hosts();
-        let entrance = Entrance::new(public_url.as_ref(), &local_hosts, allowed_hosts, trusted_proxies);
+        let entrance = Entrance::new(
+            public_url.as_ref(),
+            &local_hosts,
+            allowed_hosts,
+            trusted_proxies,
+        );
         let origins = Arc::new(AllowedOrigins::of(&self.config.origins()));
         Router::new()
             .route("/healthz", get(|| async { "ok\n" }))
@@ -229,7 +259,10 @@ impl HttpServer {
             .method_not_allowed_fallback(method_not_allowed)
             .merge(mcp)
             .fallback(not_found)
-            .layer(middleware::from_fn_with_state(Arc::new(entrance), note_origin))
+            .layer(middleware::from_fn_with_state(
+                Arc::new(entrance),
+                note_origin,
+            ))
             .layer(middleware::from_fn_with_state(origins, share_with_pages))
     }
 
@@ -242,20 +275,37 @@ impl HttpServer {
     }
 
     /// As [`HttpServer::serve`], for a router that more routes were added to.
-    pub async fn serve_router(&self, listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) {
+    pub async fn serve_router(
+        &self,
+        listener: TcpListener,
+        router: Router,
+        shutdown: impl Future<Output = ()>,
+    ) {
         let places_max = self.config.connections_max.clamp(1, CONNECTIONS_MAX);
         let (tls, write_timeout) = (self.config.tls.clone(), self.config.write_timeout);
-        connections::serve(listener, tls, router, places_max, write_timeout, &self.cut_off, async {
-            shutdown.await;
-            self.host.close();
-        })
+        connections::serve(
+            listener,
+            tls,
+            router,
+            places_max,
+            write_timeout,
+            &self.cut_off,
+            async {
+                shutdown.await;
+                self.host.close();
+            },
+        )
         .await;
         self.streams.cancel();
     }
 }
 
 /// Refuses what is not answered when service has to end.
-async fn until_cut_off(State(cut_off): State<CancellationToken>, request: Request, next: Next) -> Response {
+async fn until_cut_off(
+    State(cut_off): State<CancellationToken>,
+    request: Request,
+    next: Next,
+) -> Response {
     match cut_off.run_until_cancelled(next.run(request)).await {
         Some(response) => response,
         None => failure(&host::cut_off()),
@@ -277,5 +327,7 @@ async fn method_not_allowed(request: Request) -> StatusCode {
 
 async fn not_found(request: Request) -> Response {
     drain(request).await;
-    failure(&Error::not_found("there is nothing at this path; the endpoints are /mcp/<dialect>"))
+    failure(&Error::not_found(
+        "there is nothing at this path; the endpoints are /mcp/<dialect>",
+    ))
 }

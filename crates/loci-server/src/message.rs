@@ -28,23 +28,33 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(id: Option<RequestId>, code: ErrorCode, message: impl Into<String>) -> Self {
-        Refusal { id: id.map_or(Value::Null, RequestId::into_json_value), code, message: message.into() }
+        Refusal {
+            id: id.map_or(Value::Null, RequestId::into_json_value),
+            code,
+            message: message.into(),
+        }
     }
 
     /// A text beyond its limit, of which `beginning` was kept.
     pub(crate) fn too_long(beginning: &[u8], bytes_max: usize) -> Self {
         let id = recover_id(&String::from_utf8_lossy(beginning));
         let message = format!("the message is longer than {bytes_max} bytes; send less at a time");
-        Refusal { id: as_id(id), code: ErrorCode::INVALID_REQUEST, message }
+        Refusal {
+            id: as_id(id),
+            code: ErrorCode::INVALID_REQUEST,
+            message,
+        }
     }
 
     /// A batch where none is served.
     pub(crate) fn batch_not_served() -> Self {
-        let message = "batches exist in protocol revision 2025-03-26 alone; send one message at a time";
+        let message =
+            "batches exist in protocol revision 2025-03-26 alone; send one message at a time";
         Refusal::new(None, ErrorCode::INVALID_REQUEST, message)
     }
 
-    /// The error reply. What has no id gets `null`, as JSON-RPC wants it; the SDK would leave it out.
+    /// The error reply. What has no id gets `null`, as JSON-RPC wants it; the SDK would leave it
+    /// out.
     pub(crate) fn into_json(self) -> Value {
         serde_json::json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code.0, "message": self.message}})
     }
@@ -52,7 +62,9 @@ impl Refusal {
 
 /// The text without a byte order mark.
 pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes)
+    bytes
+        .strip_prefix(BYTE_ORDER_MARK.as_bytes())
+        .unwrap_or(bytes)
 }
 
 /// Reads one message or one batch.
@@ -65,10 +77,15 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
     let Ok(text) = std::str::from_utf8(bytes) else {
         let id = recover_id(&String::from_utf8_lossy(bytes));
         let message = "the message is not valid UTF-8".to_owned();
-        return Err(Refusal { id: as_id(id), code: ErrorCode::PARSE_ERROR, message });
+        return Err(Refusal {
+            id: as_id(id),
+            code: ErrorCode::PARSE_ERROR,
+            message,
+        });
     };
     if values_in(bytes) > REQUEST_VALUES_MAX {
-        let message = format!("the message has more than {REQUEST_VALUES_MAX} values; send less at a time");
+        let message =
+            format!("the message has more than {REQUEST_VALUES_MAX} values; send less at a time");
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
     }
     if text.trim_start().starts_with('[') {
@@ -98,10 +115,17 @@ pub(crate) fn values_in(text: &[u8]) -> usize {
 fn read_batch(text: &str) -> Result<Incoming, Refusal> {
     let elements: Vec<Value> = serde_json::from_str(text).map_err(|error| refuse(text, &error))?;
     if elements.is_empty() {
-        return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, "the batch is empty"));
+        return Err(Refusal::new(
+            None,
+            ErrorCode::INVALID_REQUEST,
+            "the batch is empty",
+        ));
     }
     if elements.len() > BATCH_REQUESTS_MAX {
-        let message = format!("the batch has {} messages; at most {BATCH_REQUESTS_MAX} are read", elements.len());
+        let message = format!(
+            "the batch has {} messages; at most {BATCH_REQUESTS_MAX} are read",
+            elements.len()
+        );
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
     }
     Ok(Incoming::Batch(elements))
@@ -112,7 +136,8 @@ fn read_batch(text: &str) -> Result<Incoming, Refusal> {
 /// # Errors
 /// The error reply to put in its place.
 pub(crate) fn read_element(element: &Value) -> Result<ClientJsonRpcMessage, Refusal> {
-    ClientJsonRpcMessage::deserialize(element).map_err(|_| no_message(element.get("id").cloned().unwrap_or_default()))
+    ClientJsonRpcMessage::deserialize(element)
+        .map_err(|_| no_message(element.get("id").cloned().unwrap_or_default()))
 }
 
 const NO_MESSAGE: &str = "this is no JSON-RPC 2.0 message: it needs `jsonrpc`: \"2.0\", a `method`, and, to be answered, a string or integer `id`";
@@ -121,20 +146,35 @@ const ID_TOO_LARGE: &str = "an integer `id` must fit in 64 bits with a sign, so 
 
 /// JSON that is no message.
 fn no_message(id: Value) -> Refusal {
-    let message = if is_too_large(&id) { ID_TOO_LARGE } else { NO_MESSAGE };
-    Refusal { id: as_id(id), code: ErrorCode::INVALID_REQUEST, message: message.to_owned() }
+    let message = if is_too_large(&id) {
+        ID_TOO_LARGE
+    } else {
+        NO_MESSAGE
+    };
+    Refusal {
+        id: as_id(id),
+        code: ErrorCode::INVALID_REQUEST,
+        message: message.to_owned(),
+    }
 }
 
 /// The value, if it can stand as the id of a reply, else null. An integer is echoed even if it is
 /// too large to be served.
 fn as_id(value: Value) -> Value {
-    if value.is_string() || value.is_i64() || value.is_u64() { value } else { Value::Null }
+    if value.is_string() || value.is_i64() || value.is_u64() {
+        value
+    } else {
+        Value::Null
+    }
 }
 
 /// Whether the id is an integer that the SDK has no room for. Beyond 64 bits, one is read as the
 /// nearest floating-point number.
 fn is_too_large(id: &Value) -> bool {
-    !id.is_i64() && id.as_f64().is_some_and(|number| number.abs() >= TWO_TO_THE_63)
+    !id.is_i64()
+        && id
+            .as_f64()
+            .is_some_and(|number| number.abs() >= TWO_TO_THE_63)
 }
 
 const TWO_TO_THE_63: f64 = 9_223_372_036_854_775_808.0;
@@ -144,9 +184,14 @@ fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
     match error.classify() {
         Category::Data => no_message(id),
         Category::Syntax | Category::Eof | Category::Io => {
-            let message =
-                format!("the message cannot be read as JSON of at most {REQUEST_NESTING_MAX} levels: {error}");
-            Refusal { id: as_id(id), code: ErrorCode::PARSE_ERROR, message }
+            let message = format!(
+                "the message cannot be read as JSON of at most {REQUEST_NESTING_MAX} levels: {error}"
+            );
+            Refusal {
+                id: as_id(id),
+                code: ErrorCode::PARSE_ERROR,
+                message,
+            }
         }
     }
 }
@@ -202,30 +247,76 @@ mod tests {
 
     #[test]
     fn faulty_messages_keep_their_id() {
-        let deep = format!(r#"{{"id":7,"method":"x","params":{}1{}}}"#, "[".repeat(20_000), "]".repeat(20_000));
+        let deep = format!(
+            r#"{{"id":7,"method":"x","params":{}1{}}}"#,
+            "[".repeat(20_000),
+            "]".repeat(20_000)
+        );
         let rows: [(&[u8], Option<u64>, i32); 12] = [
-            (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}"#, Some(7), -32700),
-            (b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"}", Some(7), -32700),
+            (
+                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"\ud800"}}"#,
+                Some(7),
+                -32700,
+            ),
+            (
+                b"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\xfe\"}",
+                Some(7),
+                -32700,
+            ),
             (deep.as_bytes(), Some(7), -32700),
-            (br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"#, Some(7), -32700),
-            (br#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#, Some(7), -32600),
+            (
+                br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"#,
+                Some(7),
+                -32700,
+            ),
+            (
+                br#"{"jsonrpc":"1.0","id":7,"method":"tools/list"}"#,
+                Some(7),
+                -32600,
+            ),
             (br#"{"jsonrpc":"2.0","id":7}"#, Some(7), -32600),
-            (br#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#, None, -32600),
-            (br#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#, Some(1 << 63), -32600),
-            (br#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#, None, -32600),
-            (br#"{"jsonrpc":"2.0","id":[7],"method":"ping"}"#, None, -32600),
+            (
+                br#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#,
+                None,
+                -32600,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":9223372036854775808,"method":"ping"}"#,
+                Some(1 << 63),
+                -32600,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#,
+                None,
+                -32600,
+            ),
+            (
+                br#"{"jsonrpc":"2.0","id":[7],"method":"ping"}"#,
+                None,
+                -32600,
+            ),
             (b"hello", None, -32700),
             (b"[]", None, -32600),
         ];
         for (bytes, id, code) in rows {
             let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(80)]).into_owned();
-            assert_eq!(refusal_of(bytes), (id.map_or(Value::Null, Value::from), code), "{shown}");
+            assert_eq!(
+                refusal_of(bytes),
+                (id.map_or(Value::Null, Value::from), code),
+                "{shown}"
+            );
         }
     }
 
     #[test]
     fn values_are_counted_without_being_made() {
-        let rows = [("1", 1), ("[]", 2), ("[1,2]", 3), (r#"{"a":1,"b":[2]}"#, 6), (r#"["[,:{\\",", "a\"[["]"#, 3)];
+        let rows = [
+            ("1", 1),
+            ("[]", 2),
+            ("[1,2]", 3),
+            (r#"{"a":1,"b":[2]}"#, 6),
+            (r#"["[,:{\\",", "a\"[["]"#, 3),
+        ];
         for (text, values) in rows {
             assert_eq!(values_in(text.as_bytes()), values, "{text}");
         }
@@ -233,16 +324,24 @@ mod tests {
             let list = vec!["0"; values - 11].join(",");
             format!(r#"{{"jsonrpc":"2.0","id":7,"method":"x","params":{{"a":[{list}]}}}}"#)
         };
-        assert_eq!(values_in(message(REQUEST_VALUES_MAX).as_bytes()), REQUEST_VALUES_MAX);
+        assert_eq!(
+            values_in(message(REQUEST_VALUES_MAX).as_bytes()),
+            REQUEST_VALUES_MAX
+        );
         assert!(read(message(REQUEST_VALUES_MAX).as_bytes()).is_ok());
-        assert_eq!(refusal_of(message(REQUEST_VALUES_MAX + 1).as_bytes()), (Value::Null, -32600));
+        assert_eq!(
+            refusal_of(message(REQUEST_VALUES_MAX + 1).as_bytes()),
+            (Value::Null, -32600)
+        );
         let as_id = format!(r#"{{"id":[{}"#, vec!["0"; REQUEST_VALUES_MAX].join(","));
         assert_eq!(recover_id(&as_id), Value::Null);
     }
 
     #[test]
     fn a_byte_order_mark_is_skipped() {
-        assert!(read("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".as_bytes()).is_ok());
+        assert!(
+            read("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".as_bytes()).is_ok()
+        );
     }
 
     #[test]
@@ -262,10 +361,20 @@ mod tests {
             ("null", false),
         ] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-            let alone = read(text.as_bytes()).err().unwrap_or_else(|| panic!("{id}")).message;
-            let in_batch = read_element(&serde_json::from_str(&text).unwrap()).err().unwrap().message;
+            let alone = read(text.as_bytes())
+                .err()
+                .unwrap_or_else(|| panic!("{id}"))
+                .message;
+            let in_batch = read_element(&serde_json::from_str(&text).unwrap())
+                .err()
+                .unwrap()
+                .message;
             let expected = if too_large { ID_TOO_LARGE } else { NO_MESSAGE };
-            assert_eq!((alone.as_str(), in_batch.as_str()), (expected, expected), "{id}");
+            assert_eq!(
+                (alone.as_str(), in_batch.as_str()),
+                (expected, expected),
+                "{id}"
+            );
         }
     }
 }

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How much time has passed since some fixed moment; it never goes back, whatever happens to the date.
+/// How much time has passed since some fixed moment; it never goes back, whatever happens to the
+/// date.
 #[derive(Clone)]
 pub struct MonotonicTime(Arc<dyn Fn() -> Duration + Send + Sync>);
 
@@ -28,7 +29,10 @@ impl Default for MonotonicTime {
 
 impl fmt::Debug for MonotonicTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("MonotonicTime").field(&self.now()).finish()
+        formatter
+            .debug_tuple("MonotonicTime")
+            .field(&self.now())
+            .finish()
     }
 }
 

@@ -31,7 +31,8 @@ pub(crate) struct Place {
 }
 
 struct State {
-    /// Requests under way, and one more while the client has yet to take bytes that were written for it.
+    /// Requests under way, and one more while the client has yet to take bytes that were written
+    /// for it.
     under_way: usize,
     /// Since when nothing is under way; of a stranger, since when it is here.
     since: Instant,
@@ -66,12 +67,16 @@ impl Drop for Taken {
 impl Places {
     pub(crate) fn new(max: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(max));
-        Arc::new(Places { free, taken: Mutex::default(), freed: Arc::default() })
+        Arc::new(Places {
+            free,
+            taken: Mutex::default(),
+            freed: Arc::default(),
+        })
     }
 
-    /// Takes the place of that number, which no other has. If there is none left, the stranger gives way that has been
-    /// here for longest, whatever it does; without strangers, the one that has been idle for longest; if all have
-    /// requests under way, this waits.
+    /// Takes the place of that number, which no other has. If there is none left, the stranger
+    /// gives way that has been here for longest, whatever it does; without strangers, the one that
+    /// has been idle for longest; if all have requests under way, this waits.
     pub(crate) async fn take(self: &Arc<Self>, number: u64) -> Taken {
         let permit = loop {
             let freed = self.freed.notified();
@@ -83,11 +88,26 @@ impl Places {
                 () = freed => {}
             }
         };
-        let state = State { under_way: 0, since: Instant::now(), has_begun: false, is_known: false, is_asked: false };
-        let place = Place { state: Mutex::new(state), freed: Arc::clone(&self.freed), asked: Notify::new() };
+        let state = State {
+            under_way: 0,
+            since: Instant::now(),
+            has_begun: false,
+            is_known: false,
+            is_asked: false,
+        };
+        let place = Place {
+            state: Mutex::new(state),
+            freed: Arc::clone(&self.freed),
+            asked: Notify::new(),
+        };
         let place = Arc::new(place);
         lock(&self.taken).insert(number, Arc::clone(&place));
-        Taken { number, place, places: Arc::clone(self), _permit: permit }
+        Taken {
+            number,
+            place,
+            places: Arc::clone(self),
+            _permit: permit,
+        }
     }
 
     /// Asks a connection to give way, if one may and none was asked that has not answered.
@@ -98,7 +118,9 @@ impl Places {
         }
         let candidates = taken.values().filter_map(|place| {
             let state = lock(&place.state);
-            state.may_give_way().then_some(((state.is_known, state.since), place))
+            state
+                .may_give_way()
+                .then_some(((state.is_known, state.since), place))
         });
         if let Some((_, place)) = candidates.min_by_key(|(rank, _)| *rank) {
             lock(&place.state).is_asked = true;
@@ -108,8 +130,8 @@ impl Places {
 }
 
 impl Place {
-    /// Waits until this connection has to end for another one. To be waited for by the task of the connection itself,
-    /// so that nothing begins between the decision and the end.
+    /// Waits until this connection has to end for another one. To be waited for by the task of the
+    /// connection itself, so that nothing begins between the decision and the end.
     pub(crate) async fn gives_way(&self) {
         loop {
             self.asked.notified().await;
@@ -160,8 +182,8 @@ impl Drop for UnderWay {
     }
 }
 
-/// A stream that notes in its place whether the client takes what is written. A reply leaves the protocol's buffers
-/// (and those of the encryption) for good when no write is pending here.
+/// A stream that notes in its place whether the client takes what is written. A reply leaves the
+/// protocol's buffers (and those of the encryption) for good when no write is pending here.
 pub(crate) struct NotedStream<S> {
     pub(crate) inner: S,
     pub(crate) place: Arc<Place>,
@@ -185,13 +207,21 @@ impl<S> NotedStream<S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for NotedStream<S> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, read: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        read: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_read(context, read)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for NotedStream<S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.inner).poll_write(context, bytes);
         self.note(written)
     }

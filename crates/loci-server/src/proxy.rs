@@ -1,5 +1,5 @@
-//! Where a request came from, and by which name it reached us: what the connection and the request say and, behind a
-//! trusted proxy, what that says.
+//! Where a request came from, and by which name it reached us: what the connection and the request
+//! say and, behind a trusted proxy, what that says.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -9,7 +9,9 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::header::{CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING};
+use http::header::{
+    CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, TRANSFER_ENCODING,
+};
 use http::uri::{Authority, Uri};
 use ipnet::{IpNet, Ipv4Net};
 use loci_core::{Error, Result};
@@ -25,14 +27,15 @@ const FORWARDED_PROTOCOL: &str = "x-forwarded-proto";
 /// Where a request came from; in the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestOrigin {
-    /// How the caller names this server, such as `https://memory.example`, without a slash at the end; none if
-    /// nothing that can be trusted says it.
+    /// How the caller names this server, such as `https://memory.example`, without a slash at the
+    /// end; none if nothing that can be trusted says it.
     pub(crate) base_url: Option<String>,
     /// The caller's address; none where there is no connection (in tests of a router).
     pub(crate) client: Option<IpAddr>,
 }
 
-/// The URL under which clients reach a server: a scheme, a host and perhaps a port. Made by [`str::parse`].
+/// The URL under which clients reach a server: a scheme, a host and perhaps a port. Made by
+/// [`str::parse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     scheme: Scheme,
@@ -40,14 +43,20 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// The host, as an entry of the allowed ones: without a scheme and a port, an IPv6 address in brackets.
+    /// The host, as an entry of the allowed ones: without a scheme and a port, an IPv6 address in
+    /// brackets.
     pub fn host(&self) -> String {
         self.name.host.clone()
     }
 
     /// The origin of its pages, as an entry of the allowed ones.
     pub(crate) fn origin(&self) -> String {
-        format!("{}://{}:{}", self.scheme.name(), self.name.host, self.name.port.unwrap_or(self.scheme.default_port()))
+        format!(
+            "{}://{}:{}",
+            self.scheme.name(),
+            self.name.host,
+            self.name.port.unwrap_or(self.scheme.default_port())
+        )
     }
 
     fn base_url(&self) -> String {
@@ -65,14 +74,18 @@ impl FromStr for PublicUrl {
     type Err = Error;
 
     /// # Errors
-    /// `invalid_argument` for what is not `http://` or `https://` with a host and at most a port and a slash.
+    /// `invalid_argument` for what is not `http://` or `https://` with a host and at most a port
+    /// and a slash.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |problem: &str| {
             let form = "it must be `https://` (or `http://`) with a host and, if need be, a port, such as `https://memory.example`";
             Error::invalid("public_url", format!("{problem}; {form}"))
         };
         let url = Uri::from_str(text).map_err(|_| refused("is no URL"))?;
-        let scheme = url.scheme_str().and_then(Scheme::of).ok_or_else(|| refused("has another scheme or none"))?;
+        let scheme = url
+            .scheme_str()
+            .and_then(Scheme::of)
+            .ok_or_else(|| refused("has another scheme or none"))?;
         let authority = url.authority().map(Authority::as_str).unwrap_or_default();
         if authority.contains('@') {
             return Err(refused("has credentials in it"));
@@ -81,7 +94,8 @@ impl FromStr for PublicUrl {
         if url.path() != "/" || url.query().is_some() || text.contains('#') {
             return Err(refused("has a path, a query or a fragment"));
         }
-        let name = Name::of(authority).ok_or_else(|| refused("names no host and port that can be reached"))?;
+        let name = Name::of(authority)
+            .ok_or_else(|| refused("names no host and port that can be reached"))?;
         Ok(PublicUrl { scheme, name })
     }
 }
@@ -94,7 +108,9 @@ pub(crate) enum Scheme {
 
 impl Scheme {
     pub(crate) fn of(name: &str) -> Option<Self> {
-        [Scheme::Http, Scheme::Https].into_iter().find(|scheme| name.eq_ignore_ascii_case(scheme.name()))
+        [Scheme::Http, Scheme::Https]
+            .into_iter()
+            .find(|scheme| name.eq_ignore_ascii_case(scheme.name()))
     }
 
     const fn name(self) -> &'static str {
@@ -124,7 +140,10 @@ impl Name {
     /// A host and at most a port, and nothing else beside them.
     fn of(text: &str) -> Option<Self> {
         let authority = Authority::from_str(text).ok()?;
-        let name = Name { host: authority.host().to_ascii_lowercase(), port: authority.port_u16() };
+        let name = Name {
+            host: authority.host().to_ascii_lowercase(),
+            port: authority.port_u16(),
+        };
         let is_all = match name.port {
             Some(port) => text.strip_suffix(&format!(":{port}")) == Some(authority.host()),
             None => text == authority.host(),
@@ -138,15 +157,19 @@ impl Name {
 
     fn base_url(&self, scheme: Scheme) -> String {
         match self.port {
-            // Clients leave the scheme's own port out, and so do the names that tokens are issued for.
-            Some(port) if port != scheme.default_port() => format!("{}://{}:{port}", scheme.name(), self.host),
+            // Clients leave the scheme's own port out, and so do the names that tokens are issued
+            // for.
+            Some(port) if port != scheme.default_port() => {
+                format!("{}://{}:{port}", scheme.name(), self.host)
+            }
             _ => format!("{}://{}", scheme.name(), self.host),
         }
     }
 }
 
-/// An entry of the allowed hosts: a name, with a port or for any. Read as the SDK reads it, which decides what is
-/// served: with brackets or without, and as a mere name if it is no authority (`::1`).
+/// An entry of the allowed hosts: a name, with a port or for any. Read as the SDK reads it, which
+/// decides what is served: with brackets or without, and as a mere name if it is no authority
+/// (`::1`).
 struct AllowedHost {
     host: String,
     port: Option<u16>,
@@ -159,7 +182,10 @@ impl AllowedHost {
             Ok(authority) => (authority.host().to_owned(), authority.port_u16()),
             Err(_) => (text.to_owned(), None),
         };
-        AllowedHost { host: without_brackets(&host).to_ascii_lowercase(), port }
+        AllowedHost {
+            host: without_brackets(&host).to_ascii_lowercase(),
+            port,
+        }
     }
 
     fn admits(&self, name: &Name) -> bool {
@@ -205,16 +231,28 @@ impl Entrance {
         }
     }
 
-    /// Where a request came from. The name by which a trusted proxy was called becomes its `Host`, so that the SDK's
-    /// check of that header looks at the same name.
+    /// Where a request came from. The name by which a trusted proxy was called becomes its `Host`,
+    /// so that the SDK's check of that header looks at the same name.
     fn origin(&self, peer: Option<Peer>, headers: &mut HeaderMap) -> RequestOrigin {
-        let proxy = peer.map(|peer| peer.address).filter(|address| self.trusts(*address));
-        let forwarded = |header: &str| proxy.and_then(|_| only(headers, header)).and_then(|value| value.to_str().ok());
-        let scheme = forwarded(FORWARDED_PROTOCOL).and_then(Scheme::of).unwrap_or(match peer {
-            Some(Peer { is_encrypted: true, .. }) => Scheme::Https,
-            _ => Scheme::Http,
-        });
-        let client = proxy.and_then(|_| self.forwarded_client(headers)).or(peer.map(|peer| peer.address));
+        let proxy = peer
+            .map(|peer| peer.address)
+            .filter(|address| self.trusts(*address));
+        let forwarded = |header: &str| {
+            proxy
+                .and_then(|_| only(headers, header))
+                .and_then(|value| value.to_str().ok())
+        };
+        let scheme = forwarded(FORWARDED_PROTOCOL)
+            .and_then(Scheme::of)
+            .unwrap_or(match peer {
+                Some(Peer {
+                    is_encrypted: true, ..
+                }) => Scheme::Https,
+                _ => Scheme::Http,
+            });
+        let client = proxy
+            .and_then(|_| self.forwarded_client(headers))
+            .or(peer.map(|peer| peer.address));
         let forwarded_host = proxy.and_then(|_| only(headers, FORWARDED_HOST)).cloned();
         let listener = match forwarded_host.filter(|host| Name::in_header(host).is_some()) {
             Some(host) => {
@@ -225,16 +263,22 @@ impl Entrance {
         };
         let name = only(headers, HOST.as_str()).and_then(Name::in_header);
         let name = name.filter(|name| self.is_ours(name, scheme, listener));
-        let base_url = self.base_url.clone().or_else(|| Some(name?.base_url(scheme)));
+        let base_url = self
+            .base_url
+            .clone()
+            .or_else(|| Some(name?.base_url(scheme)));
         RequestOrigin { base_url, client }
     }
 
     fn trusts(&self, address: IpAddr) -> bool {
-        self.trusted_proxies.iter().any(|network| network.contains(&address))
+        self.trusted_proxies
+            .iter()
+            .any(|network| network.contains(&address))
     }
 
-    /// Whether a name is ours with its port: other services have the same host, and a token that was issued for one
-    /// of them must not be good here because somebody writes its name into the `Host` header.
+    /// Whether a name is ours with its port: other services have the same host, and a token that
+    /// was issued for one of them must not be good here because somebody writes its name into the
+    /// `Host` header.
     fn is_ours(&self, name: &Name, scheme: Scheme, listener: Listener) -> bool {
         let port = name.port.unwrap_or(scheme.default_port());
         let is_default = port == scheme.default_port();
@@ -247,8 +291,9 @@ impl Entrance {
         (is_local && is_port_ours) || allowed.any(|host| host.port.is_some() || is_port_ours)
     }
 
-    /// The last address in the chain that is no trusted proxy, or the first if all are. Each proxy adds, to the end or
-    /// as a further header, whom it was called by; what stands before the first that we do not trust is hearsay.
+    /// The last address in the chain that is no trusted proxy, or the first if all are. Each proxy
+    /// adds, to the end or as a further header, whom it was called by; what stands before the first
+    /// that we do not trust is hearsay.
     fn forwarded_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let mut client = None;
         for value in headers.get_all(FORWARDED_FOR).iter().rev() {
@@ -268,7 +313,9 @@ impl Entrance {
 fn canonical(network: IpNet) -> IpNet {
     const MAPPED_BITS: u8 = 96;
     let of_v4 = || {
-        let IpNet::V6(mapped) = network else { return None };
+        let IpNet::V6(mapped) = network else {
+            return None;
+        };
         let length = mapped.prefix_len().checked_sub(MAPPED_BITS)?;
         Ipv4Net::new(mapped.addr().to_ipv4_mapped()?, length).ok()
     };
@@ -288,38 +335,59 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// Headers by which it is decided who is asked and by whom. With two of one, whoever stands in front of us may have
-/// believed the other.
+/// Headers by which it is decided who is asked and by whom. With two of one, whoever stands in
+/// front of us may have believed the other.
 const DECISIVE: [HeaderName; 3] = [HOST, ORIGIN, CONTENT_TYPE];
 
-/// The header that the request says twice and perhaps differently, or in a form which others read otherwise; and what is
-/// wrong with it.
+/// The header that the request says twice and perhaps differently, or in a form which others read
+/// otherwise; and what is wrong with it.
 fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
     const TWICE: &str = "stands there twice, or the request line says otherwise; send it once";
     let headers = request.headers();
-    let twice = DECISIVE.into_iter().find(|name| headers.contains_key(name) && only(headers, name.as_str()).is_none());
+    let twice = DECISIVE
+        .into_iter()
+        .find(|name| headers.contains_key(name) && only(headers, name.as_str()).is_none());
     let other = || {
         let (host, in_line) = (headers.get(HOST)?, request.uri().authority()?);
-        (!host.as_bytes().eq_ignore_ascii_case(in_line.as_str().as_bytes())).then_some(HOST)
+        (!host
+            .as_bytes()
+            .eq_ignore_ascii_case(in_line.as_str().as_bytes()))
+        .then_some(HOST)
     };
-    let with_user = || headers.get(HOST).filter(|host| host.as_bytes().contains(&b'@'));
+    let with_user = || {
+        headers
+            .get(HOST)
+            .filter(|host| host.as_bytes().contains(&b'@'))
+    };
     let coded = || {
-        let coding = headers.contains_key(TRANSFER_ENCODING).then(|| only(headers, TRANSFER_ENCODING.as_str()))?;
-        (!coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))).then_some(())
+        let coding = headers
+            .contains_key(TRANSFER_ENCODING)
+            .then(|| only(headers, TRANSFER_ENCODING.as_str()))?;
+        (!coding.is_some_and(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked")))
+            .then_some(())
     };
     let twice = twice.or_else(other).map(|name| (name, TWICE));
     twice
-        .or_else(|| with_user().map(|_| (HOST, "has a user in it; send the host and the port alone")))
+        .or_else(|| {
+            with_user().map(|_| (HOST, "has a user in it; send the host and the port alone"))
+        })
         .or_else(|| coded().map(|()| (TRANSFER_ENCODING, "must be `chunked` and nothing else")))
 }
 
-/// Puts the [`RequestOrigin`] into the request's extensions, or refuses what can be read in two ways.
-pub(crate) async fn note_origin(State(entrance): State<Arc<Entrance>>, mut request: Request, next: Next) -> Response {
+/// Puts the [`RequestOrigin`] into the request's extensions, or refuses what can be read in two
+/// ways.
+pub(crate) async fn note_origin(
+    State(entrance): State<Arc<Entrance>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if let Some((name, problem)) = ambiguous(&request) {
         drain(request).await;
         let mut refused = failure(&Error::invalid(name.as_str(), problem));
         // What comes next may be a part of this request to whoever stands in front of us.
-        refused.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        refused
+            .headers_mut()
+            .insert(CONNECTION, HeaderValue::from_static("close"));
         return refused;
     }
     let peer = request.extensions().get::<Peer>().copied();
@@ -335,14 +403,41 @@ mod tests {
     #[test]
     fn a_public_url_is_a_scheme_a_host_and_perhaps_a_port() {
         let rows = [
-            ("https://memory.example", "https://memory.example", "memory.example", "https://memory.example:443"),
-            ("HTTP://Memory.Example/", "http://memory.example", "memory.example", "http://memory.example:80"),
-            ("https://memory.example:443", "https://memory.example", "memory.example", "https://memory.example:443"),
-            ("https://[2001:db8::7]:8443", "https://[2001:db8::7]:8443", "[2001:db8::7]", "https://[2001:db8::7]:8443"),
+            (
+                "https://memory.example",
+                "https://memory.example",
+                "memory.example",
+                "https://memory.example:443",
+            ),
+            (
+                "HTTP://Memory.Example/",
+                "http://memory.example",
+                "memory.example",
+                "http://memory.example:80",
+            ),
+            (
+                "https://memory.example:443",
+                "https://memory.example",
+                "memory.example",
+                "https://memory.example:443",
+            ),
+            (
+                "https://[2001:db8::7]:8443",
+                "https://[2001:db8::7]:8443",
+                "[2001:db8::7]",
+                "https://[2001:db8::7]:8443",
+            ),
         ];
         for (text, base_url, host, origin) in rows {
             let url: PublicUrl = text.parse().unwrap();
-            assert_eq!((url.base_url().as_str(), url.host().as_str(), url.origin().as_str()), (base_url, host, origin));
+            assert_eq!(
+                (
+                    url.base_url().as_str(),
+                    url.host().as_str(),
+                    url.origin().as_str()
+                ),
+                (base_url, host, origin)
+            );
         }
         let faulty = [
             ("", "no URL"),
@@ -361,14 +456,25 @@ mod tests {
         for (text, problem) in faulty {
             let error = text.parse::<PublicUrl>().unwrap_err();
             let told = error.message.strip_prefix("`public_url` ").unwrap();
-            assert!(told.contains(problem) && !told.contains("secret"), "{text}: {error}");
-            assert!(!told.contains("public URL"), "the setting is the subject: {error}");
+            assert!(
+                told.contains(problem) && !told.contains("secret"),
+                "{text}: {error}"
+            );
+            assert!(
+                !told.contains("public URL"),
+                "the setting is the subject: {error}"
+            );
         }
     }
 
     #[test]
     fn the_client_is_the_last_that_no_trusted_proxy_vouches_for() {
-        let networks = ["10.0.0.0/8", "2001:db8::/32", "::ffff:198.51.100.0/120", "::ffff:198.51.101.7/128"];
+        let networks = [
+            "10.0.0.0/8",
+            "2001:db8::/32",
+            "::ffff:198.51.100.0/120",
+            "::ffff:198.51.101.7/128",
+        ];
         let networks = networks.map(|network| network.parse().unwrap());
         let entrance = Entrance::new(None, &[], &[], &networks);
         let rows: [(&str, &[&str], &str); 20] = [
@@ -378,9 +484,21 @@ mod tests {
             ("10.0.0.1", &["192.0.2.1"], "192.0.2.1"),
             ("192.0.2.9", &["192.0.2.1"], "192.0.2.9"),
             ("10.0.0.1", &[], "10.0.0.1"),
-            ("10.0.0.1", &["203.0.113.1, 192.0.2.1, 10.0.0.2"], "192.0.2.1"),
-            ("10.0.0.1", &["203.0.113.1", "192.0.2.1,10.0.0.2"], "192.0.2.1"),
-            ("10.0.0.1", &["192.0.2.1", "10.0.0.2", "2001:db8::1"], "192.0.2.1"),
+            (
+                "10.0.0.1",
+                &["203.0.113.1, 192.0.2.1, 10.0.0.2"],
+                "192.0.2.1",
+            ),
+            (
+                "10.0.0.1",
+                &["203.0.113.1", "192.0.2.1,10.0.0.2"],
+                "192.0.2.1",
+            ),
+            (
+                "10.0.0.1",
+                &["192.0.2.1", "10.0.0.2", "2001:db8::1"],
+                "192.0.2.1",
+            ),
             ("10.0.0.1", &["10.0.0.3, 10.0.0.2"], "10.0.0.3"),
             ("10.0.0.1", &["192.0.2.1:4711"], "192.0.2.1"),
             ("10.0.0.1", &["[2001:db9::1]:4711"], "2001:db9::1"),
@@ -397,21 +515,49 @@ mod tests {
         for (peer, chain, client) in rows {
             let mut headers = HeaderMap::new();
             for part in chain {
-                headers.append(FORWARDED_FOR, HeaderValue::from_bytes(part.as_bytes()).unwrap());
+                headers.append(
+                    FORWARDED_FOR,
+                    HeaderValue::from_bytes(part.as_bytes()).unwrap(),
+                );
             }
-            let peer = Peer { address: peer.parse().unwrap(), local_port: 7821, is_encrypted: false };
+            let peer = Peer {
+                address: peer.parse().unwrap(),
+                local_port: 7821,
+                is_encrypted: false,
+            };
             let origin = entrance.origin(Some(peer), &mut headers);
-            assert_eq!(origin.client, Some(client.parse().unwrap()), "{peer:?} {chain:?}");
+            assert_eq!(
+                origin.client,
+                Some(client.parse().unwrap()),
+                "{peer:?} {chain:?}"
+            );
         }
     }
 
     #[test]
     fn an_encrypted_connection_is_https_and_no_connection_is_nobody() {
-        let entrance = Entrance::new(None, &["localhost".to_owned()], &["memory.example".to_owned()], &[]);
-        let peer = Peer { address: IpAddr::from([127, 0, 0, 1]), local_port: 7821, is_encrypted: true };
+        let entrance = Entrance::new(
+            None,
+            &["localhost".to_owned()],
+            &["memory.example".to_owned()],
+            &[],
+        );
+        let peer = Peer {
+            address: IpAddr::from([127, 0, 0, 1]),
+            local_port: 7821,
+            is_encrypted: true,
+        };
         let rows = [
-            ("memory.example", Some("https://memory.example"), Some("http://memory.example")),
-            ("memory.example:7821", Some("https://memory.example:7821"), None),
+            (
+                "memory.example",
+                Some("https://memory.example"),
+                Some("http://memory.example"),
+            ),
+            (
+                "memory.example:7821",
+                Some("https://memory.example:7821"),
+                None,
+            ),
             ("memory.example:443", Some("https://memory.example"), None),
             ("memory.example:80", None, Some("http://memory.example")),
             ("localhost:7821", Some("https://localhost:7821"), None),
@@ -420,9 +566,17 @@ mod tests {
         for (host, encrypted, nobody) in rows {
             let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
             let origin = entrance.origin(Some(peer), &mut headers);
-            assert_eq!((origin.client, origin.base_url.as_deref()), (Some(peer.address), encrypted), "{host}");
+            assert_eq!(
+                (origin.client, origin.base_url.as_deref()),
+                (Some(peer.address), encrypted),
+                "{host}"
+            );
             let origin = entrance.origin(None, &mut headers);
-            assert_eq!((origin.client, origin.base_url.as_deref()), (None, nobody), "{host}");
+            assert_eq!(
+                (origin.client, origin.base_url.as_deref()),
+                (None, nobody),
+                "{host}"
+            );
         }
     }
 }

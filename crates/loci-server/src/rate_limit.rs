@@ -41,7 +41,10 @@ enum Payer {
 
 impl Payer {
     fn of(extensions: &Extensions) -> Self {
-        match extensions.get::<Caller>().map(|caller| (&caller.space, &caller.principal.subject)) {
+        match extensions
+            .get::<Caller>()
+            .map(|caller| (&caller.space, &caller.principal.subject))
+        {
             Some((space, Some(subject))) => Payer::Subject(space.clone(), subject.clone()),
             _ => Payer::network(extensions),
         }
@@ -50,7 +53,9 @@ impl Payer {
     fn network(extensions: &Extensions) -> Self {
         /// The part of an IPv6 address that a provider gives to one customer, who chooses the rest.
         const OF_CUSTOMER: u128 = !(u64::MAX as u128);
-        let client = extensions.get::<RequestOrigin>().and_then(|origin| origin.client);
+        let client = extensions
+            .get::<RequestOrigin>()
+            .and_then(|origin| origin.client);
         Payer::Network(client.map(|client| match client {
             IpAddr::V4(_) => client,
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & OF_CUSTOMER).into(),
@@ -65,24 +70,33 @@ struct Buckets {
     limiter: Mutex<Limiter>,
 }
 
-type Limiter = RateLimiter<Payer, HashMapStateStore<Payer>, MonotonicTime, NoOpMiddleware<Duration>>;
+type Limiter =
+    RateLimiter<Payer, HashMapStateStore<Payer>, MonotonicTime, NoOpMiddleware<Duration>>;
 
 impl Buckets {
     fn new(limit: RateLimit, time: MonotonicTime) -> Self {
         let number = |value: u32| NonZeroU32::new(value).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_minute(number(limit.per_minute)).allow_burst(number(limit.burst.min(RATE_BURST_MAX)));
+        let quota = Quota::per_minute(number(limit.per_minute))
+            .allow_burst(number(limit.burst.min(RATE_BURST_MAX)));
         let limiter = Mutex::new(Limiter::hashmap_with_clock(quota, time.clone()));
-        Buckets { quota, time, limiter }
+        Buckets {
+            quota,
+            time,
+            limiter,
+        }
     }
 
-    /// Takes so many out of a bucket, or says how long it is until they are there. More than it holds cost nothing.
+    /// Takes so many out of a bucket, or says how long it is until they are there. More than it
+    /// holds cost nothing.
     fn take(&self, payer: &Payer, count: u32) -> Result<(), Duration> {
-        let Some(count) = NonZeroU32::new(count) else { return Ok(()) };
+        let Some(count) = NonZeroU32::new(count) else {
+            return Ok(());
+        };
         let mut limiter = lock(&self.limiter);
         if limiter.len() >= RATED_CALLERS_MAX {
             limiter.retain_recent();
-            // Whoever has this many names or addresses is not held up by a bucket for each. Half of the room is left
-            // free, so that not every call has to look for some.
+            // Whoever has this many names or addresses is not held up by a bucket for each. Half of
+            // the room is left free, so that not every call has to look for some.
             if limiter.len() > RATED_CALLERS_MAX / 2 {
                 *limiter = Limiter::hashmap_with_clock(self.quota, self.time.clone());
             }
@@ -102,17 +116,28 @@ pub(crate) struct CallLimit {
 
 impl CallLimit {
     pub(crate) fn new(limit: RateLimit, time: MonotonicTime) -> Self {
-        CallLimit { limit, buckets: Buckets::new(limit, time) }
+        CallLimit {
+            limit,
+            buckets: Buckets::new(limit, time),
+        }
     }
 
     fn refusal(&self, wait: Duration) -> Response {
         let RateLimit { per_minute, .. } = self.limit;
-        refusal(wait, &format!("this caller's calls are limited to {per_minute} a minute in the long run"))
+        refusal(
+            wait,
+            &format!("this caller's calls are limited to {per_minute} a minute in the long run"),
+        )
     }
 }
 
-/// Answers 429 to the calls of a caller beyond its limit, without looking at them. A batch is counted as one here.
-pub(crate) async fn limit_calls(State(limit): State<Arc<CallLimit>>, mut request: Request, next: Next) -> Response {
+/// Answers 429 to the calls of a caller beyond its limit, without looking at them. A batch is
+/// counted as one here.
+pub(crate) async fn limit_calls(
+    State(limit): State<Arc<CallLimit>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     if request.method() == Method::POST {
         let payer = Payer::of(request.extensions());
         if let Err(wait) = limit.buckets.take(&payer, 1) {
@@ -131,8 +156,9 @@ struct Charge {
     payer: Payer,
 }
 
-/// Charges the elements of a batch after the first, which was charged as the request, or gives the response to send
-/// instead of serving them. A batch that is larger than the bucket would never get through, and is told so.
+/// Charges the elements of a batch after the first, which was charged as the request, or gives the
+/// response to send instead of serving them. A batch that is larger than the bucket would never get
+/// through, and is told so.
 pub(crate) fn charge_batch(extensions: &Extensions, elements: usize) -> Option<Response> {
     let Charge { limit, payer } = extensions.get()?;
     let quota = limit.buckets.quota;
@@ -150,8 +176,13 @@ pub(crate) fn charge_batch(extensions: &Extensions, elements: usize) -> Option<R
 
 fn refusal(wait: Duration, problem: &str) -> Response {
     let seconds = wait.as_millis().div_ceil(1_000).max(1) as u64;
-    let mut response = failure(&Error::new(ErrorCode::RateLimited, format!("{problem}; try again in {seconds} s")));
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    let mut response = failure(&Error::new(
+        ErrorCode::RateLimited,
+        format!("{problem}; try again in {seconds} s"),
+    ));
+    response
+        .headers_mut()
+        .insert(RETRY_AFTER, HeaderValue::from(seconds));
     response
 }
 
@@ -169,7 +200,13 @@ mod tests {
 
     #[test]
     fn the_buckets_stay_bounded() {
-        let buckets = Buckets::new(RateLimit { per_minute: 1, burst: 2 }, time_that_stands_still());
+        let buckets = Buckets::new(
+            RateLimit {
+                per_minute: 1,
+                burst: 2,
+            },
+            time_that_stands_still(),
+        );
         let callers = 4 * RATED_CALLERS_MAX as u32 - 1;
         for caller in 0..callers {
             assert_eq!(buckets.take(&payer(caller), 1), Ok(()));
@@ -183,10 +220,22 @@ mod tests {
     #[test]
     fn the_ends_of_the_range_are_limits_too() {
         for per_minute in [0, 1, u32::MAX] {
-            let buckets = Buckets::new(RateLimit { per_minute, burst: 0 }, time_that_stands_still());
+            let buckets = Buckets::new(
+                RateLimit {
+                    per_minute,
+                    burst: 0,
+                },
+                time_that_stands_still(),
+            );
             assert_eq!(buckets.take(&payer(1), 1), Ok(()));
             assert!(buckets.take(&payer(1), 1).is_err());
-            let buckets = Buckets::new(RateLimit { per_minute, burst: u32::MAX }, time_that_stands_still());
+            let buckets = Buckets::new(
+                RateLimit {
+                    per_minute,
+                    burst: u32::MAX,
+                },
+                time_that_stands_still(),
+            );
             assert_eq!(buckets.take(&payer(1), RATE_BURST_MAX), Ok(()));
             assert!(buckets.take(&payer(1), 1).is_err());
         }

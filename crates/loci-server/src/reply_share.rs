@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use loci_core::limits::{
-    CALL_SECONDS_MAX, CONTENT_BYTES_MAX, REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX, REPLY_TEXT_BYTES_MAX,
+    CALL_SECONDS_MAX, CONTENT_BYTES_MAX, REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX,
+    REPLY_TEXT_BYTES_MAX,
 };
 use loci_core::{Error, ErrorCode, Result};
 use loci_engine::Engine;
@@ -31,10 +32,12 @@ struct Held {
     bytes: usize,
 }
 
-/// The kind of a call, which tells how long its reply can be and which calls it may have to wait for.
+/// The kind of a call, which tells how long its reply can be and which calls it may have to wait
+/// for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
-    /// It changes nothing, so that a reply which is too long may be refused. May return many records.
+    /// It changes nothing, so that a reply which is too long may be refused. May return many
+    /// records.
     Reads,
     /// It may change something. Returns no more than one record.
     Writes,
@@ -55,12 +58,15 @@ impl ReplyShare {
     /// For all replies of one batch, which are written together. They take turns and have one
     /// share, since each waiting for its own while the others wait for it would never end.
     pub(crate) fn of_batch() -> Self {
-        ReplyShare { held: Arc::default(), of_batch: true }
+        ReplyShare {
+            held: Arc::default(),
+            of_batch: true,
+        }
     }
 }
 
-/// The budget of one process. Calls that may write wait for locks while they hold their shares, so that those which only
-/// read have a part of their own.
+/// The budget of one process. Calls that may write wait for locks while they hold their shares, so
+/// that those which only read have a part of their own.
 pub(crate) struct ReplyBudget {
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
@@ -69,12 +75,19 @@ pub(crate) struct ReplyBudget {
 impl ReplyBudget {
     pub(crate) fn new() -> Self {
         let part = || Arc::new(Semaphore::new(REPLIES_HELD_BYTES_MAX));
-        ReplyBudget { reads: part(), writes: part() }
+        ReplyBudget {
+            reads: part(),
+            writes: part(),
+        }
     }
 
     /// The part for calls of this kind; a batch may hold calls of any.
     fn part(&self, kind: CallKind, of_batch: bool) -> &Arc<Semaphore> {
-        if of_batch || kind == CallKind::Writes { &self.writes } else { &self.reads }
+        if of_batch || kind == CallKind::Writes {
+            &self.writes
+        } else {
+            &self.reads
+        }
     }
 }
 
@@ -112,14 +125,19 @@ impl Host {
             let message = "the replies to this batch are too long already; send this request alone";
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
-        let bytes_max = if share.of_batch { REPLY_CONTENT_BYTES_MAX } else { kind.bytes_max() };
+        let bytes_max = if share.of_batch {
+            REPLY_CONTENT_BYTES_MAX
+        } else {
+            kind.bytes_max()
+        };
         let part = self.replies().part(kind, share.of_batch);
         if kind == CallKind::Outside {
             // Nothing is held while others think about it.
             let outcome = self.call(kind, work).await?;
             let bytes = length(&outcome);
             if held.permit.is_none() {
-                held.permit = Some(take(part, if share.of_batch { bytes_max } else { bytes }).await?);
+                held.permit =
+                    Some(take(part, if share.of_batch { bytes_max } else { bytes }).await?);
             }
             held.bytes += bytes;
             return Ok(outcome);
@@ -129,11 +147,14 @@ impl Host {
             None => take(part, bytes_max).await?,
         };
         // The permit goes with the work, which may outlive this future.
-        let (outcome, mut permit) = self.call(kind, move |engine| Ok((work(engine), permit))).await?;
+        let (outcome, mut permit) = self
+            .call(kind, move |engine| Ok((work(engine), permit)))
+            .await?;
         let bytes = outcome.as_ref().map_or(0, length);
         if kind == CallKind::Reads && bytes > REPLY_TEXT_BYTES_MAX {
-            let message =
-                format!("the reply would have {bytes} bytes of at most {REPLY_TEXT_BYTES_MAX}; ask for fewer records");
+            let message = format!(
+                "the reply would have {bytes} bytes of at most {REPLY_TEXT_BYTES_MAX}; ask for fewer records"
+            );
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
         held.bytes += bytes;
@@ -156,7 +177,12 @@ mod tests {
     fn host() -> Arc<Host> {
         let clock = Arc::new(FixedClock::new(loci_core::Timestamp::from_microseconds(0)));
         let embedder = Arc::new(HashingEmbedder::new(8));
-        Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)))
+        Host::new(Arc::new(Engine::new(
+            Arc::new(NaiveStore::new()),
+            embedder,
+            clock,
+            SearchMode::Words,
+        )))
     }
 
     fn free(host: &Host) -> usize {
@@ -167,8 +193,14 @@ mod tests {
         host.replies().writes.available_permits()
     }
 
-    async fn reply(host: &Host, share: &ReplyShare, kind: CallKind, bytes: usize) -> Result<String> {
-        host.call_for_reply(share, kind, String::len, move |_| Ok("x".repeat(bytes))).await
+    async fn reply(
+        host: &Host,
+        share: &ReplyShare,
+        kind: CallKind,
+        bytes: usize,
+    ) -> Result<String> {
+        host.call_for_reply(share, kind, String::len, move |_| Ok("x".repeat(bytes)))
+            .await
     }
 
     #[tokio::test]
@@ -191,7 +223,11 @@ mod tests {
         let refused = reply(&host, &share, CallKind::Reads, REPLY_TEXT_BYTES_MAX + 1).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
         assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
-        assert!(reply(&host, &share, CallKind::Writes, 6 * CONTENT_BYTES_MAX).await.is_ok());
+        assert!(
+            reply(&host, &share, CallKind::Writes, 6 * CONTENT_BYTES_MAX)
+                .await
+                .is_ok()
+        );
     }
 
     #[tokio::test]
@@ -208,12 +244,17 @@ mod tests {
                         Ok("x".repeat(10))
                     };
                     let share = ReplyShare::default();
-                    host.call_for_reply(&share, CallKind::Outside, String::len, work).await.unwrap().len()
+                    host.call_for_reply(&share, CallKind::Outside, String::len, work)
+                        .await
+                        .unwrap()
+                        .len()
                 })
             })
             .collect();
         for _ in 0..CALLS_IN_FLIGHT_MAX {
-            reply(&host, &ReplyShare::default(), CallKind::Reads, 1).await.unwrap();
+            reply(&host, &ReplyShare::default(), CallKind::Reads, 1)
+                .await
+                .unwrap();
         }
         drop(release);
         for waiting in waiting {
@@ -233,15 +274,25 @@ mod tests {
             for _ in 0..2 * CALLS_IN_FLIGHT_MAX {
                 let (host, held) = (Arc::clone(&host), Arc::clone(&held));
                 writes.spawn(async move {
-                    let share = if of_batch { ReplyShare::of_batch() } else { ReplyShare::default() };
+                    let share = if of_batch {
+                        ReplyShare::of_batch()
+                    } else {
+                        ReplyShare::default()
+                    };
                     let work = move |_: &Engine| {
                         let _ = held.lock().unwrap().recv();
                         Ok("x".repeat(10))
                     };
-                    host.call_for_reply(&share, CallKind::Writes, String::len, work).await.map(|reply| reply.len())
+                    host.call_for_reply(&share, CallKind::Writes, String::len, work)
+                        .await
+                        .map(|reply| reply.len())
                 });
             }
-            let least = if of_batch { REPLY_CONTENT_BYTES_MAX } else { CONTENT_BYTES_MAX };
+            let least = if of_batch {
+                REPLY_CONTENT_BYTES_MAX
+            } else {
+                CONTENT_BYTES_MAX
+            };
             while free_for_writes(&host) >= least {
                 tokio::task::yield_now().await;
             }
@@ -249,14 +300,23 @@ mod tests {
                 let share = ReplyShare::default();
                 let read = reply(&host, &share, CallKind::Reads, 1);
                 let patience = Duration::from_secs(CALL_SECONDS_MAX);
-                tokio::time::timeout(patience, read).await.expect("a read waits for the writes").unwrap();
+                tokio::time::timeout(patience, read)
+                    .await
+                    .expect("a read waits for the writes")
+                    .unwrap();
             }
-            assert!(writes.try_join_next().is_none(), "the writes wait all the while");
+            assert!(
+                writes.try_join_next().is_none(),
+                "the writes wait all the while"
+            );
             drop(release);
             while let Some(write) = writes.join_next().await {
                 assert_eq!(write.unwrap(), Ok(10));
             }
-            assert_eq!((free(&host), free_for_writes(&host)), (REPLIES_HELD_BYTES_MAX, REPLIES_HELD_BYTES_MAX));
+            assert_eq!(
+                (free(&host), free_for_writes(&host)),
+                (REPLIES_HELD_BYTES_MAX, REPLIES_HELD_BYTES_MAX)
+            );
         }
     }
 
@@ -266,7 +326,10 @@ mod tests {
         let share = ReplyShare::of_batch();
         for bytes in [REPLY_CONTENT_BYTES_MAX - 1, 1] {
             reply(&host, &share, CallKind::Reads, bytes).await.unwrap();
-            assert_eq!(free_for_writes(&host), REPLIES_HELD_BYTES_MAX - REPLY_CONTENT_BYTES_MAX);
+            assert_eq!(
+                free_for_writes(&host),
+                REPLIES_HELD_BYTES_MAX - REPLY_CONTENT_BYTES_MAX
+            );
         }
         let refused = reply(&host, &share, CallKind::Writes, 1).await;
         assert_eq!(refused.unwrap_err().code, ErrorCode::TooLarge);
@@ -276,9 +339,13 @@ mod tests {
     async fn failures_and_panics_hold_nothing() {
         let host = host();
         let share = ReplyShare::default();
-        let failed = host.call_for_reply(&share, CallKind::Reads, String::len, |_| Err(Error::not_found("no")));
+        let failed = host.call_for_reply(&share, CallKind::Reads, String::len, |_| {
+            Err(Error::not_found("no"))
+        });
         assert_eq!(failed.await.unwrap_err().code, ErrorCode::NotFound);
-        let panicked = host.call_for_reply(&share, CallKind::Reads, String::len, |_| panic!("as the test wants it"));
+        let panicked = host.call_for_reply(&share, CallKind::Reads, String::len, |_| {
+            panic!("as the test wants it")
+        });
         assert_eq!(panicked.await.unwrap_err().code, ErrorCode::Internal);
         assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
     }

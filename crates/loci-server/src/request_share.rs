@@ -1,7 +1,7 @@
 //! The bound on requests that are read and not yet answered.
 //!
-//! The body of a request exists several times over, as bytes and as values, and values take far more memory than their
-//! bytes: so each request takes a share of a budget by its weight.
+//! The body of a request exists several times over, as bytes and as values, and values take far
+//! more memory than their bytes: so each request takes a share of a budget by its weight.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ const VALUE_BYTES: usize = size_of::<serde_json::Value>();
 /// What one request takes of the budget, until this is dropped.
 pub(crate) type RequestShare = OwnedSemaphorePermit;
 
-/// The budget of one process. Small requests have a part of their own, so that whoever sends large ones slowly holds up
-/// nobody else.
+/// The budget of one process. Small requests have a part of their own, so that whoever sends large
+/// ones slowly holds up nobody else.
 pub(crate) struct RequestBudget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
@@ -28,19 +28,33 @@ pub(crate) struct RequestBudget {
 impl RequestBudget {
     pub(crate) fn new() -> Self {
         let part = || Arc::new(Semaphore::new(REQUESTS_HELD_BYTES_MAX));
-        RequestBudget { small: part(), large: part() }
+        RequestBudget {
+            small: part(),
+            large: part(),
+        }
     }
 
     /// A share for a request that was read; none once the process ends.
     pub(crate) async fn hold(&self, request: &[u8]) -> Option<RequestShare> {
-        let part = if request.len() > SMALL_BYTES_MAX { &self.large } else { &self.small };
-        Arc::clone(part).acquire_many_owned(weight(request.len(), values_in(request))).await.ok()
+        let part = if request.len() > SMALL_BYTES_MAX {
+            &self.large
+        } else {
+            &self.small
+        };
+        Arc::clone(part)
+            .acquire_many_owned(weight(request.len(), values_in(request)))
+            .await
+            .ok()
     }
 
-    /// A share for a large request of which no more than that many bytes will come; none once the process ends.
+    /// A share for a large request of which no more than that many bytes will come; none once the
+    /// process ends.
     pub(crate) async fn hold_large(&self, bytes_max: usize) -> Option<RequestShare> {
         let bytes_max = bytes_max.min(REQUEST_BYTES_MAX);
-        Arc::clone(&self.large).acquire_many_owned(weight(bytes_max, bytes_max / 2)).await.ok()
+        Arc::clone(&self.large)
+            .acquire_many_owned(weight(bytes_max, bytes_max / 2))
+            .await
+            .ok()
     }
 }
 
@@ -73,7 +87,9 @@ mod tests {
         assert_eq!(free(&budget.small), 5 + 3 * VALUE_BYTES);
         drop(small);
         let mut large = Vec::new();
-        while budget.large.available_permits() >= weight(REQUEST_BYTES_MAX, REQUEST_BYTES_MAX) as usize {
+        while budget.large.available_permits()
+            >= weight(REQUEST_BYTES_MAX, REQUEST_BYTES_MAX) as usize
+        {
             large.push(budget.hold_large(usize::MAX).await.unwrap());
         }
         assert!(budget.hold(b"{}").await.is_some());

@@ -13,8 +13,8 @@ use loci_core::Caller;
 use loci_core::limits::{CALLS_IN_FLIGHT_MAX, REQUEST_BYTES_MAX, SUBSCRIPTIONS_MAX};
 use loci_dialects::Dialect;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetExtensions, GetMeta, ProtocolVersion,
-    RequestId, ServerJsonRpcMessage, ServerResult,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, GetExtensions, GetMeta,
+    ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, ServerInitializeError};
 use rmcp::transport::Transport;
@@ -42,8 +42,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 const PART_BYTES: usize = 16 << 10;
 
 /// Serves one client until it closes its end or the host closes; replies to what was read until
-/// then are written first, if the client reads them within some seconds. Nothing but the protocol goes to `writer`.
-/// When the host closes, calls have little more than a second to end, and are refused after it.
+/// then are written first, if the client reads them within some seconds. Nothing but the protocol
+/// goes to `writer`. When the host closes, calls have little more than a second to end, and are
+/// refused after it.
 ///
 /// # Errors
 /// `BrokenPipe`, or what else the writing failed with, as soon as a reply cannot be written; and
@@ -59,15 +60,29 @@ pub async fn serve_stdio(
     let (incoming, messages) = mpsc::channel(QUEUE_MAX);
     let closing = host.closing().clone();
     let handler = DialectHandler::for_caller(dialect, Arc::clone(&host), caller);
-    let session = Arc::new(Session { state: Mutex::default(), answered: Notify::new(), replies, host });
+    let session = Arc::new(Session {
+        state: Mutex::default(),
+        answered: Notify::new(),
+        replies,
+        host,
+    });
     let (ending, over) = (handler.ending().clone(), CancellationToken::new());
     let mut writing = tokio::spawn(write_lines(writer, lines, ending.clone(), over.clone()));
     let reading = BufReader::new(reader);
-    let reading = tokio::spawn(read_messages(reading, Arc::clone(&session), incoming, ending.clone()));
+    let reading = tokio::spawn(read_messages(
+        reading,
+        Arc::clone(&session),
+        incoming,
+        ending.clone(),
+    ));
     let cut_off = cut_off(Arc::clone(&session));
     let serving = async {
         match rmcp::serve_server(handler, PipeTransport { messages, session }).await {
-            Ok(service) => service.waiting().await.map(|_| ()).map_err(io::Error::other),
+            Ok(service) => service
+                .waiting()
+                .await
+                .map(|_| ())
+                .map_err(io::Error::other),
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(io::Error::other(error)),
         }
@@ -100,7 +115,8 @@ pub async fn serve_stdio(
     outcome
 }
 
-/// Writes lines until it is over; after the end of the input only as long as the client goes on reading.
+/// Writes lines until it is over; after the end of the input only as long as the client goes on
+/// reading.
 async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<Line>,
@@ -128,7 +144,10 @@ async fn write_lines(
 ///
 /// # Errors
 /// `TimedOut` then; what else the writing fails with.
-async fn unless_stalled(ending: &CancellationToken, write: impl Future<Output = io::Result<()>>) -> io::Result<()> {
+async fn unless_stalled(
+    ending: &CancellationToken,
+    write: impl Future<Output = io::Result<()>>,
+) -> io::Result<()> {
     let stalled = async {
         ending.cancelled().await;
         tokio::time::sleep(FLUSH_TIMEOUT).await;
@@ -170,7 +189,10 @@ impl Line {
     fn of(message: &impl serde::Serialize, share: ReplyShare) -> io::Result<Self> {
         let mut bytes = serde_json::to_vec(message)?;
         bytes.push(b'\n');
-        Ok(Line { bytes, _share: share })
+        Ok(Line {
+            bytes,
+            _share: share,
+        })
     }
 }
 
@@ -237,15 +259,23 @@ impl Session {
             ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        let in_flight = id.map_or_else(|| Some(InFlight::default()), |id| state.in_flight.remove(id));
+        let in_flight = id.map_or_else(
+            || Some(InFlight::default()),
+            |id| state.in_flight.remove(id),
+        );
         // It was refused meanwhile.
-        let Some(InFlight { batch, share, .. }) = in_flight else { return Ok(None) };
+        let Some(InFlight { batch, share, .. }) = in_flight else {
+            return Ok(None);
+        };
         self.answered.notify_waiters();
         match batch {
             None => Line::of(message, share).map(Some),
             Some(batch) => {
                 let reply = serde_json::to_value(message)?;
-                state.complete(batch, Some(reply)).map(|replies| Line::of(&replies, share)).transpose()
+                state
+                    .complete(batch, Some(reply))
+                    .map(|replies| Line::of(&replies, share))
+                    .transpose()
             }
         }
     }
@@ -254,9 +284,13 @@ impl Session {
     /// of its batch if these are complete without it.
     fn cancelled(&self, id: &RequestId) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
-        let Some(InFlight { batch, share, .. }) = state.in_flight.remove(id) else { return Ok(None) };
+        let Some(InFlight { batch, share, .. }) = state.in_flight.remove(id) else {
+            return Ok(None);
+        };
         self.answered.notify_waiters();
-        let replies = batch.and_then(|batch| state.complete(batch, None)).filter(|replies| !replies.is_empty());
+        let replies = batch
+            .and_then(|batch| state.complete(batch, None))
+            .filter(|replies| !replies.is_empty());
         replies.map(|replies| Line::of(&replies, share)).transpose()
     }
 
@@ -277,7 +311,10 @@ impl Session {
     }
 
     async fn write(&self, line: Line) -> io::Result<()> {
-        self.replies.send(line).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
+        self.replies
+            .send(line)
+            .await
+            .map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 }
 
@@ -290,7 +327,10 @@ struct PipeTransport {
 impl Transport<RoleServer> for PipeTransport {
     type Error = io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let session = Arc::clone(&self.session);
         async move {
             let line = session.line_for(&message)?;
@@ -329,7 +369,11 @@ async fn read_messages(
         };
         let taken = match end {
             Ok(LineEnd::Complete) => take_line(&line, &session, &incoming).await,
-            Ok(LineEnd::TooLong) => session.reply(&Refusal::too_long(&line, REQUEST_BYTES_MAX).into_json()).await,
+            Ok(LineEnd::TooLong) => {
+                session
+                    .reply(&Refusal::too_long(&line, REQUEST_BYTES_MAX).into_json())
+                    .await
+            }
             Ok(LineEnd::EndOfInput) => break,
             Err(error) => Err(error),
         };
@@ -356,7 +400,10 @@ enum LineEnd {
 }
 
 /// Reads one line without letting it grow beyond its limit.
-async fn read_line(reader: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<LineEnd> {
+async fn read_line(
+    reader: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> io::Result<LineEnd> {
     let mut too_long = false;
     loop {
         let available = reader.fill_buf().await?;
@@ -376,17 +423,28 @@ async fn read_line(reader: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>)
         let consumed = text.len() + usize::from(newline.is_some());
         reader.consume(consumed);
         if newline.is_some() {
-            return Ok(if too_long { LineEnd::TooLong } else { LineEnd::Complete });
+            return Ok(if too_long {
+                LineEnd::TooLong
+            } else {
+                LineEnd::Complete
+            });
         }
     }
 }
 
-async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<ClientJsonRpcMessage>) -> io::Result<()> {
+async fn take_line(
+    line: &[u8],
+    session: &Session,
+    incoming: &mpsc::Sender<ClientJsonRpcMessage>,
+) -> io::Result<()> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
     let request = session.host.requests().hold(line).await.map(Arc::new);
-    let in_flight = InFlight { request, ..InFlight::default() };
+    let in_flight = InFlight {
+        request,
+        ..InFlight::default()
+    };
     match message::read(line) {
         Ok(Incoming::Message(mut message)) => match admit(&mut message, in_flight, session) {
             Ok(true) => forward(*message, session, incoming).await,
@@ -399,19 +457,35 @@ async fn take_line(line: &[u8], session: &Session, incoming: &mpsc::Sender<Clien
 }
 
 /// Notes a request as in flight. Says whether the message may go on to the SDK.
-fn admit(message: &mut ClientJsonRpcMessage, in_flight: InFlight, session: &Session) -> Result<bool, Refusal> {
+fn admit(
+    message: &mut ClientJsonRpcMessage,
+    in_flight: InFlight,
+    session: &Session,
+) -> Result<bool, Refusal> {
     let mut state = lock(&session.state);
-    let ClientJsonRpcMessage::Request(request) = message else { return Ok(state.opened) };
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return Ok(state.opened);
+    };
     if state.in_flight.contains_key(&request.id) {
         let message = "a request with this id is not answered yet; give every request its own id";
-        return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
+        return Err(Refusal::new(
+            Some(request.id.clone()),
+            ErrorCode::INVALID_REQUEST,
+            message,
+        ));
     }
-    request.request.extensions_mut().insert(in_flight.share.clone());
+    request
+        .request
+        .extensions_mut()
+        .insert(in_flight.share.clone());
     state.in_flight.insert(request.id.clone(), in_flight);
     state.opened |= match &request.request {
         ClientRequest::InitializeRequest(_) => true,
         ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => false,
-        other => other.get_meta().missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty(),
+        other => other
+            .get_meta()
+            .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+            .is_empty(),
     };
     Ok(true)
 }
@@ -425,24 +499,36 @@ async fn forward(
     if is_listen(&message)
         && let ClientJsonRpcMessage::Request(request) = &mut message
     {
-        request.request.extensions_mut().insert(Since::now(&session.host).await);
+        request
+            .request
+            .extensions_mut()
+            .insert(Since::now(&session.host).await);
         subscription = Some(request.id.clone());
     }
     let cancelled = match &message {
         ClientJsonRpcMessage::Notification(notification) => match &notification.notification {
-            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
+            ClientNotification::CancelledNotification(cancelled) => {
+                cancelled.params.request_id.clone()
+            }
             _ => None,
         },
         _ => None,
     };
-    incoming.send(message).await.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
+    incoming
+        .send(message)
+        .await
+        .map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
     if let Some(id) = subscription
         && let Some(in_flight) = lock(&session.state).in_flight.get_mut(&id)
     {
         // What it keeps of its request is little, and it may go on for days.
         in_flight.request = None;
     }
-    match cancelled.map(|id| session.cancelled(&id)).transpose()?.flatten() {
+    match cancelled
+        .map(|id| session.cancelled(&id))
+        .transpose()?
+        .flatten()
+    {
         Some(replies) => session.write(replies).await,
         None => Ok(()),
     }
@@ -455,14 +541,20 @@ async fn take_batch(
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
     if lock(&session.state).negotiated != Some(ProtocolVersion::V_2025_03_26) {
-        return session.reply(&Refusal::batch_not_served().into_json()).await;
+        return session
+            .reply(&Refusal::batch_not_served().into_json())
+            .await;
     }
     let number = {
         let mut state = lock(&session.state);
         state.batches_begun += 1;
         state.batches_begun
     };
-    let in_flight = InFlight { batch: Some(number), share: ReplyShare::of_batch(), ..in_flight };
+    let in_flight = InFlight {
+        batch: Some(number),
+        share: ReplyShare::of_batch(),
+        ..in_flight
+    };
     let mut batch = Batch::default();
     let mut messages = Vec::new();
     let mut ids = HashSet::new();
@@ -500,7 +592,11 @@ fn admit_element(
         && matches!(request.request, ClientRequest::InitializeRequest(_))
     {
         let message = "`initialize` must be sent alone, not in a batch";
-        return Err(Refusal::new(Some(request.id.clone()), ErrorCode::INVALID_REQUEST, message));
+        return Err(Refusal::new(
+            Some(request.id.clone()),
+            ErrorCode::INVALID_REQUEST,
+            message,
+        ));
     }
     Ok(admit(&mut message, in_flight, session)?.then_some(message))
 }

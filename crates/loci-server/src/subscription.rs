@@ -10,7 +10,8 @@ use loci_core::{Caller, Error, ErrorCode, Result};
 use loci_dialects::{Context, Resources};
 use loci_engine::Engine;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientRequest, ErrorData, ResourceUpdatedNotificationParam, SubscriptionFilter,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, ResourceUpdatedNotificationParam,
+    SubscriptionFilter,
 };
 use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use serde_json::json;
@@ -42,15 +43,27 @@ impl Since {
 
 /// Whether the message asks for `subscriptions/listen`.
 pub(crate) fn is_listen(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Request(request) = message else { return false };
-    matches!(request.request, ClientRequest::SubscriptionsListenRequest(_))
+    let ClientJsonRpcMessage::Request(request) = message else {
+        return false;
+    };
+    matches!(
+        request.request,
+        ClientRequest::SubscriptionsListenRequest(_)
+    )
 }
 
 /// The part of a filter that is served: changes of resources that exist by their form.
-pub(crate) fn accepted(resources: &Resources, requested: &SubscriptionFilter) -> SubscriptionFilter {
+pub(crate) fn accepted(
+    resources: &Resources,
+    requested: &SubscriptionFilter,
+) -> SubscriptionFilter {
     let uris = requested.resource_subscriptions.iter().flatten();
-    let known = uris.filter(|uri| resource_at(resources, uri).is_some()).take(SUBSCRIPTION_RESOURCES_MAX);
-    SubscriptionFilter::builder().resource_subscriptions(known).build()
+    let known = uris
+        .filter(|uri| resource_at(resources, uri).is_some())
+        .take(SUBSCRIPTION_RESOURCES_MAX);
+    SubscriptionFilter::builder()
+        .resource_subscriptions(known)
+        .build()
 }
 
 /// Serves `subscriptions/listen` until the client ends it or its token does.
@@ -62,8 +75,15 @@ pub(crate) async fn listen(
 ) -> Result<(), ErrorData> {
     let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
     let extensions = &context.request_context().extensions;
-    let (since, credential) = (found::<Since>(extensions).unwrap_or(Since(None)), found::<Credential>(extensions));
-    let uris = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+    let (since, credential) = (
+        found::<Since>(extensions).unwrap_or(Since(None)),
+        found::<Credential>(extensions),
+    );
+    let uris = context
+        .accepted()
+        .resource_subscriptions
+        .clone()
+        .unwrap_or_default();
     let telling = async {
         let mut watch = Watch::start(host, resources, caller, uris).await;
         let mut changed = watch.changed_since(since);
@@ -91,11 +111,15 @@ pub(crate) async fn listen(
 
 /// Waits until it can be told whether the credential is valid, and tells.
 async fn is_valid(credential: Option<&Credential>) -> bool {
-    let Some(credential) = credential else { return true };
+    let Some(credential) = credential else {
+        return true;
+    };
     loop {
         match credential.is_valid().await {
             Ok(valid) => return valid,
-            Err(error) => tracing::warn!(%error, "the token of a subscription could not be looked up"),
+            Err(error) => {
+                tracing::warn!(%error, "the token of a subscription could not be looked up");
+            }
         }
         tokio::time::sleep(CHECK_INTERVAL).await;
     }
@@ -128,7 +152,10 @@ pub(crate) async fn subscribe(
 ) -> Result<(), ErrorData> {
     if resource_at(resources, uri).is_none() {
         let message = "there is no such resource to subscribe to";
-        return Err(ErrorData::resource_not_found(message, Some(json!({"uri": uri}))));
+        return Err(ErrorData::resource_not_found(
+            message,
+            Some(json!({"uri": uri})),
+        ));
     }
     let slot = host.subscriptions().take(&caller).ok_or_else(too_many)?;
     let mut watch = Watch::start(host, resources, caller, vec![uri.to_owned()]).await;
@@ -136,7 +163,11 @@ pub(crate) async fn subscribe(
         let telling = async {
             while let Some(changed) = until(&ended, watch.changed()).await {
                 for uri in changed {
-                    if peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await.is_err() {
+                    if peer
+                        .notify_resource_updated(ResourceUpdatedNotificationParam::new(uri))
+                        .await
+                        .is_err()
+                    {
                         return;
                     }
                 }
@@ -158,7 +189,8 @@ async fn until<T>(ended: &CancellationToken, work: impl Future<Output = T>) -> O
 }
 
 fn too_many() -> ErrorData {
-    let message = format!("at most {SUBSCRIPTIONS_MAX} subscriptions are served at a time; end one first");
+    let message =
+        format!("at most {SUBSCRIPTIONS_MAX} subscriptions are served at a time; end one first");
     protocol_error(&Error::unavailable(message))
 }
 
@@ -187,10 +219,22 @@ struct Watch {
 }
 
 impl Watch {
-    async fn start(host: &Arc<Host>, resources: &'static Resources, caller: Caller, uris: Vec<String>) -> Self {
+    async fn start(
+        host: &Arc<Host>,
+        resources: &'static Resources,
+        caller: Caller,
+        uris: Vec<String>,
+    ) -> Self {
         let versions = host.versions();
         let seen = uris.into_iter().map(|uri| (uri, None)).collect();
-        let mut watch = Watch { host: Arc::clone(host), resources, caller, seen, version: None, versions };
+        let mut watch = Watch {
+            host: Arc::clone(host),
+            resources,
+            caller,
+            seen,
+            version: None,
+            versions,
+        };
         watch.reread().await;
         watch
     }
@@ -198,7 +242,11 @@ impl Watch {
     /// All resources, if the store may have changed between `since` and the first reading, which
     /// then tells nothing about them.
     fn changed_since(&self, since: Since) -> Vec<String> {
-        let told = if since.may_have_changed_by(self.version) { self.seen.as_slice() } else { &[] };
+        let told = if since.may_have_changed_by(self.version) {
+            self.seen.as_slice()
+        } else {
+            &[]
+        };
         told.iter().map(|(uri, _)| uri.clone()).collect()
     }
 
@@ -221,7 +269,10 @@ impl Watch {
         let (resources, caller) = (self.resources, self.caller.clone());
         let uris: Vec<String> = self.seen.iter().map(|(uri, _)| uri.clone()).collect();
         let read = self.host.watch(move |engine| {
-            let context = Context { engine, caller: &caller };
+            let context = Context {
+                engine,
+                caller: &caller,
+            };
             let read = |uri: &String| Ok((resources.read)(context, uri)?.map(|text| digest(&text)));
             let now = uris.iter().map(read).collect::<Result<Vec<_>>>()?;
             Ok((now, engine.version()?))
@@ -260,9 +311,18 @@ mod tests {
 
     #[test]
     fn a_version_that_stayed_or_is_not_known_tells_whether_there_was_a_change() {
-        let rows = [(Some(1), Some(1), false), (Some(1), Some(2), true), (None, Some(1), true), (Some(1), None, true)];
+        let rows = [
+            (Some(1), Some(1), false),
+            (Some(1), Some(2), true),
+            (None, Some(1), true),
+            (Some(1), None, true),
+        ];
         for (since, version, expected) in rows {
-            assert_eq!(Since(since).may_have_changed_by(version), expected, "{since:?} {version:?}");
+            assert_eq!(
+                Since(since).may_have_changed_by(version),
+                expected,
+                "{since:?} {version:?}"
+            );
         }
     }
 }

@@ -31,11 +31,15 @@ pub(crate) struct SubscriptionSlot {
 
 impl SubscriptionSlots {
     pub(crate) fn new(slots_max: usize) -> Arc<Self> {
-        Arc::new(SubscriptionSlots { slots_max, taken: Mutex::default() })
+        Arc::new(SubscriptionSlots {
+            slots_max,
+            taken: Mutex::default(),
+        })
     }
 
-    /// Takes a slot for the subject of the caller. If none is free, the newest subscription of the subject that has most
-    /// is evicted, provided that it still has no fewer than this one then. None if there is no such subject.
+    /// Takes a slot for the subject of the caller. If none is free, the newest subscription of the
+    /// subject that has most is evicted, provided that it still has no fewer than this one then.
+    /// None if there is no such subject.
     pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<SubscriptionSlot> {
         let subject = (caller.space.clone(), caller.principal.subject.clone());
         let mut taken = lock(&self.taken);
@@ -52,9 +56,15 @@ impl SubscriptionSlots {
             let newest = taken.iter().rposition(|slot| slot.subject == *most)?;
             taken.remove(newest).evicted.cancel();
         }
-        let slot = Arc::new(Taken { subject, evicted: CancellationToken::new() });
+        let slot = Arc::new(Taken {
+            subject,
+            evicted: CancellationToken::new(),
+        });
         taken.push(Arc::clone(&slot));
-        Some(SubscriptionSlot { taken: slot, slots: Arc::clone(self) })
+        Some(SubscriptionSlot {
+            taken: slot,
+            slots: Arc::clone(self),
+        })
     }
 }
 
@@ -78,23 +88,43 @@ mod tests {
     use super::*;
 
     fn caller(subject: &str) -> Caller {
-        Caller::new(Space::default(), Principal::new(subject, Scopes::of(&[Scope::Read])))
+        Caller::new(
+            Space::default(),
+            Principal::new(subject, Scopes::of(&[Scope::Read])),
+        )
     }
 
     #[test]
     fn nobody_keeps_others_out() {
         let slots = SubscriptionSlots::new(8);
-        let held = |slots: &[SubscriptionSlot]| slots.iter().filter(|slot| !slot.taken.evicted.is_cancelled()).count();
-        let mut anns: Vec<_> = (0..8).map(|_| slots.take(&caller("ann")).unwrap()).collect();
-        assert!(slots.take(&caller("ann")).is_none(), "there are no more for one alone");
+        let held = |slots: &[SubscriptionSlot]| {
+            slots
+                .iter()
+                .filter(|slot| !slot.taken.evicted.is_cancelled())
+                .count()
+        };
+        let mut anns: Vec<_> = (0..8)
+            .map(|_| slots.take(&caller("ann")).unwrap())
+            .collect();
+        assert!(
+            slots.take(&caller("ann")).is_none(),
+            "there are no more for one alone"
+        );
         let bobs: Vec<_> = std::iter::from_fn(|| slots.take(&caller("bob"))).collect();
         assert_eq!((held(&anns), held(&bobs)), (4, 4));
         // The oldest stay.
-        assert!(anns[..4].iter().all(|slot| !slot.taken.evicted.is_cancelled()));
+        assert!(
+            anns[..4]
+                .iter()
+                .all(|slot| !slot.taken.evicted.is_cancelled())
+        );
         let cids: Vec<_> = std::iter::from_fn(|| slots.take(&caller("cid"))).collect();
         assert_eq!((held(&anns) + held(&bobs), held(&cids)), (6, 2));
         // The same name in another space is another subject.
-        let elsewhere = Caller::new(Space::parse("space", "other").unwrap(), caller("cid").principal);
+        let elsewhere = Caller::new(
+            Space::parse("space", "other").unwrap(),
+            caller("cid").principal,
+        );
         assert!(slots.take(&elsewhere).is_some());
         anns.clear();
         assert!(slots.take(&caller("ann")).is_some() && slots.take(&caller("cid")).is_some());

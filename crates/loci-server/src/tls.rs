@@ -26,9 +26,10 @@ const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// Bytes of a file of certificates or keys that are read.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// TLS 1.2 and 1.3 with a certificate and its key from two files. They are looked at again at most once a second as
-/// connections come: a new pair is used from then on, while connections that exist stay as they are. Files that cannot
-/// be used, those of which one was replaced and the other was not yet, and a disk that hangs leave the old pair in use.
+/// TLS 1.2 and 1.3 with a certificate and its key from two files. They are looked at again at most
+/// once a second as connections come: a new pair is used from then on, while connections that exist
+/// stay as they are. Files that cannot be used, those of which one was replaced and the other was
+/// not yet, and a disk that hangs leave the old pair in use.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -36,15 +37,19 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// Reads the certificate (and after it those of the authorities between it and the root) and its key (PKCS#8,
-    /// PKCS#1 or SEC1), both as PEM.
+    /// Reads the certificate (and after it those of the authorities between it and the root) and
+    /// its key (PKCS#8, PKCS#1 or SEC1), both as PEM.
     ///
     /// # Errors
-    /// `invalid_argument` if a file is missing, cannot be read, has not in it what it should, or if the key is that of
-    /// another certificate. The message says which file and what to do.
+    /// `invalid_argument` if a file is missing, cannot be read, has not in it what it should, or if
+    /// the key is that of another certificate. The message says which file and what to do.
     pub fn from_files(certificate: PathBuf, key: PathBuf, time: MonotonicTime) -> Result<Self> {
         let provider = Arc::new(ring::default_provider());
-        let pair = Arc::new(ReloadedPair::load(Files { certificate, key }, Arc::clone(&provider), time)?);
+        let pair = Arc::new(ReloadedPair::load(
+            Files { certificate, key },
+            Arc::clone(&provider),
+            time,
+        )?);
         let resolver: Arc<ReloadedPair> = Arc::clone(&pair);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -52,7 +57,10 @@ impl Tls {
             .with_no_client_auth()
             .with_cert_resolver(resolver);
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Tls { acceptor: TlsAcceptor::from(Arc::new(config)), pair })
+        Ok(Tls {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            pair,
+        })
     }
 
     /// The handshake of one connection.
@@ -62,7 +70,8 @@ impl Tls {
     {
         if let Some(permit) = self.pair.due_look() {
             let pair = Arc::clone(&self.pair);
-            // The files are small, but their disk may be one that hangs. If the look fails, the old pair stays.
+            // The files are small, but their disk may be one that hangs. If the look fails, the old
+            // pair stays.
             let look = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 pair.look();
@@ -98,11 +107,23 @@ impl ReloadedPair {
     fn load(files: Files, provider: Arc<CryptoProvider>, time: MonotonicTime) -> Result<Self> {
         let marks = files.marks()?;
         let pair = Arc::new(files.pair(&provider)?);
-        let state = Mutex::new(State { pair, marks, looked_at: time.now(), told: None });
-        Ok(ReloadedPair { files, provider, time, state, look: Arc::new(Semaphore::new(1)) })
+        let state = Mutex::new(State {
+            pair,
+            marks,
+            looked_at: time.now(),
+            told: None,
+        });
+        Ok(ReloadedPair {
+            files,
+            provider,
+            time,
+            state,
+            look: Arc::new(Semaphore::new(1)),
+        })
     }
 
-    /// What a look at the files has to hold until it ends, if one should begin now; for one caller alone.
+    /// What a look at the files has to hold until it ends, if one should begin now; for one caller
+    /// alone.
     fn due_look(&self) -> Option<OwnedSemaphorePermit> {
         let now = self.time.now();
         let mut state = lock(&self.state);
@@ -135,7 +156,9 @@ impl ReloadedPair {
             Err(error) => {
                 let problem = error.to_string();
                 if state.told.as_ref() != Some(&problem) {
-                    tracing::warn!("the TLS certificate in use stays, since the new one cannot be used: {problem}");
+                    tracing::warn!(
+                        "the TLS certificate in use stays, since the new one cannot be used: {problem}"
+                    );
                 }
                 state.told = Some(problem);
             }
@@ -171,9 +194,14 @@ impl Files {
     fn pair(&self, provider: &CryptoProvider) -> Result<CertifiedKey> {
         let (certificate_path, key_path) = (self.certificate.display(), self.key.display());
         let certificates = read(&self.certificate)?;
-        let certificates: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(&certificates).collect();
-        let certificates =
-            certificates.map_err(|error| unusable(&self.certificate, &format!("cannot be read as PEM: {error}")))?;
+        let certificates: Result<Vec<_>, pem::Error> =
+            CertificateDer::pem_slice_iter(&certificates).collect();
+        let certificates = certificates.map_err(|error| {
+            unusable(
+                &self.certificate,
+                &format!("cannot be read as PEM: {error}"),
+            )
+        })?;
         if certificates.is_empty() {
             let problem = "has no certificate in it; it must hold the server's own, followed by those of the authorities between it and the root, as PEM (`-----BEGIN CERTIFICATE-----`)";
             return Err(unusable(&self.certificate, problem));
@@ -210,31 +238,46 @@ fn mark(path: &Path) -> Result<Mark> {
     let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
     #[cfg(not(unix))]
     let inode = 0;
-    Ok(Mark { modified: metadata.modified().ok(), length: metadata.len(), inode })
+    Ok(Mark {
+        modified: metadata.modified().ok(),
+        length: metadata.len(),
+        inode,
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
+    let read =
+        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(|error| unreadable(path, &error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(unusable(path, &format!("is longer than {FILE_BYTES_MAX} bytes; name one with PEM alone")));
+        return Err(unusable(
+            path,
+            &format!("is longer than {FILE_BYTES_MAX} bytes; name one with PEM alone"),
+        ));
     }
     Ok(bytes)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Error {
     match error.kind() {
-        std::io::ErrorKind::NotFound => unusable(path, "does not exist; check its name, and the folder that it is in"),
-        std::io::ErrorKind::PermissionDenied => {
-            unusable(path, "may not be read by the user that loci runs as; give that user the right to read it")
-        }
+        std::io::ErrorKind::NotFound => unusable(
+            path,
+            "does not exist; check its name, and the folder that it is in",
+        ),
+        std::io::ErrorKind::PermissionDenied => unusable(
+            path,
+            "may not be read by the user that loci runs as; give that user the right to read it",
+        ),
         _ => unusable(path, &format!("cannot be read: {error}")),
     }
 }
 
 fn unusable(path: &Path, problem: &str) -> Error {
-    Error::new(ErrorCode::InvalidArgument, format!("the file {} {problem}", path.display()))
+    Error::new(
+        ErrorCode::InvalidArgument,
+        format!("the file {} {problem}", path.display()),
+    )
 }
 
 #[cfg(test)]
@@ -246,7 +289,10 @@ mod tests {
     #[test]
     fn one_look_at_a_time() {
         let folder = tempfile::TempDir::new().unwrap();
-        let files = Files { certificate: folder.path().join("certificate.pem"), key: folder.path().join("key.pem") };
+        let files = Files {
+            certificate: folder.path().join("certificate.pem"),
+            key: folder.path().join("key.pem"),
+        };
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         fs::write(&files.certificate, made.cert.pem()).unwrap();
         fs::write(&files.key, made.signing_key.serialize_pem()).unwrap();

@@ -17,7 +17,9 @@ use crate::writer::Turn;
 pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
     not_wiped(connection, &entry.space, &entry.owner, None, since)?;
     let vector = entry.vector.as_ref();
-    let model = vector.map(|vector| model(connection, &vector.model)).transpose()?;
+    let model = vector
+        .map(|vector| model(connection, &vector.model))
+        .transpose()?;
     let sql = "INSERT INTO cache_entry
         (space, id, owner, created_at, expires_at, query, model, scale, vector, response)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
@@ -33,14 +35,25 @@ pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Re
         vector.map(|vector| encode_vector(&vector.values)),
         entry.response,
     ]);
-    unless_taken(written, || format!("a cached answer with the id `{}` exists; choose another", entry.id)).map(|_| ())
+    unless_taken(written, || {
+        format!(
+            "a cached answer with the id `{}` exists; choose another",
+            entry.id
+        )
+    })
+    .map(|_| ())
 }
 
 /// Adds an entry, and removes what its owner had for the same question.
 pub(crate) fn replace(connection: &Connection, entry: &CacheEntry, since: u64) -> Result<()> {
     put(connection, entry, since)?;
     let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND query = ?3 AND id <> ?4";
-    let parameters = [entry.space.as_str(), &entry.owner, &entry.query, entry.id.as_str()];
+    let parameters = [
+        entry.space.as_str(),
+        &entry.owner,
+        &entry.query,
+        entry.id.as_str(),
+    ];
     connection.prepare_cached(sql)?.execute(parameters)?;
     Ok(())
 }
@@ -61,8 +74,18 @@ pub(crate) struct Asked<'a> {
     pub(crate) now: Timestamp,
 }
 
-pub(crate) fn nearest(connection: &Connection, asked: &Asked<'_>, limit: usize) -> Result<Vec<(CacheEntry, f32)>> {
-    let Asked { space, owner, query, vector, now } = *asked;
+pub(crate) fn nearest(
+    connection: &Connection,
+    asked: &Asked<'_>,
+    limit: usize,
+) -> Result<Vec<(CacheEntry, f32)>> {
+    let Asked {
+        space,
+        owner,
+        query,
+        vector,
+        now,
+    } = *asked;
     let snapshot = connection.unchecked_transaction()?;
     let model: Option<i64> = match vector {
         Some(vector) => snapshot
@@ -85,10 +108,15 @@ pub(crate) fn nearest(connection: &Connection, asked: &Asked<'_>, limit: usize) 
         let cosine = match vector {
             _ if is_same => Some(1.0),
             Some(vector) if row.get::<_, Option<bool>>(6)? == Some(true) => {
-                decode_vector(row.get_ref(5)?.as_blob().map_err(|_| damaged())?, &mut values);
+                decode_vector(
+                    row.get_ref(5)?.as_blob().map_err(|_| damaged())?,
+                    &mut values,
+                );
                 compared.set(0, row.get::<_, f64>(4)? as f32, &values);
                 // Quantisation may leave a vector a little longer than one.
-                compared.cosine(&vector.values, 0).map(|cosine| cosine.min(1.0))
+                compared
+                    .cosine(&vector.values, 0)
+                    .map(|cosine| cosine.min(1.0))
             }
             _ => None,
         };
@@ -103,8 +131,12 @@ pub(crate) fn nearest(connection: &Connection, asked: &Asked<'_>, limit: usize) 
     keep_nearest(&mut nearest);
     let sql = format!("{} WHERE e.row = ?1", entries());
     let mut statement = snapshot.prepare_cached(&sql)?;
-    let mut read =
-        |((_, cosine, ..), row): (Nearness, i64)| Ok((statement.query_row([row], |row| Ok(read_entry(row)))??, cosine));
+    let mut read = |((_, cosine, ..), row): (Nearness, i64)| {
+        Ok((
+            statement.query_row([row], |row| Ok(read_entry(row)))??,
+            cosine,
+        ))
+    };
     nearest.into_iter().map(&mut read).collect()
 }
 
@@ -125,8 +157,15 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
     let vector = match row.get::<_, Option<String>>(6)? {
         Some(fingerprint) => {
             let mut values = Vec::new();
-            decode_vector(row.get_ref(8)?.as_blob().map_err(|_| damaged())?, &mut values);
-            Some(Vector { model: ModelId::new(fingerprint), scale: row.get::<_, f64>(7)? as f32, values })
+            decode_vector(
+                row.get_ref(8)?.as_blob().map_err(|_| damaged())?,
+                &mut values,
+            );
+            Some(Vector {
+                model: ModelId::new(fingerprint),
+                scale: row.get::<_, f64>(7)? as f32,
+                values,
+            })
         }
         None => None,
     };
@@ -162,8 +201,14 @@ pub(crate) fn queries(
     Ok(queries)
 }
 
-/// Deletes entries for one turn: at how many of the ids it has looked, and how many entries there were.
-pub(crate) fn delete(connection: &Connection, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<(usize, u64)> {
+/// Deletes entries for one turn: at how many of the ids it has looked, and how many entries there
+/// were.
+pub(crate) fn delete(
+    connection: &Connection,
+    space: &Space,
+    owner: &str,
+    ids: &[MemoryId],
+) -> Result<(usize, u64)> {
     let mut turn = Turn::begin();
     let sql = "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2 AND id = ?3 RETURNING octet_length(response)";
     let mut statement = connection.prepare_cached(sql)?;
@@ -172,7 +217,9 @@ pub(crate) fn delete(connection: &Connection, space: &Space, owner: &str, ids: &
         if seen > 0 && turn.is_over() {
             break;
         }
-        let removed = statement.query_row([space.as_str(), owner, id.as_str()], |row| row.get(0)).optional()?;
+        let removed = statement
+            .query_row([space.as_str(), owner, id.as_str()], |row| row.get(0))
+            .optional()?;
         if let Some(bytes) = removed {
             turn.remove(bytes);
             deleted += 1;

@@ -7,14 +7,16 @@ use rusqlite::{Connection, Row, params};
 
 use crate::failure::Result;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, MEMORY_HOLDS, WHOLE_TABLES, read_space, read_whole};
-use crate::{answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels};
+use crate::{
+    answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels,
+};
 
 /// How the records of one kind are read.
 struct Kind {
     /// A table with an index that begins with the space.
     table: &'static str,
-    /// Those of the space `?1` that are live at `?2`. Of what is damaged it is not known when it ends: it is read, and
-    /// is a failure.
+    /// Those of the space `?1` that are live at `?2`. Of what is damaged it is not known when it
+    /// ends: it is read, and is a failure.
     sql: String,
     read: fn(&Row<'_>) -> Result<Record>,
 }
@@ -30,7 +32,11 @@ fn kind(
     condition: &str,
     order: &str,
 ) -> Kind {
-    Kind { table, sql: format!("SELECT {columns} FROM {tables} WHERE {condition} ORDER BY {order}"), read }
+    Kind {
+        table,
+        sql: format!("SELECT {columns} FROM {tables} WHERE {condition} ORDER BY {order}"),
+        read,
+    }
 }
 
 /// The kinds in the order of [`Record`].
@@ -38,7 +44,9 @@ fn kinds() -> [Kind; 10] {
     let [memories, folders, files] = kinds_of_memories();
     let [facts, tunnels, settings, sources] = kinds_of_the_palace();
     let [entries, decisions, answers] = kinds_of_users();
-    [memories, folders, files, facts, tunnels, settings, sources, entries, decisions, answers]
+    [
+        memories, folders, files, facts, tunnels, settings, sources, entries, decisions, answers,
+    ]
 }
 
 fn kinds_of_memories() -> [Kind; 3] {
@@ -76,8 +84,9 @@ fn kinds_of_memories() -> [Kind; 3] {
 
 fn kinds_of_the_palace() -> [Kind; 4] {
     // Only numbers of rows are sorted: no index has them in their order.
-    let filed =
-        format!("(SELECT row FROM fact WHERE space = ?1 AND {ALWAYS} ORDER BY row) AS filed CROSS JOIN fact AS f");
+    let filed = format!(
+        "(SELECT row FROM fact WHERE space = ?1 AND {ALWAYS} ORDER BY row) AS filed CROSS JOIN fact AS f"
+    );
     [
         kind(
             "fact",
@@ -97,7 +106,13 @@ fn kinds_of_the_palace() -> [Kind; 4] {
         ),
         kind(
             "setting",
-            |row| settings::read(row).map(|(owner, name, value)| Record::Setting { owner, name, value }),
+            |row| {
+                settings::read(row).map(|(owner, name, value)| Record::Setting {
+                    owner,
+                    name,
+                    value,
+                })
+            },
             settings::COLUMNS,
             "setting",
             &format!("space = ?1 AND {ALWAYS}"),
@@ -124,14 +139,22 @@ fn kinds_of_users() -> [Kind; 3] {
         Kind {
             table: "cache_entry",
             sql: entries,
-            read: |row| Ok(Record::CacheEntry(Box::new(CacheEntry { vector: None, ..answers::read_entry(row)? }))),
+            read: |row| {
+                Ok(Record::CacheEntry(Box::new(CacheEntry {
+                    vector: None,
+                    ..answers::read_entry(row)?
+                })))
+            },
         },
         kind(
             "decision",
             |row| Ok(Record::Decision(Box::new(decisions::read(row)?))),
             &decisions::columns(),
             "decision",
-            &format!("space = ?1 AND (expires_at IS NULL OR expires_at > ?2 OR NOT {})", decisions::HOLDS),
+            &format!(
+                "space = ?1 AND (expires_at IS NULL OR expires_at > ?2 OR NOT {})",
+                decisions::HOLDS
+            ),
             "owner, key",
         ),
         kind(
@@ -139,7 +162,10 @@ fn kinds_of_users() -> [Kind; 3] {
             |row| Ok(Record::KeyedAnswer(Box::new(keyed_answers::read(row)?))),
             &keyed_answers::columns(),
             "keyed_answer",
-            &format!("space = ?1 AND (expires_at > ?2 OR NOT {})", keyed_answers::HOLDS),
+            &format!(
+                "space = ?1 AND (expires_at > ?2 OR NOT {})",
+                keyed_answers::HOLDS
+            ),
             "ifnull(owner, 0), operation, key",
         ),
     ]
@@ -181,7 +207,10 @@ pub(crate) fn all(
                         }
                     }
                 }
-                visit(Archived { space: space.clone(), record })?;
+                visit(Archived {
+                    space: space.clone(),
+                    record,
+                })?;
             }
         }
     }
@@ -203,12 +232,22 @@ fn spaces_sql(table: &str) -> String {
 const IS_ARCHIVED: &str = "SELECT 1 FROM memory WHERE space = ?1 AND id = ?2 AND deleted_at IS NULL
     AND (expires_at IS NULL OR expires_at > ?3)";
 
-fn is_archived(connection: &Connection, space: &Space, id: &MemoryId, now: Timestamp) -> Result<bool> {
+fn is_archived(
+    connection: &Connection,
+    space: &Space,
+    id: &MemoryId,
+    now: Timestamp,
+) -> Result<bool> {
     let mut statement = connection.prepare_cached(IS_ARCHIVED)?;
     Ok(statement.exists(params![space.as_str(), id.as_str(), now.microseconds()])?)
 }
 
-fn are_archived(connection: &Connection, space: &Space, ids: &[MemoryId], now: Timestamp) -> Result<bool> {
+fn are_archived(
+    connection: &Connection,
+    space: &Space,
+    ids: &[MemoryId],
+    now: Timestamp,
+) -> Result<bool> {
     for id in ids {
         if !is_archived(connection, space, id, now)? {
             return Ok(false);
@@ -227,20 +266,40 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         checksum::register(&connection).unwrap();
         schema::migrate(&mut connection, &schema::migrations().unwrap()).unwrap();
-        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-        statement.raw_query().mapped(|row| row.get("detail")).collect::<rusqlite::Result<_>>().unwrap()
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+            .unwrap();
+        statement
+            .raw_query()
+            .mapped(|row| row.get("detail"))
+            .collect::<rusqlite::Result<_>>()
+            .unwrap()
     }
 
     #[test]
     fn an_archive_reads_by_index_and_sorts_no_records() {
         for Kind { table, sql, .. } in kinds() {
             let steps = plan(&sql);
-            let scans = steps.iter().filter(|step| step.starts_with("SCAN") && *step != "SCAN filed");
-            assert_eq!(scans.collect::<Vec<_>>(), Vec::<&String>::new(), "{table}: {steps:?}");
-            let sorts = steps.iter().filter(|step| step.contains("ORDER BY")).count();
+            let scans = steps
+                .iter()
+                .filter(|step| step.starts_with("SCAN") && *step != "SCAN filed");
+            assert_eq!(
+                scans.collect::<Vec<_>>(),
+                Vec::<&String>::new(),
+                "{table}: {steps:?}"
+            );
+            let sorts = steps
+                .iter()
+                .filter(|step| step.contains("ORDER BY"))
+                .count();
             assert_eq!(sorts, usize::from(table == "fact"), "{table}: {steps:?}");
             let steps = plan(&spaces_sql(table));
-            assert!(!steps.iter().any(|step| step.starts_with(&format!("SCAN {table}"))), "{table}: {steps:?}");
+            assert!(
+                !steps
+                    .iter()
+                    .any(|step| step.starts_with(&format!("SCAN {table}"))),
+                "{table}: {steps:?}"
+            );
         }
         assert!(plan(IS_ARCHIVED)[0].contains("SEARCH memory USING INDEX memory_by_id"));
     }

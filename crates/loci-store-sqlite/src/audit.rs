@@ -9,7 +9,8 @@ use crate::read::{bound, parameters};
 use crate::remove::is_wiped;
 use crate::row::{intact, read_moment, read_space};
 
-const COLUMNS: &str = "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
+const COLUMNS: &str =
+    "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
 /// Whether a row is as it was written.
 macro_rules! holds {
     () => {
@@ -27,7 +28,8 @@ macro_rules! record_holds {
 pub(crate) use record_holds;
 
 /// The columns of `audit_record` that [`read_record`] reads, in its order.
-pub(crate) const RECORD_COLUMNS: &str = concat!("entry, verb, id, is_own, further, ", record_holds!());
+pub(crate) const RECORD_COLUMNS: &str =
+    concat!("entry, verb, id, is_own, further, ", record_holds!());
 
 /// The columns that [`read_entry`] reads, in its order.
 pub(crate) fn columns() -> String {
@@ -35,7 +37,9 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<()> {
-    let sql = format!("INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)");
+    let sql = format!(
+        "INSERT INTO audit ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
     let sql = "INSERT INTO audit_record (entry, position, verb, id, is_own, further) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
     let mut records = connection.prepare_cached(sql)?;
@@ -62,8 +66,19 @@ pub(crate) fn append(connection: &Connection, entries: &[AuditEntry]) -> Result<
         ])?;
         let number = connection.last_insert_rowid();
         for (position, AuditRecord { id, verb, is_own }) in entry.records.iter().enumerate() {
-            let further = if position + 1 == entry.records.len() { entry.further_records.cast_signed() } else { 0 };
-            records.execute(params![number, position as i64, verb.name(), id, is_own, further])?;
+            let further = if position + 1 == entry.records.len() {
+                entry.further_records.cast_signed()
+            } else {
+                0
+            };
+            records.execute(params![
+                number,
+                position as i64,
+                verb.name(),
+                id,
+                is_own,
+                further
+            ])?;
         }
     }
     Ok(())
@@ -77,7 +92,14 @@ pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u
     while let Some(row) = rows.next()? {
         let number: i64 = row.get(0)?;
         let (records, further_records) = read_records(connection, number)?;
-        entries.push((number.cast_unsigned(), AuditEntry { records, further_records, ..read_entry(row)? }));
+        entries.push((
+            number.cast_unsigned(),
+            AuditEntry {
+                records,
+                further_records,
+                ..read_entry(row)?
+            },
+        ));
     }
     if query.after.is_none() {
         entries.reverse();
@@ -87,7 +109,8 @@ pub(crate) fn read(connection: &Connection, query: &AuditQuery) -> Result<Vec<(u
 
 /// The records that an entry names, and how many more there were.
 fn read_records(connection: &Connection, number: i64) -> Result<(Vec<AuditRecord>, u64)> {
-    let sql = format!("SELECT {RECORD_COLUMNS} FROM audit_record WHERE entry = ?1 ORDER BY position");
+    let sql =
+        format!("SELECT {RECORD_COLUMNS} FROM audit_record WHERE entry = ?1 ORDER BY position");
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query([number])?;
     let (mut records, mut all_further) = (Vec::new(), 0);
@@ -102,8 +125,16 @@ fn read_records(connection: &Connection, number: i64) -> Result<(Vec<AuditRecord
 /// The record in the columns of [`RECORD_COLUMNS`], and how many more there were after it.
 pub(crate) fn read_record(row: &Row<'_>) -> Result<(AuditRecord, u64)> {
     intact(row, 5, "record of the audit entry", 0)?;
-    let verb = RecordVerb::from_name(row.get_ref(1)?.as_str().map_err(|_| damaged())?).ok_or_else(damaged)?;
-    Ok((AuditRecord { verb, id: row.get(2)?, is_own: row.get(3)? }, row.get::<_, i64>(4)?.cast_unsigned()))
+    let verb = RecordVerb::from_name(row.get_ref(1)?.as_str().map_err(|_| damaged())?)
+        .ok_or_else(damaged)?;
+    Ok((
+        AuditRecord {
+            verb,
+            id: row.get(2)?,
+            is_own: row.get(3)?,
+        },
+        row.get::<_, i64>(4)?.cast_unsigned(),
+    ))
 }
 
 /// The statement of a query, the last entries first if it asks for those, and its parameters.
@@ -113,15 +144,34 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
     let mut sql = format!("SELECT {} FROM audit WHERE true", columns());
     let conditions = [
         (":after", " AND number > :after", query.after.map(number)),
-        (":space", " AND space = :space", query.space.as_ref().map(|space| space.as_str().to_owned().into())),
-        (":user", " AND user = :user", query.user.clone().map(Value::from)),
-        (":tool", " AND tool = :tool", query.tool.clone().map(Value::from)),
+        (
+            ":space",
+            " AND space = :space",
+            query
+                .space
+                .as_ref()
+                .map(|space| space.as_str().to_owned().into()),
+        ),
+        (
+            ":user",
+            " AND user = :user",
+            query.user.clone().map(Value::from),
+        ),
+        (
+            ":tool",
+            " AND tool = :tool",
+            query.tool.clone().map(Value::from),
+        ),
         (
             ":record",
             " AND number IN (SELECT entry FROM audit_record WHERE id = :record)",
             query.record.clone().map(Value::from),
         ),
-        (":since", " AND at >= :since", query.since.map(|since| since.microseconds().into())),
+        (
+            ":since",
+            " AND at >= :since",
+            query.since.map(|since| since.microseconds().into()),
+        ),
     ];
     for (name, condition, value) in conditions {
         if let Some(value) = value {
@@ -129,7 +179,11 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
             values.push((name, value));
         }
     }
-    sql.push_str(if query.after.is_some() { " ORDER BY number" } else { " ORDER BY number DESC" });
+    sql.push_str(if query.after.is_some() {
+        " ORDER BY number"
+    } else {
+        " ORDER BY number DESC"
+    });
     sql.push_str(" LIMIT :limit");
     (sql, values)
 }
@@ -139,8 +193,14 @@ pub(crate) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
     intact(row, 13, "audit entry", 0)?;
     let failure = match row.get::<_, Option<String>>(10)? {
         Some(name) => {
-            let code = ErrorCode::ALL.into_iter().find(|code| code.name() == name).ok_or_else(damaged)?;
-            Some(AuditFailure { code, message: row.get(11)? })
+            let code = ErrorCode::ALL
+                .into_iter()
+                .find(|code| code.name() == name)
+                .ok_or_else(damaged)?;
+            Some(AuditFailure {
+                code,
+                message: row.get(11)?,
+            })
         }
         None => None,
     };

@@ -1,5 +1,5 @@
-//! Copies of the database: those from before an upgrade, those that go into a backup, and those that come back from
-//! one.
+//! Copies of the database: those from before an upgrade, those that go into a backup, and those
+//! that come back from one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,12 @@ use crate::opened::Opened;
 use crate::{folder, schema};
 
 pub(crate) const BACKUPS: &str = "backups";
-/// What the names of the folders in `backups` begin with in which a damaged write-ahead log was kept, and the database
-/// that it was of, before the store was opened without what is damaged.
+/// What the names of the folders in `backups` begin with in which a damaged write-ahead log was
+/// kept, and the database that it was of, before the store was opened without what is damaged.
 pub const DAMAGED_LOG: &str = "damaged-log-";
-/// The file in the folder of a store that says that a restore was decided and is not done yet. While it is there,
-/// the database and what lies beside it may be of two stores, so that none opens.
+/// The file in the folder of a store that says that a restore was decided and is not done yet.
+/// While it is there, the database and what lies beside it may be of two stores, so that none
+/// opens.
 pub const RESTORE_MARK: &str = "restoring/decided.json";
 
 /// What is known of a database that nobody uses.
@@ -52,11 +53,14 @@ impl Snapshot {
             connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
             Ok(connection)
         };
-        Ok(Snapshot { connection: begin()?, _opened: opened })
+        Ok(Snapshot {
+            connection: begin()?,
+            _opened: opened,
+        })
     }
 
-    /// Copies it into this file, which may be there and be empty. The copy is durable, and a whole database without
-    /// a log beside it.
+    /// Copies it into this file, which may be there and be empty. The copy is durable, and a whole
+    /// database without a log beside it.
     ///
     /// # Errors
     /// `unavailable` if the database cannot be read or the file cannot be written.
@@ -67,32 +71,49 @@ impl Snapshot {
     }
 }
 
-/// Looks through a database that lies somewhere on its own, after what its log may hold was moved into it.
+/// Looks through a database that lies somewhere on its own, after what its log may hold was moved
+/// into it.
 pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
     let database = Database::new(file.to_owned(), Options::default().busy_timeout);
     let connection = database.open().map_err(failed)?;
     let schema = version(&connection, &database)?;
     if schema <= 0 {
-        return Err(OpenError::NotADatabase { database: file.to_owned() });
+        return Err(OpenError::NotADatabase {
+            database: file.to_owned(),
+        });
     }
     analysis(&connection, &database, schema)?;
-    connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(failed)?;
+    connection
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .map_err(failed)?;
     let is_current = schema == schema::VERSION;
     // What is made of the words can be made again.
-    let problems =
-        if is_current { doctor::check(&connection, false) } else { doctor::check_foreign(&connection, schema) };
+    let problems = if is_current {
+        doctor::check(&connection, false)
+    } else {
+        doctor::check_foreign(&connection, schema)
+    };
     let problems = problems.map_err(|failure| match failure {
         Failure::Database(error) => failed(error),
-        Failure::Refused(error) => OpenError::Io { path: file.to_owned(), problem: error.message },
+        Failure::Refused(error) => OpenError::Io {
+            path: file.to_owned(),
+            problem: error.message,
+        },
     })?;
     let sql = "SELECT count(*) FROM memory WHERE deleted_at IS NULL";
-    let count: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(failed)?;
-    Ok(Inspected { schema, memories: count.cast_unsigned(), problems })
+    let count: i64 = connection
+        .query_row(sql, [], |row| row.get(0))
+        .map_err(failed)?;
+    Ok(Inspected {
+        schema,
+        memories: count.cast_unsigned(),
+        problems,
+    })
 }
 
-/// Copies all pages in one step, which is one read of the source, so that no writer makes it begin anew. The target
-/// is worth nothing until it is whole, so that it needs no journal.
+/// Copies all pages in one step, which is one read of the source, so that no writer makes it begin
+/// anew. The target is worth nothing until it is whole, so that it needs no journal.
 pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;
@@ -106,7 +127,9 @@ pub(crate) fn is_restoring(folder: &Path) -> bool {
 
 /// Whether there is a backup from before the upgrade to these versions.
 pub(crate) fn has_backup(folder: &Path, target: &str) -> bool {
-    let Ok(mut files) = fs::read_dir(folder.join(BACKUPS)) else { return false };
+    let Ok(mut files) = fs::read_dir(folder.join(BACKUPS)) else {
+        return false;
+    };
     let target = format!("-{target}-");
     files.any(|file| file.is_ok_and(|file| file.file_name().to_string_lossy().contains(&target)))
 }
@@ -124,14 +147,18 @@ pub(crate) fn back_up(
     let io_failed = |error: std::io::Error| OpenError::from_io(&error, &backups);
     folder::prepare(&backups)?;
     let now = "SELECT strftime('%Y%m%dT%H%M%SZ', 'now')";
-    let now: String = connection.query_row(now, [], |row| row.get(0)).map_err(failed)?;
+    let now: String = connection
+        .query_row(now, [], |row| row.get(0))
+        .map_err(failed)?;
     let unfinished = backups.join("unfinished.db");
     let _ = fs::remove_file(&unfinished);
     let file = folder::create_file(&unfinished).map_err(io_failed)?;
     copy(connection, &unfinished).map_err(failed)?;
     file.sync_all().map_err(io_failed)?;
     let backup = backups.join(format!("loci-{versions}-{now}.db"));
-    fs::rename(&unfinished, &backup).and_then(|()| folder::flush(&backups)).map_err(io_failed)?;
+    fs::rename(&unfinished, &backup)
+        .and_then(|()| folder::flush(&backups))
+        .map_err(io_failed)?;
     tracing::info!(backup = %backup.display(), of = %database.path.display(), "backed up before the upgrade");
     Ok(backup)
 }

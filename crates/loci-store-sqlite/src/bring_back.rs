@@ -6,7 +6,9 @@ use rusqlite::{Connection, params};
 use crate::failure::{Result, conflict};
 use crate::remove::not_wiped;
 use crate::write::within;
-use crate::{answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels, write};
+use crate::{
+    answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels, write,
+};
 
 pub(crate) fn bring_back(
     connection: &Connection,
@@ -25,14 +27,20 @@ pub(crate) fn bring_back(
             write::bring_back(connection, memory, passages)
         }
         Record::NoteFolder(identity) => {
-            absent(note_files::folder(connection, space)?.is_some(), "a folder of notes")?;
+            absent(
+                note_files::folder(connection, space)?.is_some(),
+                "a folder of notes",
+            )?;
             note_files::put_folder(connection, space, identity)
         }
         Record::NoteFile(file) => {
             // One that is missing makes room for one that is there.
             let sql = "SELECT 1 FROM note_file WHERE space = ?1 AND path = ?2 AND (missing_since IS NULL OR ?3)";
             let parameters = params![space.as_str(), file.path, file.missing_since.is_some()];
-            absent(connection.prepare_cached(sql)?.exists(parameters)?, "a note with this path")?;
+            absent(
+                connection.prepare_cached(sql)?.exists(parameters)?,
+                "a note with this path",
+            )?;
             note_files::put(connection, space, file)
         }
         Record::Fact(fact) => {
@@ -45,7 +53,10 @@ pub(crate) fn bring_back(
         }
         Record::Setting { owner, name, value } => {
             let owner = owner.as_deref();
-            absent(settings::find(connection, space, owner, name)?.is_some(), "a setting of this name")?;
+            absent(
+                settings::find(connection, space, owner, name)?.is_some(),
+                "a setting of this name",
+            )?;
             settings::put(connection, space, owner, name, value)
         }
         Record::SourceFile(file) => source_files::put(connection, space, file, None),
@@ -57,8 +68,16 @@ pub(crate) fn bring_back(
             within(space, &decision.space, "a decision")?;
             let (owner, key) = (&decision.owner, &decision.key);
             let make_room = "DELETE FROM decision WHERE space = ?1 AND owner = ?2 AND key = ?3 AND expires_at <= ?4";
-            connection.prepare_cached(make_room)?.execute(params![space.as_str(), owner, key, now.microseconds()])?;
-            absent(decisions::find(connection, space, owner, key, now)?.is_some(), "a decision under this key")?;
+            connection.prepare_cached(make_room)?.execute(params![
+                space.as_str(),
+                owner,
+                key,
+                now.microseconds()
+            ])?;
+            absent(
+                decisions::find(connection, space, owner, key, now)?.is_some(),
+                "a decision under this key",
+            )?;
             decisions::put(connection, decision, since).map(|_| ())
         }
         Record::KeyedAnswer(answer) => {
@@ -69,5 +88,9 @@ pub(crate) fn bring_back(
 }
 
 fn absent(is_there: bool, what: &str) -> Result<()> {
-    if is_there { Err(conflict(format!("there is {what} already; it stays"))) } else { Ok(()) }
+    if is_there {
+        Err(conflict(format!("there is {what} already; it stays")))
+    } else {
+        Ok(())
+    }
 }

@@ -75,7 +75,10 @@ struct EndOfRenewing {
 impl Drop for EndOfRenewing {
     fn drop(&mut self) {
         let pause_ends = Instant::now().checked_add(self.pause);
-        *lock(&self.cache.renewing) = Renewing { is_running: false, pause_ends };
+        *lock(&self.cache.renewing) = Renewing {
+            is_running: false,
+            pause_ends,
+        };
         self.cache.renewing_ended.notify_all();
     }
 }
@@ -110,7 +113,8 @@ impl Cache {
         }
     }
 
-    /// Loads the index in the background, if it is not loaded, and waits for that, but no longer than this.
+    /// Loads the index in the background, if it is not loaded, and waits for that, but no longer
+    /// than this.
     pub(crate) fn prepare(self: &Arc<Self>, wait: Duration) -> Result<(), Error> {
         if self.is_loaded.load(Ordering::Relaxed) {
             return Ok(());
@@ -123,23 +127,39 @@ impl Cache {
                 // The search itself fails with the same.
                 let _ = end.0.search(|_| ());
             };
-            let thread = thread::Builder::new().name("loci-index".to_owned()).spawn(work);
+            let thread = thread::Builder::new()
+                .name("loci-index".to_owned())
+                .spawn(work);
             thread.map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
             *loading = Some(Instant::now());
         }
-        let waited = self.loading_ended.wait_timeout_while(loading, wait, |loading| loading.is_some());
+        let waited = self
+            .loading_ended
+            .wait_timeout_while(loading, wait, |loading| loading.is_some());
         let (loading, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        loading.map_or(Ok(()), |since| Err(Error::unavailable(self.progress.describe(since.elapsed()))))
+        loading.map_or(Ok(()), |since| {
+            Err(Error::unavailable(self.progress.describe(since.elapsed())))
+        })
     }
 
-    /// Ends what loads in the background, and closes the connection, for good. A segment that is nearly written is
-    /// waited for, so that the next process has it, even if each searches once.
+    /// Ends what loads in the background, and closes the connection, for good. A segment that is
+    /// nearly written is waited for, so that the next process has it, even if each searches once.
     pub(crate) fn close(&self) {
         const WAIT_MAX: Duration = Duration::from_secs(1);
-        drop(self.renewing_ended.wait_timeout_while(lock(&self.renewing), WAIT_MAX, |renewing| renewing.is_running));
+        drop(
+            self.renewing_ended
+                .wait_timeout_while(lock(&self.renewing), WAIT_MAX, |renewing| {
+                    renewing.is_running
+                }),
+        );
         self.progress.end();
-        drop(self.renewing_ended.wait_while(lock(&self.renewing), |renewing| renewing.is_running));
-        let ended = self.loading_ended.wait_while(lock(&self.loading), |loading| loading.is_some());
+        drop(
+            self.renewing_ended
+                .wait_while(lock(&self.renewing), |renewing| renewing.is_running),
+        );
+        let ended = self
+            .loading_ended
+            .wait_while(lock(&self.loading), |loading| loading.is_some());
         drop(ended.unwrap_or_else(PoisonError::into_inner));
         *lock(&self.follower) = None;
     }
@@ -151,7 +171,10 @@ impl Cache {
             if !is_damaged {
                 return Ok(found);
             }
-            tracing::warn!("the index of {} as a file is damaged: it is rebuilt", self.database.path.display());
+            tracing::warn!(
+                "the index of {} as a file is damaged: it is rebuilt",
+                self.database.path.display()
+            );
             self.distrusts_segments.store(true, Ordering::Relaxed);
             self.forget_segment();
         }
@@ -182,22 +205,30 @@ impl Cache {
         self.clear();
     }
 
-    /// Takes the segment away, so that nothing of what was deleted is left in it. Says whether it is gone.
+    /// Takes the segment away, so that nothing of what was deleted is left in it. Says whether it
+    /// is gone.
     pub(crate) fn remove_segment(&self) -> bool {
         let removed = self.segment.remove();
         if let Err(error) = &removed {
-            tracing::warn!("the index of {} as a file cannot be removed: {error}", self.database.path.display());
+            tracing::warn!(
+                "the index of {} as a file cannot be removed: {error}",
+                self.database.path.display()
+            );
         }
         removed.is_ok()
     }
 
-    /// Writes a segment in the background, if there should be one and is none, or something was deleted that is in it.
+    /// Writes a segment in the background, if there should be one and is none, or something was
+    /// deleted that is in it.
     pub(crate) fn tend_segment(self: &Arc<Self>, connection: &Connection) -> Result<()> {
         let is_due = if self.segment.is_there() {
             self.segment.has_remains(connection)?
         } else {
             self.is_loaded.load(Ordering::Relaxed)
-                && self.index.try_read().is_ok_and(|index| index.len() >= self.segment_min)
+                && self
+                    .index
+                    .try_read()
+                    .is_ok_and(|index| index.len() >= self.segment_min)
         };
         if is_due {
             self.renew_in_background();
@@ -213,7 +244,10 @@ impl Cache {
         }
         let cache = Arc::clone(self);
         let work = move || {
-            let mut end = EndOfRenewing { cache, pause: PAUSE_AFTER_FAILURE };
+            let mut end = EndOfRenewing {
+                cache,
+                pause: PAUSE_AFTER_FAILURE,
+            };
             let start = Instant::now();
             match end.cache.write_segment(false) {
                 Ok(_) => end.pause = PAUSE_MIN.max(start.elapsed() * PAUSE_FACTOR),
@@ -221,41 +255,62 @@ impl Cache {
             }
         };
         // Without a thread there is no segment, which costs time alone.
-        renewing.is_running = thread::Builder::new().name("loci-segment".to_owned()).spawn(work).is_ok();
+        renewing.is_running = thread::Builder::new()
+            .name("loci-segment".to_owned())
+            .spawn(work)
+            .is_ok();
     }
 
-    /// Writes a segment of what is committed now, after the one that is being written by this process.
+    /// Writes a segment of what is committed now, after the one that is being written by this
+    /// process.
     pub(crate) fn write_segment_now(self: &Arc<Self>) -> Result<bool, Error> {
-        let renewing = self.renewing_ended.wait_while(lock(&self.renewing), |renewing| renewing.is_running);
+        let renewing = self
+            .renewing_ended
+            .wait_while(lock(&self.renewing), |renewing| renewing.is_running);
         renewing.unwrap_or_else(PoisonError::into_inner).is_running = true;
-        let _end = EndOfRenewing { cache: Arc::clone(self), pause: Duration::ZERO };
+        let _end = EndOfRenewing {
+            cache: Arc::clone(self),
+            pause: Duration::ZERO,
+        };
         self.write_segment(true)
     }
 
-    /// Writes a segment of what is committed now, if it is due or has to be. False, if it is not, if another process is
-    /// at it, or if there are too few memories for one. Searches go on meanwhile.
+    /// Writes a segment of what is committed now, if it is due or has to be. False, if it is not,
+    /// if another process is at it, or if there are too few memories for one. Searches go on
+    /// meanwhile.
     fn write_segment(self: &Arc<Self>, has_to: bool) -> Result<bool, Error> {
         let unavailable = |error: io::Error| Error::unavailable(error.to_string());
         let start = Instant::now();
-        let Some(draft) = self.segment.draft().map_err(unavailable)? else { return Ok(false) };
+        let Some(draft) = self.segment.draft().map_err(unavailable)? else {
+            return Ok(false);
+        };
         let connection = self.database.connect_reader()?;
         let write = |index: &Index, change: i64| {
             if index.len() < self.segment_min {
                 return Ok(false);
             }
             let facts = Facts::of(&connection, change, index.last_row()).map_err(Failure::from)?;
-            draft.write(index, &facts, self.progress.is_ending()).map_err(unavailable)
+            draft
+                .write(index, &facts, self.progress.is_ending())
+                .map_err(unavailable)
         };
         // Its own index, where that costs little, so that no search waits for it.
-        let own = self.mapped_alone(&connection).map_err(|failure| describe_read(failure, &connection))?;
-        let has_newer = own.as_ref().is_some_and(|(own, ..)| self.is_far_behind(own));
+        let own = self
+            .mapped_alone(&connection)
+            .map_err(|failure| describe_read(failure, &connection))?;
+        let has_newer = own
+            .as_ref()
+            .is_some_and(|(own, ..)| self.is_far_behind(own));
         let written = match own {
             Some((index, is_due, change)) if has_to || is_due => write(&index, change)?,
             Some(_) => false,
             None => self.look(write)??,
         };
         if written {
-            tracing::debug!(milliseconds = start.elapsed().as_millis(), "wrote the index as a file");
+            tracing::debug!(
+                milliseconds = start.elapsed().as_millis(),
+                "wrote the index as a file"
+            );
             self.distrusts_segments.store(false, Ordering::Relaxed);
         }
         if written || has_newer {
@@ -270,14 +325,19 @@ impl Cache {
             let (came, went) = index.changed();
             came + went
         };
-        self.index.read().is_ok_and(|index| changes(&index) >= changes(opened) + CHANGES_MAX / 2)
+        self.index
+            .read()
+            .is_ok_and(|index| changes(&index) >= changes(opened) + CHANGES_MAX / 2)
     }
 
-    /// An index in the segment for this moment alone: whether it is time to write it again, and the change that it is as of.
+    /// An index in the segment for this moment alone: whether it is time to write it again, and the
+    /// change that it is as of.
     fn mapped_alone(&self, connection: &Connection) -> Result<Option<(Index, bool, i64)>> {
         let snapshot = connection.unchecked_transaction()?;
         let newest = read::version(&snapshot)?;
-        let Some(index) = self.mapped(&snapshot, newest)? else { return Ok(None) };
+        let Some(index) = self.mapped(&snapshot, newest)? else {
+            return Ok(None);
+        };
         let (came, went) = index.changed();
         let is_due = came + went >= CHANGES_MAX || self.segment.has_remains(&snapshot)?;
         snapshot.finish()?;
@@ -289,8 +349,12 @@ impl Cache {
         if self.distrusts_segments.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        let Some((mut index, segment)) = self.segment.open(snapshot)? else { return Ok(None) };
-        let Some(rows) = changed_since(snapshot, segment, newest)? else { return Ok(None) };
+        let Some((mut index, segment)) = self.segment.open(snapshot)? else {
+            return Ok(None);
+        };
+        let Some(rows) = changed_since(snapshot, segment, newest)? else {
+            return Ok(None);
+        };
         apply(snapshot, &mut index, &rows)?;
         Ok(Some(index))
     }
@@ -306,7 +370,14 @@ impl Cache {
     /// Bytes that the index holds in memory; 0 while it is not loaded.
     pub(crate) fn bytes(&self) -> usize {
         let loaded = lock(&self.follower).is_some();
-        if loaded { self.index.read().unwrap_or_else(PoisonError::into_inner).bytes() } else { 0 }
+        if loaded {
+            self.index
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .bytes()
+        } else {
+            0
+        }
     }
 
     fn follow(self: &Arc<Self>, place: &mut MutexGuard<'_, Option<Follower>>) -> Result<()> {
@@ -341,10 +412,18 @@ impl Cache {
                     Some(mapped) => mapped,
                     None => load(&snapshot, &self.progress)?,
                 };
-                tracing::debug!(milliseconds = start.elapsed().as_millis(), bytes = index.bytes(), "loaded the index");
+                tracing::debug!(
+                    milliseconds = start.elapsed().as_millis(),
+                    bytes = index.bytes(),
+                    "loaded the index"
+                );
             }
             let (came, went) = index.changed();
-            let many = if follower.is_mapped { CHANGES_MAX } else { self.segment_min };
+            let many = if follower.is_mapped {
+                CHANGES_MAX
+            } else {
+                self.segment_min
+            };
             if came + went >= many {
                 self.renew_in_background();
             }
@@ -367,7 +446,9 @@ fn changed_since(connection: &Connection, known: i64, newest: i64) -> Result<Opt
         return Ok(None);
     }
     let sql = "SELECT count(*) FROM change WHERE number > ?1";
-    let logged: i64 = connection.prepare_cached(sql)?.query_row([known], |row| row.get(0))?;
+    let logged: i64 = connection
+        .prepare_cached(sql)?
+        .query_row([known], |row| row.get(0))?;
     if logged != newest - known {
         return Ok(None);
     }
@@ -382,7 +463,9 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
     for (row, id) in models(connection)? {
         index.add_model(row, id);
     }
-    let memory = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL");
+    let memory = format!(
+        "SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.row = ?1 AND m.deleted_at IS NULL"
+    );
     let mut memory = connection.prepare_cached(&memory)?;
     // All of them first, since an id may have moved from one row to another.
     for row in changed {
@@ -390,7 +473,9 @@ fn apply(connection: &Connection, index: &mut Index, changed: &[i64]) -> Result<
     }
     for row in changed {
         let mut rows = memory.query([row])?;
-        let Some(columns) = rows.next()? else { continue };
+        let Some(columns) = rows.next()? else {
+            continue;
+        };
         index.insert(*row, &read_stored(columns)?);
         passages_of(connection, *row)?.each(|row, passage| index.add_passage(row, passage))?;
     }
@@ -415,7 +500,10 @@ mod tests {
         for wait in [Duration::ZERO, Duration::from_millis(1)] {
             let refused = cache.prepare(wait).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable);
-            assert!(refused.message.contains("(0 % so far); try again in 5 s"), "{refused}");
+            assert!(
+                refused.message.contains("(0 % so far); try again in 5 s"),
+                "{refused}"
+            );
         }
         drop(follower);
         cache.prepare(Duration::from_mins(10)).unwrap();
@@ -444,7 +532,10 @@ mod tests {
         let database = Database::new(folder.path().join("loci.db"), Duration::from_secs(10));
         let cache = Arc::new(Cache::new(database, usize::MAX));
         cache.progress.end();
-        assert_eq!(cache.search(|_| ()).unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(
+            cache.search(|_| ()).unwrap_err().code,
+            ErrorCode::Unavailable
+        );
         let follower = lock(&cache.follower);
         cache.prepare(Duration::ZERO).unwrap_err();
         drop(follower);

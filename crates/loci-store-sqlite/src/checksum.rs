@@ -1,7 +1,7 @@
 //! The checksum of a row: the function `loci_checksum` of the schema.
 //!
-//! CRC-32 (IEEE 802.3), which finds every run of flipped bits up to 32 long. Each value comes after its type and
-//! its length, so that no two rows of values are the same bytes.
+//! CRC-32 (IEEE 802.3), which finds every run of flipped bits up to 32 long. Each value comes after
+//! its type and its length, so that no two rows of values are the same bytes.
 
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
@@ -13,7 +13,9 @@ const NAME: &str = "loci_checksum";
 /// Gives the connection the function, without which it can write no row.
 pub(crate) fn register(connection: &Connection) -> rusqlite::Result<()> {
     // Innocuous, because the schema may not call anything else (`trusted_schema`).
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
     connection.create_scalar_function(NAME, -1, flags, |context| {
         Ok(of((0..context.len()).map(|column| context.get_raw(column))))
     })

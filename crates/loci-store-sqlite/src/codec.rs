@@ -74,13 +74,23 @@ pub(crate) fn encode_names(names: &[String]) -> String {
 /// The names in a JSON array.
 pub(crate) fn decode_names(json: &str) -> Result<Vec<String>, Error> {
     // Most have none, and a whole index is read.
-    if json == "[]" { Ok(Vec::new()) } else { serde_json::from_str(json).map_err(|_| damaged()) }
+    if json == "[]" {
+        Ok(Vec::new())
+    } else {
+        serde_json::from_str(json).map_err(|_| damaged())
+    }
 }
 
 /// Links as a JSON array of target, relation and similarity.
 pub(crate) fn encode_links(links: &[Link]) -> String {
-    let link = |link: &Link| serde_json::json!([link.target.as_str(), link.relation.name(), link.similarity]);
-    links.iter().map(link).collect::<serde_json::Value>().to_string()
+    let link = |link: &Link| {
+        serde_json::json!([link.target.as_str(), link.relation.name(), link.similarity])
+    };
+    links
+        .iter()
+        .map(link)
+        .collect::<serde_json::Value>()
+        .to_string()
 }
 
 /// The links in such an array.
@@ -88,7 +98,11 @@ pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
     let links: Vec<(String, String, f64)> = serde_json::from_str(json).map_err(|_| damaged())?;
     let link = |(target, relation, similarity): (String, String, f64)| {
         let relation = Relation::from_name(&relation).ok_or_else(damaged)?;
-        Ok(Link { target: MemoryId::new(target), relation, similarity: similarity as f32 })
+        Ok(Link {
+            target: MemoryId::new(target),
+            relation,
+            similarity: similarity as f32,
+        })
     };
     links.into_iter().map(link).collect()
 }
@@ -96,26 +110,52 @@ pub(crate) fn decode_links(json: &str) -> Result<Vec<Link>, Error> {
 /// Citations as a JSON array of kind, reference, locator, pin and excerpt.
 pub(crate) fn encode_citations(citations: &[Citation]) -> String {
     let citation = |citation: &Citation| {
-        let Citation { kind, reference, locator, pin, excerpt } = citation;
+        let Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        } = citation;
         serde_json::json!([kind.name(), reference, locator, pin, excerpt])
     };
-    citations.iter().map(citation).collect::<serde_json::Value>().to_string()
+    citations
+        .iter()
+        .map(citation)
+        .collect::<serde_json::Value>()
+        .to_string()
 }
 
 /// The citations in such an array.
 pub(crate) fn decode_citations(json: &str) -> Result<Vec<Citation>, Error> {
-    type Parts = (String, String, Option<String>, Option<String>, Option<String>);
+    type Parts = (
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+    );
     let citations: Vec<Parts> = serde_json::from_str(json).map_err(|_| damaged())?;
     let citation = |(kind, reference, locator, pin, excerpt): Parts| {
         let kind = CitationKind::from_name(&kind).ok_or_else(damaged)?;
-        Ok(Citation { kind, reference, locator, pin, excerpt })
+        Ok(Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        })
     };
     citations.into_iter().map(citation).collect()
 }
 
 /// Attributes as a JSON object.
 pub(crate) fn encode_attributes(attributes: &BTreeMap<String, String>) -> String {
-    attributes.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect::<serde_json::Value>().to_string()
+    attributes
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect::<serde_json::Value>()
+        .to_string()
 }
 
 /// The attributes in a JSON object.
@@ -191,7 +231,12 @@ mod tests {
 
     #[test]
     fn names_come_back() {
-        let names = ["a\"b".to_owned(), "\0".to_owned(), String::new(), "日本".to_owned()];
+        let names = [
+            "a\"b".to_owned(),
+            "\0".to_owned(),
+            String::new(),
+            "日本".to_owned(),
+        ];
         assert_eq!(decode_names(&encode_names(&names)).unwrap(), names);
         assert!(decode_names("{}").is_err());
         assert!(decode_links(r#"[["a", "unheard of", 0.5]]"#).is_err());

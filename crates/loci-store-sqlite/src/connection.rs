@@ -13,8 +13,9 @@ use crate::failure::{Failure, Result, describe_read, refuse_upgraded};
 use crate::files::OpenFiles;
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
-/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone. What
-/// is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush, and keeps the log short.
+/// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
+/// What is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush,
+/// and keeps the log short.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
     PRAGMA checkpoint_fullfsync = ON;
@@ -43,22 +44,29 @@ pub(crate) enum Access {
     ReadWrite,
     /// They read what another process writes. The files of the log must be there.
     ReadOnly,
-    /// They read a file that no process writes, and take no lock. What a log beside it holds is not seen.
+    /// They read a file that no process writes, and take no lock. What a log beside it holds is not
+    /// seen.
     Immutable,
 }
 
 impl Database {
     /// A database whose connections may write.
     pub(crate) fn new(path: PathBuf, busy_timeout: Duration) -> Self {
-        Database { files: Arc::new(OpenFiles::of(&path)), path, busy_timeout, access: Access::ReadWrite }
+        Database {
+            files: Arc::new(OpenFiles::of(&path)),
+            path,
+            busy_timeout,
+            access: Access::ReadWrite,
+        }
     }
 
-    /// A connection that may write, if the database can be written. The file must exist, and be the one that was opened
-    /// first.
+    /// A connection that may write, if the database can be written. The file must exist, and be the
+    /// one that was opened first.
     pub(crate) fn connect(&self) -> Result<Connection> {
         self.files.check_database().map_err(Error::from)?;
         let connection = self.open_file()?;
-        // Nothing is read yet: SQLite would lay the log over another database, and delete it when the connection goes.
+        // Nothing is read yet: SQLite would lay the log over another database, and delete it when
+        // the connection goes.
         self.files.check_database().map_err(Error::from)?;
         Ok(self.set_up(connection)?)
     }
@@ -69,7 +77,9 @@ impl Database {
     }
 
     fn open_file(&self) -> rusqlite::Result<Connection> {
-        let open = |path: &Path, flags| Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX);
+        let open = |path: &Path, flags| {
+            Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+        };
         match self.access {
             Access::ReadWrite => open(&self.path, OpenFlags::SQLITE_OPEN_READ_WRITE),
             Access::ReadOnly => open(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY),
@@ -82,7 +92,8 @@ impl Database {
 
     fn set_up(&self, connection: Connection) -> rusqlite::Result<Connection> {
         connection.busy_timeout(self.busy_timeout)?;
-        // Without this, SQLite prepares a statement again whenever another value is bound to a bound of a range.
+        // Without this, SQLite prepares a statement again whenever another value is bound to a
+        // bound of a range.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_CACHED);
         connection.execute_batch(SETTINGS)?;
@@ -111,7 +122,9 @@ fn uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => uri.push(char::from(*byte)),
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                uri.push(char::from(*byte));
+            }
             _ => uri.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -134,16 +147,22 @@ struct ReadingConnection {
 
 impl Readers {
     pub(crate) fn new(database: Database) -> Self {
-        Readers { database, idle: Mutex::new(Vec::new()) }
+        Readers {
+            database,
+            idle: Mutex::new(Vec::new()),
+        }
     }
 
-    /// Reads with a connection of its own. A connection that failed is not used again. What a newer version may have
-    /// written is refused.
+    /// Reads with a connection of its own. A connection that failed is not used again. What a newer
+    /// version may have written is refused.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
         let (connection, known) = match waiting {
-            Some(ReadingConnection { connection, data_version }) => (connection, data_version),
+            Some(ReadingConnection {
+                connection,
+                data_version,
+            }) => (connection, data_version),
             None => (self.database.connect_reader()?, NO_DATA_VERSION),
         };
         let value = read(&connection).map_err(|failure| describe_read(failure, &connection))?;
@@ -154,7 +173,10 @@ impl Readers {
         }
         let mut idle = idle();
         if idle.len() < READERS_IDLE_MAX {
-            idle.push(ReadingConnection { connection, data_version });
+            idle.push(ReadingConnection {
+                connection,
+                data_version,
+            });
         }
         Ok(value)
     }
@@ -165,7 +187,9 @@ pub(crate) const NO_DATA_VERSION: i64 = -1;
 
 /// Changes whenever another connection commits, in this process or another.
 pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+    connection
+        .prepare_cached("PRAGMA data_version")?
+        .query_row([], |row| row.get(0))
 }
 
 /// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.
@@ -179,7 +203,8 @@ pub(crate) fn empty_log(database: &Database) -> Result<bool> {
     const WAIT_MAX: Duration = Duration::from_millis(2);
     let connection = database.connect_reader()?;
     connection.busy_timeout(WAIT_MAX)?;
-    let is_busy: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    let is_busy: bool =
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     Ok(!is_busy)
 }
 
@@ -195,7 +220,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (database, writer) = open(folder.path(), Options::default()).unwrap();
         for connection in [writer, database.connect_reader().unwrap()] {
-            let mut statement = connection.prepare("SELECT 1 FROM passage WHERE row BETWEEN ?1 AND ?2").unwrap();
+            let mut statement = connection
+                .prepare("SELECT 1 FROM passage WHERE row BETWEEN ?1 AND ?2")
+                .unwrap();
             for row in 0..3 {
                 assert!(!statement.exists([row, row + 1]).unwrap());
             }
@@ -208,9 +235,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (database, writer) = open(folder.path(), Options::default()).unwrap();
         for connection in [writer, database.connect().unwrap()] {
-            let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
-            let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
-            assert_eq!((number("synchronous"), mode.as_str()), (2, "wal"), "2 is FULL");
+            let number = |pragma| {
+                connection
+                    .pragma_query_value(None, pragma, |row| row.get::<_, i64>(0))
+                    .unwrap()
+            };
+            let mode: String = connection
+                .pragma_query_value(None, "journal_mode", |row| row.get(0))
+                .unwrap();
+            assert_eq!(
+                (number("synchronous"), mode.as_str()),
+                (2, "wal"),
+                "2 is FULL"
+            );
         }
     }
 }

@@ -1,10 +1,12 @@
 //! A damaged write-ahead log, made good before SQLite sees it.
 //!
-//! SQLite reads a log up to the first page that is not as it was written, lays what it read over the database, and
-//! deletes the log. So one flipped bit loses all commits after it; and pages that a checkpoint copied long ago, and that
-//! are still in the log, come back over newer ones. Who opens a store alone therefore looks at the log first. A damaged
-//! one is kept, with the database, in `backups/damaged-log-<moment>`; then the log is made anew from what counts of it
-//! (`salvage/log.rs`). A loss of power may leave such a log, too, so that this needs nobody to decide anything.
+//! SQLite reads a log up to the first page that is not as it was written, lays what it read over
+//! the database, and deletes the log. So one flipped bit loses all commits after it; and pages that
+//! a checkpoint copied long ago, and that are still in the log, come back over newer ones. Who
+//! opens a store alone therefore looks at the log first. A damaged one is kept, with the database,
+//! in `backups/damaged-log-<moment>`; then the log is made anew from what counts of it
+//! (`salvage/log.rs`). A loss of power may leave such a log, too, so that this needs nobody to
+//! decide anything.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -18,12 +20,14 @@ use crate::open::{BYTES_MIN, DATABASE, OpenError};
 use crate::presence;
 use crate::salvage::{Log, log_of};
 
-/// Looks at the log that somebody left in the folder, unless somebody has the store open, who looked at it. A log that is
-/// whole is flushed.
+/// Looks at the log that somebody left in the folder, unless somebody has the store open, who
+/// looked at it. A log that is whole is flushed.
 pub(crate) fn make_good(folder: &Path) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let log = log_of(&database);
-    let is_there = database.metadata().is_ok_and(|metadata| metadata.len() >= BYTES_MIN);
+    let is_there = database
+        .metadata()
+        .is_ok_and(|metadata| metadata.len() >= BYTES_MIN);
     if !has_bytes(&log) || !is_there || is_restoring(folder) {
         return Ok(());
     }
@@ -31,8 +35,13 @@ pub(crate) fn make_good(folder: &Path) -> Result<(), OpenError> {
         Err(OpenError::InUse { .. }) => return Ok(()),
         alone => alone?,
     };
-    let unreadable = |error: loci_core::Error| OpenError::Io { path: log.clone(), problem: error.message };
-    let Some(found) = Log::read(&database).map_err(unreadable)? else { return Ok(()) };
+    let unreadable = |error: loci_core::Error| OpenError::Io {
+        path: log.clone(),
+        problem: error.message,
+    };
+    let Some(found) = Log::read(&database).map_err(unreadable)? else {
+        return Ok(());
+    };
     if !found.state.is_damaged() {
         return write_again(&log)
             .and_then(|()| folder::flush(folder))
@@ -57,8 +66,9 @@ pub(crate) fn has_bytes(path: &Path) -> bool {
     path.metadata().is_ok_and(|metadata| metadata.len() > 0)
 }
 
-/// Writes what is in the file to where it is, and flushes it. A flush that failed for whoever left the log may have lost
-/// pages that the system still shows; nobody is told of that again, and what comes later would stand on them (ADR 21).
+/// Writes what is in the file to where it is, and flushes it. A flush that failed for whoever left
+/// the log may have lost pages that the system still shows; nobody is told of that again, and what
+/// comes later would stand on them (ADR 21).
 fn write_again(log: &Path) -> io::Result<()> {
     const PART_BYTES: usize = 1 << 20;
     let mut file = OpenOptions::new().read(true).write(true).open(log)?;
@@ -82,7 +92,8 @@ fn replace(found: &Log, anew: &Path, log: &Path) -> io::Result<()> {
     fs::rename(anew, log)
 }
 
-/// Copies the files into a folder of backups, which has its name when they are whole and on the disk.
+/// Copies the files into a folder of backups, which has its name when they are whole and on the
+/// disk.
 fn keep(folder: &Path, files: [&Path; 2]) -> Result<PathBuf, OpenError> {
     let backups = folder.join(BACKUPS);
     let unfinished = backups.join("unfinished-log");
@@ -90,7 +101,9 @@ fn keep(folder: &Path, files: [&Path; 2]) -> Result<PathBuf, OpenError> {
     let _ = fs::remove_dir_all(&unfinished);
     folder::prepare(&unfinished)?;
     for file in files {
-        let Some(name) = file.file_name() else { continue };
+        let Some(name) = file.file_name() else {
+            continue;
+        };
         let copy = || {
             let mut copy = folder::create_file(&unfinished.join(name))?;
             io::copy(&mut File::open(file)?, &mut copy)?;
@@ -103,11 +116,15 @@ fn keep(folder: &Path, files: [&Path; 2]) -> Result<PathBuf, OpenError> {
         })?;
     }
     let now = "SELECT strftime('%Y%m%dT%H%M%fZ', 'now')";
-    let now = Connection::open_in_memory().and_then(|clock| clock.query_row(now, [], |row| row.get::<_, String>(0)));
+    let now = Connection::open_in_memory()
+        .and_then(|clock| clock.query_row(now, [], |row| row.get::<_, String>(0)));
     let now = now.map_err(|error| OpenError::from_database(&error, &backups))?;
     let kept = backups.join(format!("{DAMAGED_LOG}{now}"));
     let named = folder::flush(&unfinished).and_then(|()| fs::rename(&unfinished, &kept));
-    named.and_then(|()| folder::flush(&backups)).and_then(|()| folder::flush(folder)).map_err(failed)?;
+    named
+        .and_then(|()| folder::flush(&backups))
+        .and_then(|()| folder::flush(folder))
+        .map_err(failed)?;
     Ok(kept)
 }
 

@@ -17,10 +17,20 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn put(connection: &Connection, decision: &Decision, since: u64) -> Result<bool> {
-    let Decision { space, owner, key, value, created_at, updated_at, expires_at } = decision;
+    let Decision {
+        space,
+        owner,
+        key,
+        value,
+        created_at,
+        updated_at,
+        expires_at,
+    } = decision;
     not_wiped(connection, space, owner, None, since)?;
     let before = find(connection, space, owner, key, *updated_at)?;
-    let created_at = before.as_ref().map_or(*created_at, |before| before.created_at);
+    let created_at = before
+        .as_ref()
+        .map_or(*created_at, |before| before.created_at);
     let sql = "INSERT OR REPLACE INTO decision (space, owner, key, value, created_at, updated_at, expires_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     connection.prepare_cached(sql)?.execute(params![

@@ -31,12 +31,13 @@ pub struct Problem {
 pub enum ProblemKind {
     /// What somebody filed is not as it was written, or cannot be read: only a backup has it.
     Damaged,
-    /// What is made from the rest, or is nothing that anybody filed: [`SqliteStore::repair`] makes it good.
+    /// What is made from the rest, or is nothing that anybody filed: [`SqliteStore::repair`] makes
+    /// it good.
     ///
     /// [`SqliteStore::repair`]: crate::SqliteStore::repair
     Derived,
-    /// Something that loci did not make and the database holds: a table, an index, a trigger or a view. People may add some to a
-    /// database of their own; none comes in with a restore.
+    /// Something that loci did not make and the database holds: a table, an index, a trigger or a
+    /// view. People may add some to a database of their own; none comes in with a restore.
     Foreign,
 }
 
@@ -65,24 +66,40 @@ impl Named {
     fn report(self, kind: ProblemKind, what: &str, why: &str, problems: &mut Vec<Problem>) {
         if self.count > 0 {
             let more = self.count - self.names.len();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            problems
-                .push(Problem { kind, text: format!("{} {what}: {}{more}{why}", self.count, self.names.join(", ")) });
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
+            problems.push(Problem {
+                kind,
+                text: format!(
+                    "{} {what}: {}{more}{why}",
+                    self.count,
+                    self.names.join(", ")
+                ),
+            });
         }
     }
 }
 
-/// What is wrong with the database as of one moment. Reads all of it; with `words`, also analyses every text anew and
-/// compares what it finds with what is stored.
+/// What is wrong with the database as of one moment. Reads all of it; with `words`, also analyses
+/// every text anew and compares what it finds with what is stored.
 pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>> {
     let snapshot = connection.unchecked_transaction()?;
     let structure = Structure::of(&snapshot)?;
     let can_be_asked = structure.has_right_indexes();
-    let Structure { mut problems, broken_trees, .. } = structure;
+    let Structure {
+        mut problems,
+        broken_trees,
+        ..
+    } = structure;
     if definitions(&snapshot, schema::definitions()?, &mut problems)? {
-        let Checked { broken, .. } = tables::check_checksums(&snapshot, &broken_trees, &mut problems)?;
+        let Checked { broken, .. } =
+            tables::check_checksums(&snapshot, &broken_trees, &mut problems)?;
         references::check_filed(&snapshot, &mut problems)?;
-        // Whoever asks further comes through indexes, and could not tell their damage from that of what was filed.
+        // Whoever asks further comes through indexes, and could not tell their damage from that of
+        // what was filed.
         if can_be_asked {
             tables::check_values(&snapshot, &broken, &BTreeSet::new(), &mut problems)?;
             references::check_derived(&snapshot, &mut problems)?;
@@ -99,12 +116,19 @@ pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>
 /// The first of each kind, and how many more there are.
 fn told(problems: Vec<Problem>) -> Vec<Problem> {
     let mut told = Vec::new();
-    for kind in [ProblemKind::Damaged, ProblemKind::Derived, ProblemKind::Foreign] {
+    for kind in [
+        ProblemKind::Damaged,
+        ProblemKind::Derived,
+        ProblemKind::Foreign,
+    ] {
         let mut of_kind = problems.iter().filter(|problem| problem.kind == kind);
         told.extend(of_kind.by_ref().take(TOLD_MAX).cloned());
         let more = of_kind.count();
         if more > 0 {
-            told.push(Problem { kind, text: format!("{more} more") });
+            told.push(Problem {
+                kind,
+                text: format!("{more} more"),
+            });
         }
     }
     told
@@ -118,7 +142,12 @@ pub(crate) fn check_older(connection: &Connection) -> Result<Vec<Problem>> {
 /// The same for one that comes from elsewhere: it may have no definitions but those of that schema.
 pub(crate) fn check_foreign(connection: &Connection, schema: i64) -> Result<Vec<Problem>> {
     let mut problems = Structure::of(connection)?.problems;
-    foreign_definitions(connection, &schema::definitions_of(schema)?, false, &mut problems)?;
+    foreign_definitions(
+        connection,
+        &schema::definitions_of(schema)?,
+        false,
+        &mut problems,
+    )?;
     Ok(told(problems))
 }
 
@@ -135,11 +164,17 @@ pub(crate) fn damage(outcome: Result<()>) -> Result<Option<String>> {
 }
 
 fn derived(text: String) -> Problem {
-    Problem { kind: ProblemKind::Derived, text }
+    Problem {
+        kind: ProblemKind::Derived,
+        text,
+    }
 }
 
 fn damaged(text: String) -> Problem {
-    Problem { kind: ProblemKind::Damaged, text }
+    Problem {
+        kind: ProblemKind::Damaged,
+        text,
+    }
 }
 
 /// What SQLite finds in pages, trees, types and keys.
@@ -158,19 +193,31 @@ impl Structure {
     pub(crate) fn of(connection: &Connection) -> Result<Self> {
         let mut structure = Structure::default();
         let mut faults: BTreeMap<String, BTreeSet<IndexFault>> = BTreeMap::new();
-        let problem = damage(trees::integrity_check(connection, &format!("{LINES_MAX}"), |line| {
-            structure.add(line, Subject::of(connection, line)?, &mut faults);
-            Ok(())
-        }))?;
+        let problem = damage(trees::integrity_check(
+            connection,
+            &format!("{LINES_MAX}"),
+            |line| {
+                structure.add(line, Subject::of(connection, line)?, &mut faults);
+                Ok(())
+            },
+        ))?;
         if let Some(problem) = problem {
             let text = format!("the check of all pages could not go on: {problem}");
-            // It compares tables with indexes. If what was filed can be read, it stopped at something else.
+            // It compares tables with indexes. If what was filed can be read, it stopped at
+            // something else.
             let can_be_read = tables::can_be_read(connection)?;
-            let mut broken =
-                if can_be_read { trees::unreadable(connection, &structure.broken_trees)? } else { BTreeSet::new() };
+            let mut broken = if can_be_read {
+                trees::unreadable(connection, &structure.broken_trees)?
+            } else {
+                BTreeSet::new()
+            };
             structure.broken_trees.append(&mut broken);
             let is_known = can_be_read && !structure.broken_trees.is_empty();
-            structure.problems.push(if is_known { derived(text) } else { damaged(text) });
+            structure.problems.push(if is_known {
+                derived(text)
+            } else {
+                damaged(text)
+            });
         }
         faults.retain(|index, _| !structure.broken_trees.contains(index));
         structure.find_lost_rows(connection, &faults)?;
@@ -179,11 +226,17 @@ impl Structure {
         Ok(structure)
     }
 
-    fn add(&mut self, line: &str, subject: Subject, faults: &mut BTreeMap<String, BTreeSet<IndexFault>>) {
+    fn add(
+        &mut self,
+        line: &str,
+        subject: Subject,
+        faults: &mut BTreeMap<String, BTreeSet<IndexFault>>,
+    ) {
         match subject {
             Subject::BrokenTrees(mut names) => {
                 let named: Vec<_> = names.iter().map(String::as_str).collect();
-                self.problems.push(derived(format!("{}: {line}", named.join(", "))));
+                self.problems
+                    .push(derived(format!("{}: {line}", named.join(", "))));
                 self.broken_trees.append(&mut names);
             }
             Subject::WrongIndex(name, fault) => {
@@ -198,9 +251,10 @@ impl Structure {
         }
     }
 
-    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which no tree may lead;
-    /// entries in an index that has all of the table's rows and more; several indexes at odds with it. Of what is derived,
-    /// it takes both: rows in other pages alone may be those of a tree that a repair has left behind, deleted since.
+    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which
+    /// no tree may lead; entries in an index that has all of the table's rows and more; several
+    /// indexes at odds with it. Of what is derived, it takes both: rows in other pages alone may be
+    /// those of a tree that a repair has left behind, deleted since.
     fn find_lost_rows(
         &mut self,
         connection: &Connection,
@@ -212,9 +266,13 @@ impl Structure {
         let mut tables: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (index, faults) in faults {
             let table = trees::table_of(connection, index)?;
-            let has_more = faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
+            let has_more =
+                faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
             // One that has more counts as two.
-            tables.entry(table).or_default().extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
+            tables
+                .entry(table)
+                .or_default()
+                .extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
         }
         tables.retain(|_, indexes| indexes.len() > 1);
         for (table, rows, found) in tables::lost_rows(connection)? {
@@ -225,10 +283,15 @@ impl Structure {
                 self.problems.push(derived(text));
             }
         }
-        for (table, mut indexes) in tables.into_iter().filter(|(table, _)| !trees::is_derived(table)) {
+        for (table, mut indexes) in tables
+            .into_iter()
+            .filter(|(table, _)| !trees::is_derived(table))
+        {
             indexes.dedup();
             let indexes = indexes.join(", ");
-            self.problems.push(damaged(format!("{table} lacks rows that its indexes know: {indexes}")));
+            self.problems.push(damaged(format!(
+                "{table} lacks rows that its indexes know: {indexes}"
+            )));
         }
         Ok(())
     }
@@ -241,27 +304,36 @@ impl Structure {
 
 /// Whether every table and index is as loci makes it; without that, no further question can be
 /// asked.
-fn definitions(connection: &Connection, ours: &[Definition], problems: &mut Vec<Problem>) -> Result<bool> {
+fn definitions(
+    connection: &Connection,
+    ours: &[Definition],
+    problems: &mut Vec<Problem>,
+) -> Result<bool> {
     foreign_definitions(connection, ours, true, problems)?;
     let mut are_ours = true;
     for Definition { name, sql, .. } in ours {
         let find = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = ?1 AND sql = ?2)";
         let mut is_ours = false;
         let problem = damage((|| {
-            is_ours = connection.prepare_cached(find)?.query_row([name, sql], |row| row.get(0))?;
+            is_ours = connection
+                .prepare_cached(find)?
+                .query_row([name, sql], |row| row.get(0))?;
             Ok(())
         })())?;
         if !is_ours {
             let problem = problem.map_or_else(String::new, |problem| format!(": {problem}"));
-            problems.push(damaged(format!("the definition of {name} is not what loci writes{problem}")));
+            problems.push(damaged(format!(
+                "the definition of {name} is not what loci writes{problem}"
+            )));
             are_ours = false;
         }
     }
     Ok(are_ours)
 }
 
-/// Names the tables, indexes, triggers and views that no migration makes: a trigger acts on what is written, and each
-/// of them may call functions. With `spares_altered`, a table or an index of ours with another definition is none.
+/// Names the tables, indexes, triggers and views that no migration makes: a trigger acts on what is
+/// written, and each of them may call functions. With `spares_altered`, a table or an index of ours
+/// with another definition is none.
 fn foreign_definitions(
     connection: &Connection,
     ours: &[Definition],
@@ -277,22 +349,34 @@ fn foreign_definitions(
     let is_named = |name: &str| ours.iter().any(|it| it.name == name);
     let mut foreign = Vec::new();
     let problem = damage((|| {
-        let mut statement = connection.prepare("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")?;
+        let mut statement = connection
+            .prepare("SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let text =
-                |column| row.get_ref(column).map(|value| String::from_utf8_lossy(value.as_bytes().unwrap_or_default()));
+            let text = |column| {
+                row.get_ref(column)
+                    .map(|value| String::from_utf8_lossy(value.as_bytes().unwrap_or_default()))
+            };
             let (kind, name, sql) = (text(0)?, text(1)?, text(2)?);
-            let is_altered = spares_altered && matches!(&*kind, "table" | "index") && is_named(&name);
+            let is_altered =
+                spares_altered && matches!(&*kind, "table" | "index") && is_named(&name);
             if !is_known(&kind, &name, &sql) && !is_altered {
-                let text = format!("the {kind} {name:?} was not made by loci; remove it: DROP {}", kind.to_uppercase());
-                foreign.push(Problem { kind: ProblemKind::Foreign, text });
+                let text = format!(
+                    "the {kind} {name:?} was not made by loci; remove it: DROP {}",
+                    kind.to_uppercase()
+                );
+                foreign.push(Problem {
+                    kind: ProblemKind::Foreign,
+                    text,
+                });
             }
         }
         Ok(())
     })())?;
     problems.append(&mut foreign);
-    problems.extend(problem.map(|problem| damaged(format!("the definitions cannot be read: {problem}"))));
+    problems.extend(
+        problem.map(|problem| damaged(format!("the definitions cannot be read: {problem}"))),
+    );
     Ok(())
 }
 
@@ -300,15 +384,27 @@ fn foreign_definitions(
 fn check_words(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
     let mut wrong = Named::default();
     let problem = damage(each_wrong_text(connection, |_, id| wrong.add(id)))?;
-    problems.extend(problem.map(|problem| damaged(format!("not all texts can be analysed anew: {problem}"))));
+    problems.extend(
+        problem.map(|problem| damaged(format!("not all texts can be analysed anew: {problem}"))),
+    );
     let why = ", which search may not find by their words";
-    wrong.report(ProblemKind::Derived, "memories with other passages or words than their texts give", why, problems);
+    wrong.report(
+        ProblemKind::Derived,
+        "memories with other passages or words than their texts give",
+        why,
+        problems,
+    );
     Ok(())
 }
 
-/// Names the rows and ids of the memories whose passages are not what their texts give. Damaged texts are passed over.
-pub(crate) fn each_wrong_text(connection: &Connection, mut wrong: impl FnMut(i64, ValueRef<'_>)) -> Result<()> {
-    let mut statement = connection.prepare("SELECT row, id FROM memory WHERE deleted_at IS NULL ORDER BY row")?;
+/// Names the rows and ids of the memories whose passages are not what their texts give. Damaged
+/// texts are passed over.
+pub(crate) fn each_wrong_text(
+    connection: &Connection,
+    mut wrong: impl FnMut(i64, ValueRef<'_>),
+) -> Result<()> {
+    let mut statement =
+        connection.prepare("SELECT row, id FROM memory WHERE deleted_at IS NULL ORDER BY row")?;
     let mut rows = statement.query([])?;
     while let Some(memory) = rows.next()? {
         let row = memory.get(0)?;

@@ -13,7 +13,8 @@ use crate::write::log_other;
 const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
      f.from_last, f.to_first, f.to_last, f.source, f.created_at)";
 /// Whether a row of `graph_name AS n` is as it was written.
-const NAME_HOLDS: &str = "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
+const NAME_HOLDS: &str =
+    "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
 /// What a failure calls such a row, before the space.
 const NAME_NOUN: &str = "a name in the facts of";
 
@@ -35,29 +36,59 @@ pub(crate) fn columns() -> String {
 }
 
 /// A fact that says the same from the same beginning to the same end.
-pub(crate) const SAME: &str = "SELECT 1 FROM fact WHERE space = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4
+pub(crate) const SAME: &str =
+    "SELECT 1 FROM fact WHERE space = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4
     AND from_first IS ?5 AND from_last IS ?6 AND to_first IS ?7 AND to_last IS ?8";
 
 pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
-    let Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at } = fact;
+    let Fact {
+        space,
+        id,
+        subject,
+        predicate,
+        object,
+        valid_from,
+        valid_to,
+        source,
+        created_at,
+    } = fact;
     let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
     let mut name_statement = connection.prepare_cached(name)?;
     let broken = format!(
         "SELECT 1 FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = ?2 AND n.key = ?3 AND NOT {NAME_HOLDS}"
     );
-    for (is_relation, Name { key, spelling }) in [(false, subject), (true, predicate), (false, object)] {
-        let is_known = name_statement.execute(params![space.as_str(), is_relation, key, spelling])? == 0;
+    for (is_relation, Name { key, spelling }) in
+        [(false, subject), (true, predicate), (false, object)]
+    {
+        let is_known =
+            name_statement.execute(params![space.as_str(), is_relation, key, spelling])? == 0;
         if is_known {
-            none_broken(connection, &broken, params![space.as_str(), is_relation, key], NAME_NOUN, space.as_str())?;
+            none_broken(
+                connection,
+                &broken,
+                params![space.as_str(), is_relation, key],
+                NAME_NOUN,
+                space.as_str(),
+            )?;
         }
     }
     let [from_first, from_last] = bounds(*valid_from);
     let [to_first, to_last] = bounds(*valid_to);
     // By no unique index, since stores of former versions hold such.
-    let same =
-        params![space.as_str(), subject.key, predicate.key, object.key, from_first, from_last, to_first, to_last];
+    let same = params![
+        space.as_str(),
+        subject.key,
+        predicate.key,
+        object.key,
+        from_first,
+        from_last,
+        to_first,
+        to_last
+    ];
     if connection.prepare_cached(SAME)?.exists(same)? {
-        return Err(conflict("this fact is noted already; read it again and retry"));
+        return Err(conflict(
+            "this fact is noted already; read it again and retry",
+        ));
     }
     let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
                source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
@@ -74,13 +105,18 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         source,
         created_at.microseconds(),
     ]);
-    unless_taken(written, || "this fact is noted already; read it again and retry".to_owned())?;
+    unless_taken(written, || {
+        "this fact is noted already; read it again and retry".to_owned()
+    })?;
     log_other(connection)
 }
 
 /// The first and the last microsecond of a period.
 fn bounds(period: Option<Period>) -> [Option<i64>; 2] {
-    [period.map(|period| period.first.microseconds()), period.map(|period| period.last.microseconds())]
+    [
+        period.map(|period| period.first.microseconds()),
+        period.map(|period| period.last.microseconds()),
+    ]
 }
 
 pub(crate) fn end(
@@ -90,7 +126,8 @@ pub(crate) fn end(
     before: Option<Period>,
     valid_to: Period,
 ) -> Result<()> {
-    let broken = format!("SELECT 1 FROM fact AS f WHERE f.space = ?1 AND f.id = ?2 AND NOT {HOLDS}");
+    let broken =
+        format!("SELECT 1 FROM fact AS f WHERE f.space = ?1 AND f.id = ?2 AND NOT {HOLDS}");
     none_broken(connection, &broken, [space.as_str(), id], "fact", id)?;
     let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
         WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
@@ -104,7 +141,9 @@ pub(crate) fn end(
         valid_to.last.microseconds(),
     ])?;
     if ended == 0 {
-        return Err(conflict(format!("the fact `{id}` is not there, or its end changed; read it again and retry")));
+        return Err(conflict(format!(
+            "the fact `{id}` is not there, or its end changed; read it again and retry"
+        )));
     }
     log_other(connection)
 }
@@ -129,7 +168,10 @@ pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fac
         text(":relation", predicate);
     }
     if let Some(Period { first, last }) = query.as_of {
-        values.extend([(":first", Value::from(first.microseconds())), (":last", Value::from(last.microseconds()))]);
+        values.extend([
+            (":first", Value::from(first.microseconds())),
+            (":last", Value::from(last.microseconds())),
+        ]);
     }
     let mut statement = connection.prepare_cached(&find_sql(query))?;
     let mut rows = statement.query(&*parameters(&values))?;
@@ -141,22 +183,44 @@ pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fac
 }
 
 pub(crate) fn find_sql(query: &FactQuery) -> String {
-    // A thing has few of a space's facts: nothing shall look at the others for the sake of the order.
-    let among = |condition: &str| format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})");
+    // A thing has few of a space's facts: nothing shall look at the others for the sake of the
+    // order.
+    let among = |condition: &str| {
+        format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})")
+    };
     let of_entity = query.entity.as_ref().map(|(_, direction)| match direction {
         Direction::Outgoing => among("subject = :entity"),
         Direction::Incoming => among("object = :entity"),
-        Direction::Both => format!("({} OR {})", among("subject = :entity"), among("object = :entity")),
+        Direction::Both => format!(
+            "({} OR {})",
+            among("subject = :entity"),
+            among("object = :entity")
+        ),
     });
-    let of_triple =
-        query.triple.is_some().then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
-    let of_relation = query.relation.is_some().then(|| among("subject = :relating AND predicate = :relation"));
-    let scopes: Vec<String> = of_entity.into_iter().chain(of_triple).chain(of_relation).collect();
-    let mut conditions = if scopes.is_empty() { "space = :space".to_owned() } else { scopes.join(" AND ") };
+    let of_triple = query
+        .triple
+        .is_some()
+        .then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
+    let of_relation = query
+        .relation
+        .is_some()
+        .then(|| among("subject = :relating AND predicate = :relation"));
+    let scopes: Vec<String> = of_entity
+        .into_iter()
+        .chain(of_triple)
+        .chain(of_relation)
+        .collect();
+    let mut conditions = if scopes.is_empty() {
+        "space = :space".to_owned()
+    } else {
+        scopes.join(" AND ")
+    };
     if query.as_of.is_some() {
         // Of what is damaged, it is not known when it held.
         conditions.push_str(" AND ((from_first IS NULL OR from_first <= :last) AND ");
-        conditions.push_str(&format!("(to_last IS NULL OR to_last >= :first) OR NOT {HOLDS})"));
+        conditions.push_str(&format!(
+            "(to_last IS NULL OR to_last >= :first) OR NOT {HOLDS})"
+        ));
     }
     let columns = columns();
     // The names come last, of what is returned alone.
@@ -169,18 +233,23 @@ pub(crate) fn find_sql(query: &FactQuery) -> String {
 /// Facts that ended at the moment `?2` or before.
 pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
 /// Facts that begin after the moment `?2` and do not end by then.
-pub(crate) const TO_COME: &str =
-    "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
+pub(crate) const TO_COME: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
 
 pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {
     let snapshot = connection.unchecked_transaction()?;
     let sql = "SELECT things, facts FROM graph_count WHERE space = ?1";
-    let totals: Option<(i64, i64)> =
-        snapshot.prepare_cached(sql)?.query_row([space.as_str()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let totals: Option<(i64, i64)> = snapshot
+        .prepare_cached(sql)?
+        .query_row([space.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
     let (things, facts) = totals.unwrap_or_default();
     let whose = params![space.as_str(), now.microseconds()];
-    let ended: i64 = snapshot.prepare_cached(ENDED)?.query_row(whose, |row| row.get(0))?;
-    let to_come: i64 = snapshot.prepare_cached(TO_COME)?.query_row(whose, |row| row.get(0))?;
+    let ended: i64 = snapshot
+        .prepare_cached(ENDED)?
+        .query_row(whose, |row| row.get(0))?;
+    let to_come: i64 = snapshot
+        .prepare_cached(TO_COME)?
+        .query_row(whose, |row| row.get(0))?;
     let sql = format!(
         "SELECT n.space, n.spelling, {NAME_HOLDS} FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
          ORDER BY n.key"
@@ -206,11 +275,17 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
     intact(row, 14, "fact", 1)?;
-    // It is told by its names: without a spelling that is as it was written it is not the one that was filed.
+    // It is told by its names: without a spelling that is as it was written it is not the one that
+    // was filed.
     let name = |key, spelling: usize| -> Result<Name> {
         let spelling: Option<String> = row.get(spelling)?;
-        let Some(spelling) = spelling else { return Err(damaged_row("fact", row.get_ref(1)?).into()) };
-        Ok(Name { key: row.get(key)?, spelling })
+        let Some(spelling) = spelling else {
+            return Err(damaged_row("fact", row.get_ref(1)?).into());
+        };
+        Ok(Name {
+            key: row.get(key)?,
+            spelling,
+        })
     };
     let period = |first, last| -> Result<Option<Period>> {
         let (first, last) = (read_moment(row, first)?, read_moment(row, last)?);

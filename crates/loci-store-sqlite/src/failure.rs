@@ -53,30 +53,40 @@ impl Failure {
 pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         _ if is_damage(error) => damaged(),
-        Some(ErrorCode::DiskFull) => {
-            Error::unavailable("the disk is full: nothing was written; free some space and try again")
-        }
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => Error::unavailable(
-            "the database cannot be written: its folder or file is read-only; make it writable or choose another \
-             folder with --data",
+        Some(ErrorCode::DiskFull) => Error::unavailable(
+            "the disk is full: nothing was written; free some space and try again",
         ),
+        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            Error::unavailable(
+                "the database cannot be written: its folder or file is read-only; make it writable or choose another \
+             folder with --data",
+            )
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::unavailable(
             "another process holds the database locked for too long; try again, and look for a loci or sqlite3 \
              process that does not end",
         ),
-        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => Error::unavailable(format!(
-            "the disk that holds the database reports a fault ({error}): this is not acknowledged, and may be there or \
+        Some(ErrorCode::SystemIoFailure | ErrorCode::FileLockingProtocolFailed) => {
+            Error::unavailable(format!(
+                "the disk that holds the database reports a fault ({error}): this is not acknowledged, and may be there or \
              not; check the disk, then look before you try again"
+            ))
+        }
+        Some(ErrorCode::OutOfMemory) => {
+            Error::unavailable("there is not enough memory for this; try again later")
+        }
+        _ => Error::internal(format!(
+            "the database refused a statement ({error}); please report this"
         )),
-        Some(ErrorCode::OutOfMemory) => Error::unavailable("there is not enough memory for this; try again later"),
-        _ => Error::internal(format!("the database refused a statement ({error}); please report this")),
     }
 }
 
 /// What every message says that tells of damage.
-const DAMAGED: &str = " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
+const DAMAGED: &str =
+    " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
 
-/// Whether this is the message of a failure that comes from a damaged database, be it only from what can be made anew.
+/// Whether this is the message of a failure that comes from a damaged database, be it only from
+/// what can be made anew.
 pub fn tells_of_damage(message: &str) -> bool {
     message.contains(DAMAGED)
 }
@@ -100,28 +110,41 @@ pub(crate) fn readable(name: ValueRef<'_>) -> String {
         ValueRef::Real(number) => number.to_string(),
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
             let text = String::from_utf8_lossy(bytes);
-            text.chars().take(CHARACTERS_MAX).flat_map(char::escape_debug).collect()
+            text.chars()
+                .take(CHARACTERS_MAX)
+                .flat_map(char::escape_debug)
+                .collect()
         }
     }
 }
 
-/// Another process brought the database to a version that this one must not write and may not understand.
+/// Another process brought the database to a version that this one must not write and may not
+/// understand.
 pub(crate) fn upgraded() -> Error {
-    Error::unavailable("a newer loci has upgraded this database; start this one again, in the newer version")
+    Error::unavailable(
+        "a newer loci has upgraded this database; start this one again, in the newer version",
+    )
 }
 
 /// The schema fixes the type of every column, so a value of another one is damage too.
 fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-        || matches!(
-            error,
-            FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..)
-        )
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    ) || matches!(
+        error,
+        FromSqlConversionFailure(..)
+            | IntegralValueOutOfRange(..)
+            | InvalidColumnType(..)
+            | Utf8Error(..)
+    )
 }
 
-/// Fails if another process brought the database to a newer version than this build knows. Whether it is damaged is left
-/// to what is read of it.
+/// Fails if another process brought the database to a newer version than this build knows. Whether
+/// it is damaged is left to what is read of it.
 pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
     match schema::compare(connection) {
         Ok(Ordering::Greater) => Err(upgraded()),
@@ -129,10 +152,12 @@ pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The failure of a read for a caller. What this build cannot read is no damage if a newer one has upgraded the
-/// database meanwhile; the versions cost a look only then.
+/// The failure of a read for a caller. What this build cannot read is no damage if a newer one has
+/// upgraded the database meanwhile; the versions cost a look only then.
 pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
-    refuse_upgraded(connection).err().unwrap_or_else(|| failure.into())
+    refuse_upgraded(connection)
+        .err()
+        .unwrap_or_else(|| failure.into())
 }
 
 /// What did not hold, for a caller who may try again.
@@ -141,11 +166,18 @@ pub(crate) fn conflict(message: impl Into<String>) -> Failure {
 }
 
 /// The outcome of a write, which is a `conflict` in these words if another row has the same key.
-pub(crate) fn unless_taken<T>(outcome: rusqlite::Result<T>, message: impl FnOnce() -> String) -> Result<T> {
-    let extended_code = |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
+pub(crate) fn unless_taken<T>(
+    outcome: rusqlite::Result<T>,
+    message: impl FnOnce() -> String,
+) -> Result<T> {
+    let extended_code =
+        |error: &rusqlite::Error| error.sqlite_error().map(|error| error.extended_code);
     match outcome {
         Err(error)
-            if matches!(extended_code(&error), Some(SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY)) =>
+            if matches!(
+                extended_code(&error),
+                Some(SQLITE_CONSTRAINT_UNIQUE | SQLITE_CONSTRAINT_PRIMARYKEY)
+            ) =>
         {
             Err(conflict(message()))
         }
@@ -155,9 +187,17 @@ pub(crate) fn unless_taken<T>(outcome: rusqlite::Result<T>, message: impl FnOnce
 
 /// Whether, after this error, nothing that the connection believes about the file can be trusted.
 pub(crate) fn breaks_connection(error: &rusqlite::Error) -> bool {
-    use ErrorCode::{CannotOpen, DatabaseCorrupt, FileLockingProtocolFailed, NotADatabase, SystemIoFailure};
+    use ErrorCode::{
+        CannotOpen, DatabaseCorrupt, FileLockingProtocolFailed, NotADatabase, SystemIoFailure,
+    };
     matches!(
         error.sqlite_error_code(),
-        Some(SystemIoFailure | DatabaseCorrupt | NotADatabase | CannotOpen | FileLockingProtocolFailed)
+        Some(
+            SystemIoFailure
+                | DatabaseCorrupt
+                | NotADatabase
+                | CannotOpen
+                | FileLockingProtocolFailed
+        )
     )
 }

@@ -1,8 +1,9 @@
 //! Whether the files that are open are still those at their paths.
 //!
-//! A file that is deleted, moved or replaced stays open under Unix, and takes writes that are gone when it is closed. So a
-//! commit is acknowledged only after a look at the paths. Names do not change without a change of the folder, whose path
-//! is looked at first: one call of `stat` for all writers that share the commit, and three more if the folder has changed.
+//! A file that is deleted, moved or replaced stays open under Unix, and takes writes that are gone
+//! when it is closed. So a commit is acknowledged only after a look at the paths. Names do not
+//! change without a change of the folder, whose path is looked at first: one call of `stat` for all
+//! writers that share the commit, and three more if the folder has changed.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +17,8 @@ use crate::salvage::log_of;
 
 /// A file, whatever its name is: its device and its number there.
 type FileId = (u64, u64);
-/// How long ago a folder must have changed, so that a later change has another time: the clock of FAT has steps of 2 s.
+/// How long ago a folder must have changed, so that a later change has another time: the clock of
+/// FAT has steps of 2 s.
 const STEP_MAX: Duration = Duration::from_secs(3);
 
 /// The database, its log, and the index of that, in which SQLite has its locks.
@@ -30,7 +32,8 @@ pub(crate) struct OpenFiles {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// The files that were opened. None until [`OpenFiles::look`], and where the system has no such numbers.
+    /// The files that were opened. None until [`OpenFiles::look`], and where the system has no such
+    /// numbers.
     opened: [Option<FileId>; 3],
     /// The folder when all of them were found at their paths, and since when it was as it is.
     folder: Option<(FileId, Duration)>,
@@ -42,13 +45,19 @@ pub(crate) struct Gone(PathBuf);
 
 impl fmt::Display for Gone {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} was moved, deleted or replaced while loci has it open", self.0.display())
+        write!(
+            formatter,
+            "{} was moved, deleted or replaced while loci has it open",
+            self.0.display()
+        )
     }
 }
 
 impl From<Gone> for Error {
     fn from(gone: Gone) -> Self {
-        Error::unavailable(format!("{gone}, so nothing is written: put it back, or stop loci and look"))
+        Error::unavailable(format!(
+            "{gone}, so nothing is written: put it back, or stop loci and look"
+        ))
     }
 }
 
@@ -77,14 +86,18 @@ impl OpenFiles {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the files at the paths for those that were just opened. The database must be the one that it was before.
+    /// Takes the files at the paths for those that were just opened. The database must be the one
+    /// that it was before.
     ///
     /// # Errors
     /// If it is another now.
     pub(crate) fn look(&self) -> Result<(), Gone> {
         self.check_database()?;
         let opened = [0, 1, 2].map(|file| stat(&self.paths[file]).ok().flatten().map(|(id, _)| id));
-        *self.known() = Known { opened, folder: None };
+        *self.known() = Known {
+            opened,
+            folder: None,
+        };
         Ok(())
     }
 
@@ -102,7 +115,10 @@ impl OpenFiles {
         let were_gone = self.are_gone.swap(gone.is_some(), Ordering::Relaxed);
         let Some(file) = gone else {
             if were_gone {
-                tracing::info!("{} and its log are back at their paths: writing goes on", self.paths[0].display());
+                tracing::info!(
+                    "{} and its log are back at their paths: writing goes on",
+                    self.paths[0].display()
+                );
             }
             return Ok(());
         };
@@ -120,8 +136,9 @@ impl OpenFiles {
     }
 
     fn is_at_path(&self, known: &Known, file: usize) -> bool {
-        known.opened[file]
-            .is_none_or(|opened| stat(&self.paths[file]).is_ok_and(|now| now.is_some_and(|(id, _)| id == opened)))
+        known.opened[file].is_none_or(|opened| {
+            stat(&self.paths[file]).is_ok_and(|now| now.is_some_and(|(id, _)| id == opened))
+        })
     }
 
     /// Whether the last check failed.
@@ -131,9 +148,14 @@ impl OpenFiles {
 }
 
 /// Whether a change from now on has another time than this one.
-#[expect(clippy::disallowed_methods, reason = "compared with the time of a folder, which the same clock gave")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "compared with the time of a folder, which the same clock gave"
+)]
 fn is_settled(changed: Duration) -> bool {
-    SystemTime::now().duration_since(UNIX_EPOCH + changed).is_ok_and(|age| age > STEP_MAX)
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH + changed)
+        .is_ok_and(|age| age > STEP_MAX)
 }
 
 /// The file at a path, and the time at which it was changed last.
@@ -141,7 +163,10 @@ fn is_settled(changed: Duration) -> bool {
 fn stat(path: &Path) -> io::Result<Option<(FileId, Duration)>> {
     use std::os::unix::fs::MetadataExt;
     let metadata = path.metadata()?;
-    let changed = Duration::new(metadata.ctime().unsigned_abs(), metadata.ctime_nsec().unsigned_abs() as u32);
+    let changed = Duration::new(
+        metadata.ctime().unsigned_abs(),
+        metadata.ctime_nsec().unsigned_abs() as u32,
+    );
     Ok(Some(((metadata.dev(), metadata.ino()), changed)))
 }
 

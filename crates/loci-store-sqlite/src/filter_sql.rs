@@ -27,36 +27,59 @@ impl Conditions {
             (":now", Value::from(filter.live_at.microseconds())),
         ];
         let live = |name: &str| {
-            format!("{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > :now)")
+            format!(
+                "{name}.deleted_at IS NULL AND ({name}.expires_at IS NULL OR {name}.expires_at > :now)"
+            )
         };
         let successors = format!(
             "FROM memory AS s WHERE s.space = m.space AND s.supersedes = m.id AND s.forgotten_at IS NULL AND {}{}",
             live("s"),
             readable(&filter.reader, "s")
         );
-        // A thread has few of a space's memories: nothing shall look at the others for the sake of some order.
+        // A thread has few of a space's memories: nothing shall look at the others for the sake of
+        // some order.
         let among = match filter.thread {
-            Some(_) => "m.row IN (SELECT row FROM memory WHERE space = :space AND thread = :thread)",
+            Some(_) => {
+                "m.row IN (SELECT row FROM memory WHERE space = :space AND thread = :thread)"
+            }
             None => "m.space = :space",
         };
-        values.extend(filter.thread.clone().map(|thread| (":thread", Value::from(thread))));
+        values.extend(
+            filter
+                .thread
+                .clone()
+                .map(|thread| (":thread", Value::from(thread))),
+        );
         let mut place = among.to_owned();
         narrow_place(filter, &mut place, &mut values);
         let mut sql = format!("{place} AND {}{}", live("m"), readable(&filter.reader, "m"));
         if !filter.reader.everything {
             values.push((":subject", Value::from(filter.reader.subject.clone())));
-            values.extend(filter.reader.own_origin.clone().map(|origin| (":own_origin", Value::from(origin))));
+            values.extend(
+                filter
+                    .reader
+                    .own_origin
+                    .clone()
+                    .map(|origin| (":own_origin", Value::from(origin))),
+            );
         }
         narrow(filter, &mut sql, &mut values);
         let successor = match filter.superseded {
-            Superseded::Show => format!("SELECT s.id {successors} ORDER BY s.created_at DESC, s.id LIMIT 1"),
+            Superseded::Show => {
+                format!("SELECT s.id {successors} ORDER BY s.created_at DESC, s.id LIMIT 1")
+            }
             Superseded::Hide => {
                 let _ = write!(sql, " AND NOT EXISTS (SELECT 1 {successors})");
                 // What passes has none.
                 "NULL".to_owned()
             }
         };
-        Conditions { sql, place, successor, values }
+        Conditions {
+            sql,
+            place,
+            successor,
+            values,
+        }
     }
 }
 
@@ -65,9 +88,19 @@ fn readable(reader: &Reader, name: &str) -> String {
     if reader.everything {
         return String::new();
     }
-    let of_others = if reader.shared { "<> 'private'" } else { "= 'common'" };
-    let own = if reader.own_origin.is_some() { format!(" AND {name}.origin = :own_origin") } else { String::new() };
-    format!(" AND ({name}.visibility {of_others} OR {name}.owner IS NULL OR ({name}.owner = :subject{own}))")
+    let of_others = if reader.shared {
+        "<> 'private'"
+    } else {
+        "= 'common'"
+    };
+    let own = if reader.own_origin.is_some() {
+        format!(" AND {name}.origin = :own_origin")
+    } else {
+        String::new()
+    };
+    format!(
+        " AND ({name}.visibility {of_others} OR {name}.owner IS NULL OR ({name}.owner = :subject{own}))"
+    )
 }
 
 /// The conditions on collections and sections.
@@ -77,9 +110,10 @@ fn narrow_place(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static st
         CollectionFilter::Global => Some((" AND m.collection IS NULL", None)),
         CollectionFilter::AnyNamed => Some((" AND m.collection IS NOT NULL", None)),
         CollectionFilter::Only(name) => Some((" AND m.collection = :collection", Some(name))),
-        CollectionFilter::GlobalAnd(name) => {
-            Some((" AND (m.collection IS NULL OR m.collection = :collection)", Some(name)))
-        }
+        CollectionFilter::GlobalAnd(name) => Some((
+            " AND (m.collection IS NULL OR m.collection = :collection)",
+            Some(name),
+        )),
     };
     if let Some((condition, name)) = collection {
         sql.push_str(condition);
@@ -114,7 +148,9 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
         values.push((":origin", Value::from(origin.clone())));
     }
     if !filter.tiers.is_empty() {
-        let tiers = Tier::ALL.into_iter().filter(|tier| filter.tiers.contains(tier));
+        let tiers = Tier::ALL
+            .into_iter()
+            .filter(|tier| filter.tiers.contains(tier));
         let tiers: Vec<_> = tiers.map(|tier| format!("'{}'", tier.name())).collect();
         let _ = write!(sql, " AND m.tier IN ({})", tiers.join(", "));
     }
@@ -124,7 +160,11 @@ fn narrow(filter: &Filter, sql: &mut String, values: &mut Vec<(&'static str, Val
     }
     for (name, condition, moment) in [
         (":from", " AND m.created_at >= :from", filter.created_from),
-        (":until", " AND m.created_at <= :until", filter.created_until),
+        (
+            ":until",
+            " AND m.created_at <= :until",
+            filter.created_until,
+        ),
     ] {
         if let Some(moment) = moment {
             sql.push_str(condition);

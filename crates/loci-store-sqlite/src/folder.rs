@@ -48,7 +48,10 @@ fn check_owner(folder: &Path) -> Result<(), OpenError> {
     if metadata.uid() == rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    Err(OpenError::NotOwner { folder: folder.to_owned(), uid: metadata.uid() })
+    Err(OpenError::NotOwner {
+        folder: folder.to_owned(),
+        uid: metadata.uid(),
+    })
 }
 
 #[cfg(not(unix))]
@@ -56,7 +59,8 @@ fn check_owner(_folder: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The kind of the file system that a folder is on, as Linux names it; none where that cannot be told.
+/// The kind of the file system that a folder is on, as Linux names it; none where that cannot be
+/// told.
 pub fn file_system(folder: &Path) -> Option<String> {
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
     crate::mounts::file_system(&mountinfo, &fs::canonicalize(folder).ok()?)
@@ -69,9 +73,10 @@ fn check_file_system(folder: &Path) -> Result<(), OpenError> {
         other => other.unwrap_or_default(),
     };
     match crate::mounts::file_system(&mountinfo, folder) {
-        Some(kind) if crate::mounts::is_network(&kind) => {
-            Err(OpenError::NetworkFileSystem { folder: folder.to_owned(), kind })
-        }
+        Some(kind) if crate::mounts::is_network(&kind) => Err(OpenError::NetworkFileSystem {
+            folder: folder.to_owned(),
+            kind,
+        }),
         _ => Ok(()),
     }
 }

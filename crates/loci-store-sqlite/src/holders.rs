@@ -1,7 +1,9 @@
-//! The processes that have the files of a store open, and those that hold a lock by which others cannot write.
+//! The processes that have the files of a store open, and those that hold a lock by which others
+//! cannot write.
 //!
-//! Linux tells this of every process that the user may look into; elsewhere nothing is known. No file is opened to find
-//! it out: closing it again would end the locks that SQLite holds on it in this process.
+//! Linux tells this of every process that the user may look into; elsewhere nothing is known. No
+//! file is opened to find it out: closing it again would end the locks that SQLite holds on it in
+//! this process.
 
 use std::fmt;
 use std::path::Path;
@@ -19,17 +21,26 @@ pub struct Holder {
 
 impl fmt::Display for Holder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} (process {})", self.command.escape_debug(), self.process)
+        write!(
+            formatter,
+            "{} (process {})",
+            self.command.escape_debug(),
+            self.process
+        )
     }
 }
 
-/// The other processes that have the store in the folder open, in the order of their numbers. Empty where the system
-/// does not tell.
+/// The other processes that have the store in the folder open, in the order of their numbers. Empty
+/// where the system does not tell.
 #[cfg(target_os = "linux")]
 pub(crate) fn holders(folder: &Path) -> Vec<Holder> {
     use std::fs;
     let files = linux::lock_files(folder);
-    let names = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.file_name());
     let numbers = names.filter_map(|name| name.to_str()?.parse().ok());
     let mut holders: Vec<_> = numbers
         .filter(|process| *process != std::process::id())
@@ -74,7 +85,11 @@ mod linux {
             (LOCK.to_owned(), whole),
         ];
         let found = files.into_iter().filter_map(|(name, (first, last))| {
-            Some(LockFile { identity: identity(&folder.join(name))?, first, last })
+            Some(LockFile {
+                identity: identity(&folder.join(name))?,
+                first,
+                last,
+            })
         });
         found.collect()
     }
@@ -84,26 +99,50 @@ mod linux {
         let folder = PathBuf::from(format!("/proc/{process}"));
         let (mut has_open, mut keeps_others_out) = (false, false);
         for opened in fs::read_dir(folder.join("fd")).ok()?.flatten() {
-            let Some(identity) = identity(&opened.path()) else { continue };
-            let Some(file) = files.iter().find(|file| file.identity == identity) else { continue };
+            let Some(identity) = identity(&opened.path()) else {
+                continue;
+            };
+            let Some(file) = files.iter().find(|file| file.identity == identity) else {
+                continue;
+            };
             has_open = true;
-            let locks = fs::read_to_string(folder.join("fdinfo").join(opened.file_name())).unwrap_or_default();
-            keeps_others_out |= locks.lines().any(|line| locks_exclusively(line, file.first, file.last));
+            let locks = fs::read_to_string(folder.join("fdinfo").join(opened.file_name()))
+                .unwrap_or_default();
+            keeps_others_out |= locks
+                .lines()
+                .any(|line| locks_exclusively(line, file.first, file.last));
         }
-        let command = || fs::read_to_string(folder.join("comm")).unwrap_or_default().trim_end().to_owned();
-        has_open.then(|| Holder { process, command: command(), keeps_others_out })
+        let command = || {
+            fs::read_to_string(folder.join("comm"))
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned()
+        };
+        has_open.then(|| Holder {
+            process,
+            command: command(),
+            keeps_others_out,
+        })
     }
 
     fn identity(path: &Path) -> Option<(u64, u64)> {
-        path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
+        path.metadata()
+            .ok()
+            .map(|metadata| (metadata.dev(), metadata.ino()))
     }
 
     /// Whether a line about an open file tells of an exclusive lock on one of these bytes, such as
     /// `lock: 1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120`.
     pub(super) fn locks_exclusively(line: &str, first: u64, last: u64) -> bool {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let ["lock:", _, _, _, "WRITE", _, _, start, end] = words[..] else { return false };
-        let end = if end == "EOF" { Ok(u64::MAX) } else { end.parse() };
+        let ["lock:", _, _, _, "WRITE", _, _, start, end] = words[..] else {
+            return false;
+        };
+        let end = if end == "EOF" {
+            Ok(u64::MAX)
+        } else {
+            end.parse()
+        };
         matches!((start.parse::<u64>(), end), (Ok(start), Ok(end)) if start <= last && end >= first)
     }
 }
@@ -116,7 +155,10 @@ mod tests {
     #[test]
     fn an_exclusive_lock_on_the_bytes_is_told_from_others() {
         let rows = [
-            ("lock:\t1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120", true),
+            (
+                "lock:\t1: POSIX  ADVISORY  WRITE 11847 fe:00:10010685 120 120",
+                true,
+            ),
             ("lock:\t12: FLOCK  ADVISORY  WRITE 1 fe:00:1 0 EOF", true),
             ("lock:\t1: POSIX  ADVISORY  WRITE 1 fe:00:1 100 119", false),
             ("lock:\t1: POSIX  ADVISORY  WRITE 1 fe:00:1 121 EOF", false),
@@ -132,7 +174,11 @@ mod tests {
 
     #[test]
     fn a_name_of_a_program_shows_no_control_characters() {
-        let holder = Holder { process: 7, command: "a\u{1b}[2J".to_owned(), keeps_others_out: true };
+        let holder = Holder {
+            process: 7,
+            command: "a\u{1b}[2J".to_owned(),
+            keeps_others_out: true,
+        };
         assert_eq!(holder.to_string(), "a\\u{1b}[2J (process 7)");
     }
 }

@@ -1,8 +1,8 @@
 //! Which database a write-ahead log belongs to.
 //!
-//! SQLite lays a log over whichever database it finds beside it. Where another was put in its place, by an accident or by
-//! a restore by hand, both are lost. So a small file beside the log notes the store, and it is compared with the database
-//! before SQLite opens either.
+//! SQLite lays a log over whichever database it finds beside it. Where another was put in its
+//! place, by an accident or by a restore by hand, both are lost. So a small file beside the log
+//! notes the store, and it is compared with the database before SQLite opens either.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Write};
@@ -24,8 +24,9 @@ pub(crate) const FILE: &str = "loci.identity";
 /// Bytes of it, at most.
 const BYTES_MAX: u64 = 1_024;
 
-/// The notes in the file. `inode` numbers are those of the database and of the file itself: in a folder that was copied with
-/// its log both have other ones, in a folder in which only the database was replaced it alone has. 0 where there are none.
+/// The notes in the file. `inode` numbers are those of the database and of the file itself: in a
+/// folder that was copied with its log both have other ones, in a folder in which only the database
+/// was replaced it alone has. 0 where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Noted {
     store: StoreId,
@@ -34,7 +35,8 @@ struct Noted {
     own_inode: u64,
 }
 
-/// Tells one store from others: the CRC-32 of its secret, of which it gives nothing away that helps. Copies have the same.
+/// Tells one store from others: the CRC-32 of its secret, of which it gives nothing away that
+/// helps. Copies have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct StoreId(u32);
 
@@ -46,20 +48,26 @@ impl StoreId {
 
     /// The store that this connection is open to.
     pub(crate) fn of(connection: &Connection) -> rusqlite::Result<Self> {
-        let secret: Vec<u8> = connection.query_row("SELECT bytes FROM secret", [], |row| row.get(0))?;
+        let secret: Vec<u8> =
+            connection.query_row("SELECT bytes FROM secret", [], |row| row.get(0))?;
         Ok(StoreId(crc32fast::hash(&secret)))
     }
 
-    /// The store in the database file, whatever its log says, and the version of its schema. None if the file is a
-    /// database, but of no store.
+    /// The store in the database file, whatever its log says, and the version of its schema. None
+    /// if the file is a database, but of no store.
     ///
     /// # Errors
     /// The file cannot be read as a database.
     pub(crate) fn in_file(database: &Path) -> rusqlite::Result<Option<(Self, i64)>> {
         let database = Database::new(database.to_owned(), Duration::ZERO);
-        let connection = Database { access: Access::Immutable, ..database }.open()?;
+        let connection = Database {
+            access: Access::Immutable,
+            ..database
+        }
+        .open()?;
         let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        let has_secret = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'secret'";
+        let has_secret =
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'secret'";
         if connection.query_row(has_secret, [], |row| row.get::<_, i64>(0))? == 0 {
             return Ok(None);
         }
@@ -74,7 +82,11 @@ impl Noted {
         let mut text = String::new();
         // A pipe or a device would not end.
         path.symlink_metadata().ok().filter(Metadata::is_file)?;
-        File::open(path).ok()?.take(BYTES_MAX).read_to_string(&mut text).ok()?;
+        File::open(path)
+            .ok()?
+            .take(BYTES_MAX)
+            .read_to_string(&mut text)
+            .ok()?;
         let mut words = text.split_ascii_whitespace();
         let mut named = |name: &str| (words.next() == Some(name)).then(|| words.next()).flatten();
         Some(Noted {
@@ -99,8 +111,15 @@ impl Noted {
         let unfinished = folder.join(format!("{FILE}.{}", std::process::id()));
         let mut file = folder::create_file(&unfinished)?;
         self.own_inode = inode(&file.metadata()?);
-        let Noted { store: StoreId(store), schema, database_inode, own_inode } = self;
-        let text = format!("store {store:08x}\nschema {schema}\ndatabase {database_inode}\nthis {own_inode}\n");
+        let Noted {
+            store: StoreId(store),
+            schema,
+            database_inode,
+            own_inode,
+        } = self;
+        let text = format!(
+            "store {store:08x}\nschema {schema}\ndatabase {database_inode}\nthis {own_inode}\n"
+        );
         file.set_len(0)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
@@ -124,19 +143,25 @@ fn inode(_metadata: &Metadata) -> u64 {
     0
 }
 
-/// Looks whether the log in the folder belongs to the database, before SQLite opens them. Where there is no log, a
-/// database that was put there is as good as any, and the note of another is removed.
+/// Looks whether the log in the folder belongs to the database, before SQLite opens them. Where
+/// there is no log, a database that was put there is as good as any, and the note of another is
+/// removed.
 ///
 /// # Errors
 /// [`OpenError::ForeignLog`] if it belongs to another. Nothing was changed.
 pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
-    let Some(noted) = Noted::read(folder) else { return Ok(()) };
-    // Others tell of a database that is cut off, or damaged; its log may have what is damaged in it.
+    let Some(noted) = Noted::read(folder) else {
+        return Ok(());
+    };
+    // Others tell of a database that is cut off, or damaged; its log may have what is damaged in
+    // it.
     if database.metadata().map_or(0, |metadata| metadata.len()) < BYTES_MIN {
         return Ok(());
     }
-    let Ok(found) = StoreId::in_file(&database) else { return Ok(()) };
+    let Ok(found) = StoreId::in_file(&database) else {
+        return Ok(());
+    };
     let is_it = found.is_some_and(|(store, schema)| store == noted.store && schema >= noted.schema);
     if is_it && !noted.is_replaced(folder) {
         return Ok(());
@@ -152,16 +177,20 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
     }
 }
 
-/// Notes the store that this connection is open to. That waits for another start where the database file does not say
-/// all of it yet, because it is being read: the log must not be older than the note. A damaged database has no note.
+/// Notes the store that this connection is open to. That waits for another start where the database
+/// file does not say all of it yet, because it is being read: the log must not be older than the
+/// note. A damaged database has no note.
 ///
 /// # Errors
-/// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the writing thread would
-/// write on. The next start begins with what the last connection moved into the database when it closed.
+/// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the
+/// writing thread would write on. The next start begins with what the last connection moved into
+/// the database when it closed.
 pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0));
-    let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else { return Ok(()) };
+    let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else {
+        return Ok(());
+    };
     let database_inode = inode_of(&database);
     let is_noted = Noted::read(folder).is_some_and(|noted| {
         (noted.store, noted.schema) == (store, schema)
@@ -171,7 +200,8 @@ pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenErr
     if is_noted {
         return Ok(());
     }
-    let is_in_file = || matches!(StoreId::in_file(&database), Ok(Some(found)) if found == (store, schema));
+    let is_in_file =
+        || matches!(StoreId::in_file(&database), Ok(Some(found)) if found == (store, schema));
     // Of another failure the next look tells.
     if !is_in_file()
         && let Err(error) = checkpoint(connection)
@@ -180,7 +210,13 @@ pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenErr
         return Err(OpenError::from_database(&error, &database));
     }
     if is_in_file()
-        && let Err(error) = (Noted { store, schema, database_inode, own_inode: 0 }).write(folder)
+        && let Err(error) = (Noted {
+            store,
+            schema,
+            database_inode,
+            own_inode: 0,
+        })
+        .write(folder)
     {
         tracing::warn!("{} cannot be written: {error}", folder.join(FILE).display());
     }

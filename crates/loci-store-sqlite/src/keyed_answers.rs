@@ -9,7 +9,8 @@ use crate::failure::{Result, conflict, damaged};
 use crate::read::bound;
 use crate::row::{intact, none_broken, read_moment, read_space};
 
-const COLUMNS: &str = "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
+const COLUMNS: &str =
+    "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
 /// Whether a row is as it was written.
 pub(crate) const HOLDS: &str = "checksum IS loci_checksum(row, space, owner, origin, operation, key, request, \
      created_at, expires_at, bytes, memories, answer)";
@@ -19,14 +20,28 @@ pub(crate) fn columns() -> String {
     format!("{COLUMNS}, row, {HOLDS}")
 }
 
-/// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest that are
-/// too many with it. Nothing is kept if a memory is gone whose text it holds.
+/// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest
+/// that are too many with it. Nothing is kept if a memory is gone whose text it holds.
 pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> {
-    let KeyedAnswer { space, owner, origin, operation, key, request, answer, memories, created_at, expires_at } =
-        answer;
+    let KeyedAnswer {
+        space,
+        owner,
+        origin,
+        operation,
+        key,
+        request,
+        answer,
+        memories,
+        created_at,
+        expires_at,
+    } = answer;
     let memories: Vec<_> = memories.iter().map(|id| id.as_str().to_owned()).collect();
     let memories = encode_names(&memories);
-    if connection.prepare_cached(IS_GONE)?.exists(params![space.as_str(), memories, created_at.microseconds()])? {
+    if connection.prepare_cached(IS_GONE)?.exists(params![
+        space.as_str(),
+        memories,
+        created_at.microseconds()
+    ])? {
         return Ok(());
     }
     let broken = format!(
@@ -34,7 +49,13 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
          WHERE space = ?1 AND ifnull(owner, 0) = ifnull(?2, 0) AND operation = ?3 AND key = ?4 AND NOT {HOLDS}"
     );
     let whose = params![space.as_str(), owner, operation, key];
-    none_broken(connection, &broken, whose, "the answer to the operation", operation)?;
+    none_broken(
+        connection,
+        &broken,
+        whose,
+        "the answer to the operation",
+        operation,
+    )?;
     let sql = format!(
         "INSERT INTO keyed_answer ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
          ON CONFLICT (space, ifnull(owner, 0), operation, key) DO UPDATE
@@ -55,12 +76,21 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
         answer,
     ])?;
     if kept == 0 {
-        return Err(conflict("the key of this call was used by another one meanwhile; call again"));
+        return Err(conflict(
+            "the key of this call was used by another one meanwhile; call again",
+        ));
     }
     let mut excess = connection.prepare_cached(EXCEEDS)?;
     let mut oldest = connection.prepare_cached(REMOVE_OLDEST)?;
-    let limits = params![space.as_str(), owner, bound(KEYED_ANSWERS_MAX), bound(KEYED_ANSWERS_BYTES_MAX)];
-    while excess.exists(limits)? && oldest.execute(params![space.as_str(), owner, operation, key])? > 0 {}
+    let limits = params![
+        space.as_str(),
+        owner,
+        bound(KEYED_ANSWERS_MAX),
+        bound(KEYED_ANSWERS_BYTES_MAX)
+    ];
+    while excess.exists(limits)?
+        && oldest.execute(params![space.as_str(), owner, operation, key])? > 0
+    {}
     Ok(())
 }
 
@@ -68,7 +98,8 @@ pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> 
 pub(crate) const IS_GONE: &str = "SELECT 1 FROM json_each(?2) WHERE NOT EXISTS (
     SELECT 1 FROM memory WHERE space = ?1 AND id = value AND deleted_at IS NULL AND forgotten_at IS NULL
         AND (expires_at IS NULL OR expires_at > ?3))";
-/// Whether an owner has more than `?3` answers, or more than `?4` bytes of them. The total is kept by triggers.
+/// Whether an owner has more than `?3` answers, or more than `?4` bytes of them. The total is kept
+/// by triggers.
 pub(crate) const EXCEEDS: &str = "SELECT 1 FROM keyed_answer_total
     WHERE space = ?1 AND owner = ifnull(?2, 0) AND (answers > ?3 OR bytes > ?4)";
 /// Removes an owner's oldest answer but for that of this operation and key.
@@ -86,7 +117,13 @@ pub(crate) fn find(
     now: Timestamp,
 ) -> Result<Option<KeyedAnswer>> {
     let mut statement = connection.prepare_cached(&find_sql())?;
-    let mut rows = statement.query(params![space.as_str(), owner, operation, key, now.microseconds()])?;
+    let mut rows = statement.query(params![
+        space.as_str(),
+        owner,
+        operation,
+        key,
+        now.microseconds()
+    ])?;
     rows.next()?.map(read).transpose()
 }
 
@@ -110,7 +147,10 @@ pub(crate) fn read(row: &Row<'_>) -> Result<KeyedAnswer> {
         request: ContentHash(row.get(5)?),
         created_at: read_moment(row, 6)?.ok_or_else(damaged)?,
         expires_at: read_moment(row, 7)?.ok_or_else(damaged)?,
-        memories: decode_names(&row.get::<_, String>(8)?)?.into_iter().map(MemoryId::new).collect(),
+        memories: decode_names(&row.get::<_, String>(8)?)?
+            .into_iter()
+            .map(MemoryId::new)
+            .collect(),
         answer: row.get(9)?,
     })
 }

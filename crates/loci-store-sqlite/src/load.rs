@@ -54,9 +54,13 @@ impl Progress {
         const SECONDS_AT_FIRST: u64 = 5;
         let thousandths = self.thousandths.load(Ordering::Relaxed);
         let left = elapsed.as_millis() as u64 * 1_000_u64.saturating_sub(thousandths);
-        let seconds = left.checked_div(thousandths).map_or(SECONDS_AT_FIRST, |left| left.div_ceil(1_000).max(1));
+        let seconds = left
+            .checked_div(thousandths)
+            .map_or(SECONDS_AT_FIRST, |left| left.div_ceil(1_000).max(1));
         let percent = thousandths / 10;
-        format!("loci loads the index of this store into memory ({percent} % so far); try again in {seconds} s")
+        format!(
+            "loci loads the index of this store into memory ({percent} % so far); try again in {seconds} s"
+        )
     }
 
     /// Notes that passages up to this row are read, of all between the first and the last.
@@ -65,7 +69,8 @@ impl Progress {
             return Err(Error::unavailable("the store is being closed").into());
         }
         let share = (row - first) as f64 / (last - first).max(1) as f64;
-        self.thousandths.store((share * 1_000.0) as u64, Ordering::Relaxed);
+        self.thousandths
+            .store((share * 1_000.0) as u64, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -81,10 +86,13 @@ pub(crate) fn load(connection: &Connection, progress: &Progress) -> Result<Index
         let (sender, receiver) = sync_channel(CHUNKS_MAX);
         let thread = thread::Builder::new().name("loci-load".to_owned());
         let building = thread.spawn_scoped(scope, move || build(texts, &receiver));
-        let building = building.map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
+        let building = building
+            .map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
         let read = read(connection, &mut index, sender, progress);
         // What the other thread came upon is why this one could not go on, if it could not.
-        let (texts, rows) = building.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        let (texts, rows) = building
+            .join()
+            .unwrap_or_else(|panic| resume_unwind(panic))?;
         read?;
         index.adopt(texts, &rows);
         index.shrink();
@@ -107,11 +115,19 @@ fn build(mut texts: Texts, chunks: &Receiver<Passages>) -> Result<(Texts, Vec<i6
 
 /// Reads the passages, which are more work for the other thread than for this one, and the memories
 /// whenever that is behind.
-fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>, progress: &Progress) -> Result<()> {
+fn read(
+    connection: &Connection,
+    index: &mut Index,
+    sender: SyncSender<Passages>,
+    progress: &Progress,
+) -> Result<()> {
     let ends = "SELECT (SELECT min(row) FROM passage), (SELECT max(row) FROM passage)";
-    let ends: (Option<i64>, Option<i64>) = connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let ends: (Option<i64>, Option<i64>) =
+        connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let ends = ends.0.zip(ends.1).unwrap_or_default();
-    let sql = format!("SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row");
+    let sql = format!(
+        "SELECT {STORED_COLUMNS} FROM memory AS m WHERE m.deleted_at IS NULL ORDER BY m.row"
+    );
     let mut memories = connection.prepare(&sql)?;
     let mut memories = memories.query([])?;
     let mut passages = connection.prepare(&format!("{PASSAGES} ORDER BY row"))?;
@@ -131,11 +147,14 @@ fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>
         while let Err(unsent) = sender.try_send(chunk) {
             match unsent {
                 TrySendError::Full(full) if read_memories(&mut memories, index)? => chunk = full,
-                // Either there is nothing to do but to wait, or the other thread failed and says why.
-                TrySendError::Full(chunk) | TrySendError::Disconnected(chunk) => match sender.send(chunk) {
-                    Ok(()) => break,
-                    Err(_) => return Ok(()),
-                },
+                // Either there is nothing to do but to wait, or the other thread failed and says
+                // why.
+                TrySendError::Full(chunk) | TrySendError::Disconnected(chunk) => {
+                    match sender.send(chunk) {
+                        Ok(()) => break,
+                        Err(_) => return Ok(()),
+                    }
+                }
             }
         }
     }
@@ -147,7 +166,9 @@ fn read(connection: &Connection, index: &mut Index, sender: SyncSender<Passages>
 /// Puts the next memories into the index; whether there were any.
 fn read_memories(rows: &mut Rows<'_>, index: &mut Index) -> Result<bool> {
     for number in 0..MEMORIES_BETWEEN {
-        let Some(row) = rows.next()? else { return Ok(number > 0) };
+        let Some(row) = rows.next()? else {
+            return Ok(number > 0);
+        };
         index.insert(row.get(0)?, &read_stored(row)?);
     }
     Ok(true)
@@ -155,14 +176,19 @@ fn read_memories(rows: &mut Rows<'_>, index: &mut Index) -> Result<bool> {
 
 /// The models of the database, with their rows.
 pub(crate) fn models(connection: &Connection) -> Result<Vec<(i64, ModelId)>> {
-    let mut statement = connection.prepare_cached("SELECT row, fingerprint FROM model ORDER BY row")?;
-    let models = statement.query_map([], |row| Ok((row.get(0)?, ModelId::new(row.get::<_, String>(1)?))))?;
+    let mut statement =
+        connection.prepare_cached("SELECT row, fingerprint FROM model ORDER BY row")?;
+    let models = statement.query_map([], |row| {
+        Ok((row.get(0)?, ModelId::new(row.get::<_, String>(1)?)))
+    })?;
     Ok(models.collect::<rusqlite::Result<_>>()?)
 }
 
 /// The passages of the memory of this row.
 pub(crate) fn passages_of(connection: &Connection, row: i64) -> Result<Passages> {
-    let mut passages = connection.prepare_cached(&format!("{PASSAGES} WHERE row BETWEEN ?1 AND ?2 ORDER BY row"))?;
+    let mut passages = connection.prepare_cached(&format!(
+        "{PASSAGES} WHERE row BETWEEN ?1 AND ?2 ORDER BY row"
+    ))?;
     let mut passages = passages.query(passage_keys(row))?;
     let further = format!("{FURTHER} WHERE passage BETWEEN ?1 AND ?2 ORDER BY passage, model");
     let mut further = connection.prepare_cached(&further)?;
@@ -224,10 +250,12 @@ struct VectorHead {
 }
 
 impl Passages {
-    /// Adds the passage in the row, with those of the further vectors that are its own; returns its row.
+    /// Adds the passage in the row, with those of the further vectors that are its own; returns its
+    /// row.
     fn push(&mut self, row: &Row<'_>, further: &mut Further<'_>) -> Result<i64> {
         let key: i64 = row.get(0)?;
-        self.bytes.extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);
+        self.bytes
+            .extend_from_slice(row.get_ref(1)?.as_blob().map_err(|_| damaged())?);
         let terms_end = self.bytes.len();
         if let Some(model) = row.get(2)? {
             self.push_vector(row, model, 3)?;
@@ -239,15 +267,24 @@ impl Passages {
             }
             further.advance()?;
         }
-        self.heads.push(Head { memory: key >> POSITION_BITS, terms_end, vectors_end: self.vectors.len() });
+        self.heads.push(Head {
+            memory: key >> POSITION_BITS,
+            terms_end,
+            vectors_end: self.vectors.len(),
+        });
         Ok(key)
     }
 
     /// Adds the vector whose scale is in this column, and its components in the next.
     fn push_vector(&mut self, row: &Row<'_>, model: i64, column: usize) -> Result<()> {
-        self.bytes.extend_from_slice(row.get_ref(column + 1)?.as_blob().map_err(|_| damaged())?);
+        self.bytes
+            .extend_from_slice(row.get_ref(column + 1)?.as_blob().map_err(|_| damaged())?);
         let scale = row.get::<_, f64>(column)? as f32;
-        self.vectors.push(VectorHead { model, scale, end: self.bytes.len() });
+        self.vectors.push(VectorHead {
+            model,
+            scale,
+            end: self.bytes.len(),
+        });
         Ok(())
     }
 
@@ -255,7 +292,12 @@ impl Passages {
     pub(crate) fn each(&self, mut take: impl FnMut(i64, StoredPassage<'_>)) -> Result<()> {
         let (mut start, mut first) = (0, 0);
         let mut values = Vec::new();
-        for Head { memory, terms_end, vectors_end } in &self.heads {
+        for Head {
+            memory,
+            terms_end,
+            vectors_end,
+        } in &self.heads
+        {
             let terms = decode_terms(&self.bytes[start..*terms_end])?;
             let heads = &self.vectors[first..*vectors_end];
             let end = heads.last().map_or(*terms_end, |head| head.end);
@@ -264,9 +306,19 @@ impl Passages {
             let vector = |head: &VectorHead| {
                 let values = &values[begin..head.end - terms_end];
                 begin = head.end - terms_end;
-                StoredVector { model: head.model, scale: head.scale, values }
+                StoredVector {
+                    model: head.model,
+                    scale: head.scale,
+                    values,
+                }
             };
-            take(*memory, StoredPassage { terms, vectors: heads.iter().map(vector).collect() });
+            take(
+                *memory,
+                StoredPassage {
+                    terms,
+                    vectors: heads.iter().map(vector).collect(),
+                },
+            );
             (start, first) = (end, *vectors_end);
         }
         Ok(())

@@ -54,7 +54,9 @@ pub(crate) fn file_system(mountinfo: &str, path: &Path) -> Option<String> {
     let mounts = mountinfo.lines().filter_map(parse);
     let holding = mounts.filter(|(mount_point, _)| path.starts_with(mount_point));
     // The deepest mount point holds it; of several mounts on one point, the last.
-    holding.max_by_key(|(mount_point, _)| mount_point.components().count()).map(|(_, kind)| kind.to_owned())
+    holding
+        .max_by_key(|(mount_point, _)| mount_point.components().count())
+        .map(|(_, kind)| kind.to_owned())
 }
 
 /// Whether a kind of file system reaches over a network or between machines.
@@ -78,7 +80,8 @@ fn unescape(text: &str) -> PathBuf {
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
         let escaped = after.get(..3).filter(|_| *first == b'\\');
-        let octal = escaped.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
+        let octal = escaped
+            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
         bytes.push(octal.unwrap_or(*first));
         rest = if octal.is_some() { &after[3..] } else { after };
     }
@@ -112,21 +115,45 @@ garbage
             ("/srv/x", "cifs"),
         ];
         for (path, kind) in rows {
-            assert_eq!(file_system(MOUNTS, Path::new(path)).as_deref(), Some(kind), "{path}");
+            assert_eq!(
+                file_system(MOUNTS, Path::new(path)).as_deref(),
+                Some(kind),
+                "{path}"
+            );
         }
         assert_eq!(file_system("", Path::new("/x")), None);
     }
 
     #[test]
     fn kinds_that_cross_machines_are_known() {
-        for kind in
-            ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "vboxsf", "fuse.sshfs", "fuse.glusterfs", "ceph", "afs"]
-        {
+        for kind in [
+            "nfs",
+            "nfs4",
+            "cifs",
+            "smb3",
+            "smbfs",
+            "9p",
+            "vboxsf",
+            "fuse.sshfs",
+            "fuse.glusterfs",
+            "ceph",
+            "afs",
+        ] {
             assert!(is_network(kind), "{kind}");
         }
-        for kind in
-            ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuse.ntfs-3g", "fuseblk", "ntfs3", "fuse"]
-        {
+        for kind in [
+            "ext4",
+            "xfs",
+            "btrfs",
+            "zfs",
+            "tmpfs",
+            "overlay",
+            "apfs",
+            "fuse.ntfs-3g",
+            "fuseblk",
+            "ntfs3",
+            "fuse",
+        ] {
             assert!(!is_network(kind), "{kind}");
         }
     }

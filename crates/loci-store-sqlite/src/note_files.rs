@@ -1,6 +1,9 @@
 //! Statements over what is known of files of notes.
 
-use loci_core::{ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space, Timestamp};
+use loci_core::{
+    ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space,
+    Timestamp,
+};
 use rusqlite::{Connection, Row, params};
 
 use crate::codec::{decode_names, encode_names};
@@ -9,7 +12,8 @@ use crate::filter_sql::Conditions;
 use crate::read::{bound, parameters};
 use crate::row::{intact, read_id, read_moment};
 
-const COLUMNS: &str = "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
+const COLUMNS: &str =
+    "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
 
 /// Whether a file is there or expected, so that its memory is a note.
 pub(crate) const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
@@ -22,7 +26,8 @@ pub(crate) fn columns() -> String {
     )
 }
 /// The columns that [`read_folder`] reads, in its order.
-pub(crate) const FOLDER_COLUMNS: &str = "space, identity, checksum IS loci_checksum(space, identity)";
+pub(crate) const FOLDER_COLUMNS: &str =
+    "space, identity, checksum IS loci_checksum(space, identity)";
 
 pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
     let sql = format!(
@@ -50,15 +55,27 @@ pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Re
 /// Notes that a file is about to be put there, unless one is.
 pub(crate) fn expect(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
     let sql = "SELECT 1 FROM note_file WHERE space = ?1 AND path = ?2 AND missing_since IS NULL";
-    if connection.prepare_cached(sql)?.exists([space.as_str(), &file.path])? {
+    if connection
+        .prepare_cached(sql)?
+        .exists([space.as_str(), &file.path])?
+    {
         return Ok(());
     }
-    put(connection, space, &NoteFile { missing_since: Some(NoteFile::EXPECTED), ..file.clone() })
+    put(
+        connection,
+        space,
+        &NoteFile {
+            missing_since: Some(NoteFile::EXPECTED),
+            ..file.clone()
+        },
+    )
 }
 
 pub(crate) fn delete(connection: &Connection, space: &Space, path: &str) -> Result<()> {
     let sql = "DELETE FROM note_file WHERE space = ?1 AND path = ?2";
-    connection.prepare_cached(sql)?.execute([space.as_str(), path])?;
+    connection
+        .prepare_cached(sql)?
+        .execute([space.as_str(), path])?;
     Ok(())
 }
 
@@ -73,17 +90,24 @@ pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<NoteFile
 }
 
 pub(crate) fn all_sql() -> String {
-    format!("SELECT {} FROM note_file WHERE space = ?1 ORDER BY path", columns())
+    format!(
+        "SELECT {} FROM note_file WHERE space = ?1 ORDER BY path",
+        columns()
+    )
 }
 
-pub(crate) fn of_memory(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
+pub(crate) fn of_memory(
+    connection: &Connection,
+    space: &Space,
+    memory: &MemoryId,
+) -> Result<Option<NoteFile>> {
     let mut statement = connection.prepare_cached(&of_memory_sql())?;
     let mut rows = statement.query([space.as_str(), memory.as_str()])?;
     rows.next()?.map(read_file).transpose()
 }
 
-/// Those that are there come before those that are expected. The index is named, since a look at all files of the space
-/// would find them in the order of their paths.
+/// Those that are there come before those that are expected. The index is named, since a look at
+/// all files of the space would find them in the order of their paths.
 pub(crate) fn of_memory_sql() -> String {
     format!(
         "SELECT {} FROM note_file INDEXED BY note_file_by_memory
@@ -97,18 +121,26 @@ pub(crate) fn of_memory_sql() -> String {
 /// An error if the memory is a note.
 pub(crate) fn none_of(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<()> {
     match of_memory(connection, space, memory)? {
-        Some(_) => Err(conflict(format!("memory `{memory}` is a note by now; change it in its file"))),
+        Some(_) => Err(conflict(format!(
+            "memory `{memory}` is a note by now; change it in its file"
+        ))),
         None => Ok(()),
     }
 }
 
-pub(crate) fn among(connection: &Connection, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
+pub(crate) fn among(
+    connection: &Connection,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<MemoryId>> {
     let conditions = Conditions::of(filter);
     let sql = among_sql(&conditions);
     let mut values = conditions.values;
     values.push((":limit", bound(limit)));
     let mut statement = connection.prepare_cached(&sql)?;
-    let ids = statement.query_map(&*parameters(&values), |row| Ok(MemoryId::new(row.get::<_, String>(0)?)))?;
+    let ids = statement.query_map(&*parameters(&values), |row| {
+        Ok(MemoryId::new(row.get::<_, String>(0)?))
+    })?;
     Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -123,7 +155,9 @@ pub(crate) fn among_sql(conditions: &Conditions) -> String {
 
 pub(crate) fn put_folder(connection: &Connection, space: &Space, identity: &str) -> Result<()> {
     let sql = "INSERT OR REPLACE INTO note_folder (space, identity) VALUES (?1, ?2)";
-    connection.prepare_cached(sql)?.execute([space.as_str(), identity])?;
+    connection
+        .prepare_cached(sql)?
+        .execute([space.as_str(), identity])?;
     Ok(())
 }
 
@@ -145,13 +179,19 @@ pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
     let problem = match row.get_ref(8)?.as_str_or_null().map_err(|_| damaged())? {
         Some(kind) => {
             let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;
-            Some(FileProblem { kind, message: row.get(9)? })
+            Some(FileProblem {
+                kind,
+                message: row.get(9)?,
+            })
         }
         None => None,
     };
     Ok(NoteFile {
         path: row.get(0)?,
-        stamp: FileStamp { bytes: row.get::<_, i64>(1)?.cast_unsigned(), modified_nanoseconds: row.get(2)? },
+        stamp: FileStamp {
+            bytes: row.get::<_, i64>(1)?.cast_unsigned(),
+            modified_nanoseconds: row.get(2)?,
+        },
         is_settled: row.get(3)?,
         hash: ContentHash(row.get(4)?),
         memory: read_id(row, 5)?,

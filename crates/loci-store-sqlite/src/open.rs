@@ -30,14 +30,17 @@ pub(crate) const BYTES_MIN: u64 = 512;
 pub struct Options {
     /// How long a write waits for other processes before it fails. Default: 10 seconds.
     pub busy_timeout: Duration,
-    /// From how many memories on the index is kept as a file, beside the database, which spares each start the loading.
-    /// Default: 2,000, which load in about 10 milliseconds.
+    /// From how many memories on the index is kept as a file, beside the database, which spares
+    /// each start the loading. Default: 2,000, which load in about 10 milliseconds.
     pub segment_min: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { busy_timeout: Duration::from_secs(10), segment_min: 2_000 }
+        Options {
+            busy_timeout: Duration::from_secs(10),
+            segment_min: 2_000,
+        }
     }
 }
 
@@ -87,7 +90,8 @@ pub enum OpenError {
         /// The file.
         database: PathBuf,
     },
-    /// Something is wrong with a database of an older schema, whose upgrade would write over what still reads.
+    /// Something is wrong with a database of an older schema, whose upgrade would write over what
+    /// still reads.
     Damaged {
         /// The database file.
         database: PathBuf,
@@ -181,9 +185,14 @@ impl fmt::Display for OpenError {
                 "{path} is damaged ({problem}), and is not upgraded so that nothing is lost: `loci doctor --salvage FILE` \
                  reads what still reads; or restore a backup over it"
             ),
-            OpenError::LogAlone { .. } | OpenError::ForeignLog { .. } => self.write_of_log(formatter),
+            OpenError::LogAlone { .. } | OpenError::ForeignLog { .. } => {
+                self.write_of_log(formatter)
+            }
             OpenError::Full { .. } => {
-                write!(formatter, "the disk that holds {path} is full: free some space and try again")
+                write!(
+                    formatter,
+                    "the disk that holds {path} is full: free some space and try again"
+                )
             }
             OpenError::Busy { .. } => write!(
                 formatter,
@@ -195,14 +204,20 @@ impl fmt::Display for OpenError {
                  `loci mcp`, and try again"
             ),
             OpenError::Restoring { .. } => {
-                write!(formatter, "a restore into {path} was cut off: run `loci doctor`, which finishes it")
+                write!(
+                    formatter,
+                    "a restore into {path} was cut off: run `loci doctor`, which finishes it"
+                )
             }
             OpenError::Upgrade { problem, .. } => write!(
                 formatter,
                 "{path} could not be upgraded ({problem}) and is as it was: report this, and use the loci that wrote it"
             ),
             OpenError::Io { problem, .. } => {
-                write!(formatter, "{path} cannot be opened ({problem}): check the disk and try again")
+                write!(
+                    formatter,
+                    "{path} cannot be opened ({problem}): check the disk and try again"
+                )
             }
         }
     }
@@ -261,22 +276,32 @@ impl OpenError {
     pub(crate) fn from_io(error: &io::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.kind() {
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => OpenError::ReadOnly { path },
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                OpenError::ReadOnly { path }
+            }
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => OpenError::Full { path },
-            _ => OpenError::Io { path, problem: error.to_string() },
+            _ => OpenError::Io {
+                path,
+                problem: error.to_string(),
+            },
         }
     }
 
     pub(crate) fn from_database(error: &rusqlite::Error, path: &Path) -> Self {
         let path = path.to_owned();
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => OpenError::NotADatabase { database: path },
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+                OpenError::NotADatabase { database: path }
+            }
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 OpenError::ReadOnly { path }
             }
             Some(ErrorCode::DiskFull) => OpenError::Full { path },
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Busy { path },
-            _ => OpenError::Io { path, problem: error.to_string() },
+            _ => OpenError::Io {
+                path,
+                problem: error.to_string(),
+            },
         }
     }
 }
@@ -290,18 +315,27 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
     let database = Database::new(folder.join(DATABASE), options.busy_timeout);
     let has_log = has_bytes(&log_of(&database.path));
     if has_log && !database.path.exists() {
-        return Err(OpenError::LogAlone { database: database.path });
+        return Err(OpenError::LogAlone {
+            database: database.path,
+        });
     }
     if database.path.exists() {
         // SQLite would take it for a new one, and delete the log.
-        let bytes = database.path.metadata().map_or(0, |metadata| metadata.len());
+        let bytes = database
+            .path
+            .metadata()
+            .map_or(0, |metadata| metadata.len());
         let is_new = bytes == 0 && !has_bytes(&folder.join(LOCK)) && !has_log;
         if bytes < BYTES_MIN && !is_new {
-            return Err(OpenError::NotADatabase { database: database.path });
+            return Err(OpenError::NotADatabase {
+                database: database.path,
+            });
         }
         let connection = connect(&database)?;
         let found = version(&connection, &database)?;
-        if found == schema::VERSION && analysis(&connection, &database, found)? == reanalysis::VERSION {
+        if found == schema::VERSION
+            && analysis(&connection, &database, found)? == reanalysis::VERSION
+        {
             keep_log(&connection, &database)?;
             identity::note(&folder, &connection)?;
             return Ok((database, connection));
@@ -317,7 +351,9 @@ fn connect(database: &Database) -> Result<Connection, OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
     let connection = database.open().map_err(failed)?;
     if connection.is_readonly(c"main").map_err(failed)? {
-        return Err(OpenError::ReadOnly { path: database.path.clone() });
+        return Err(OpenError::ReadOnly {
+            path: database.path.clone(),
+        });
     }
     Ok(connection)
 }
@@ -328,24 +364,41 @@ pub(crate) fn version(connection: &Connection, database: &Database) -> Result<i6
     let (application, found) = schema::identity(connection).map_err(failed)?;
     let fresh = found == 0 && application == 0 && schema::is_empty(connection).map_err(failed)?;
     if !fresh && application != schema::APPLICATION_ID {
-        return Err(OpenError::NotADatabase { database: database.path.clone() });
+        return Err(OpenError::NotADatabase {
+            database: database.path.clone(),
+        });
     }
     if found > schema::VERSION {
-        return Err(OpenError::Newer { database: database.path.clone(), found, known: schema::VERSION });
+        return Err(OpenError::Newer {
+            database: database.path.clone(),
+            found,
+            known: schema::VERSION,
+        });
     }
     Ok(found)
 }
 
 /// The version of the analysis that the terms were made with, 0 if none is noted; an error if this
 /// build would search for other terms than are there.
-pub(crate) fn analysis(connection: &Connection, database: &Database, schema: i64) -> Result<i64, OpenError> {
+pub(crate) fn analysis(
+    connection: &Connection,
+    database: &Database,
+    schema: i64,
+) -> Result<i64, OpenError> {
     if schema < reanalysis::NOTED_SINCE {
         return Ok(0);
     }
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
-    let (found, known) = (reanalysis::version(connection).map_err(failed)?, reanalysis::VERSION);
+    let (found, known) = (
+        reanalysis::version(connection).map_err(failed)?,
+        reanalysis::VERSION,
+    );
     if found > known {
-        return Err(OpenError::NewerAnalysis { database: database.path.clone(), found, known });
+        return Err(OpenError::NewerAnalysis {
+            database: database.path.clone(),
+            found,
+            known,
+        });
     }
     Ok(found)
 }
@@ -354,11 +407,16 @@ pub(crate) fn analysis(connection: &Connection, database: &Database, schema: i64
 fn keep_log(connection: &Connection, database: &Database) -> Result<(), OpenError> {
     let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
     let switch = "PRAGMA journal_mode = WAL";
-    let mode: String = connection.query_row(switch, [], |row| row.get(0)).map_err(failed)?;
+    let mode: String = connection
+        .query_row(switch, [], |row| row.get(0))
+        .map_err(failed)?;
     if mode == "wal" {
         return Ok(());
     }
-    Err(OpenError::Io { path: database.path.clone(), problem: format!("its journal stays in mode {mode}") })
+    Err(OpenError::Io {
+        path: database.path.clone(),
+        problem: format!("its journal stays in mode {mode}"),
+    })
 }
 
 /// Makes or upgrades the database, while other processes that would do the same wait.
@@ -371,7 +429,11 @@ fn make_current(
     let lock_path = folder.join(LOCK);
     let failed_lock = |error: io::Error| OpenError::from_io(&error, &lock_path);
     let mut lock = folder::create_file(&lock_path).map_err(failed_lock)?;
-    wait_for(|| lock.try_lock(), database.busy_timeout.max(Duration::from_mins(1)), &lock_path)?;
+    wait_for(
+        || lock.try_lock(),
+        database.busy_timeout.max(Duration::from_mins(1)),
+        &lock_path,
+    )?;
     if !database.path.exists() {
         lock.set_len(0).map_err(failed_lock)?;
     }
@@ -383,21 +445,32 @@ fn make_current(
     let has_terms_of_old = analysis(&connection, database, found)? < reanalysis::VERSION;
     if found > 0 && found < latest {
         // To drop a tree that is not sound would free pages of others.
-        let problems = doctor::check_older(&connection).map_err(|failure| read_error(failure, database))?;
+        let problems =
+            doctor::check_older(&connection).map_err(|failure| read_error(failure, database))?;
         if let Some(problem) = problems.into_iter().next() {
-            return Err(OpenError::Damaged { database: database.path.clone(), problem: problem.text });
+            return Err(OpenError::Damaged {
+                database: database.path.clone(),
+                problem: problem.text,
+            });
         }
     }
     keep_log(&connection, database)?;
-    // A renewal that is cut off comes again: the backup from before the first attempt is the one to keep.
+    // A renewal that is cut off comes again: the backup from before the first attempt is the one to
+    // keep.
     let target = format!("to-v{latest}.{}", reanalysis::VERSION);
     let mut backup = None;
     if found > 0 && (found < latest || has_terms_of_old && !has_backup(folder, &target)) {
-        backup = Some(back_up(folder, database, &connection, &format!("v{found}-{target}"))?);
+        backup = Some(back_up(
+            folder,
+            database,
+            &connection,
+            &format!("v{found}-{target}"),
+        )?);
     }
     if found < latest {
         schema::migrate(&mut connection, migrations).map_err(|error| {
-            // The database is as it was. Whoever starts again and again must not fill the disk with copies.
+            // The database is as it was. Whoever starts again and again must not fill the disk with
+            // copies.
             let _ = backup.map(std::fs::remove_file);
             upgrade_error(&error, database)
         })?;
@@ -409,18 +482,30 @@ fn make_current(
     }
     // In a transaction of its own: if it is cut off, the database says that it is still to be done.
     if has_terms_of_old {
-        let passages = reanalysis::renew(&mut connection).map_err(|failure| read_error(failure, database))?;
+        let passages =
+            reanalysis::renew(&mut connection).map_err(|failure| read_error(failure, database))?;
         if passages > 0 {
-            tracing::info!(passages, analysis = reanalysis::VERSION, "analysed the texts anew");
+            tracing::info!(
+                passages,
+                analysis = reanalysis::VERSION,
+                "analysed the texts anew"
+            );
         }
     }
-    // Only now. Where it fails nothing is lost but the sight of a database that is cut off to nothing.
-    let _ = lock.set_len(0).and_then(|()| lock.write_all(MADE)).and_then(|()| lock.sync_all());
+    // Only now. Where it fails nothing is lost but the sight of a database that is cut off to
+    // nothing.
+    let _ = lock
+        .set_len(0)
+        .and_then(|()| lock.write_all(MADE))
+        .and_then(|()| lock.sync_all());
     Ok(connection)
 }
 
 /// Waits for a file lock, which ends with the file.
-#[expect(clippy::disallowed_methods, reason = "no system offers to wait for a file lock with a limit, so we poll")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no system offers to wait for a file lock with a limit, so we poll"
+)]
 pub(crate) fn wait_for(
     try_lock: impl Fn() -> Result<(), TryLockError>,
     limit: Duration,
@@ -432,7 +517,11 @@ pub(crate) fn wait_for(
         match try_lock() {
             Ok(()) => return Ok(()),
             Err(TryLockError::WouldBlock) if start.elapsed() < limit => thread::sleep(PAUSE),
-            Err(TryLockError::WouldBlock) => return Err(OpenError::Busy { path: path.to_owned() }),
+            Err(TryLockError::WouldBlock) => {
+                return Err(OpenError::Busy {
+                    path: path.to_owned(),
+                });
+            }
             Err(TryLockError::Error(error)) => return Err(OpenError::from_io(&error, path)),
         }
     }
@@ -442,15 +531,24 @@ fn read_error(failure: Failure, database: &Database) -> OpenError {
     let path = &database.path;
     match failure {
         Failure::Database(error) => OpenError::from_database(&error, path),
-        Failure::Refused(error) => OpenError::Io { path: path.clone(), problem: error.message },
+        Failure::Refused(error) => OpenError::Io {
+            path: path.clone(),
+            problem: error.message,
+        },
     }
 }
 
 fn upgrade_error(error: &refinery::Error, database: &Database) -> OpenError {
-    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<rusqlite::Error>());
+    let cause =
+        std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<rusqlite::Error>());
     match cause.map(|cause| OpenError::from_database(cause, &database.path)) {
-        Some(error @ (OpenError::Full { .. } | OpenError::ReadOnly { .. } | OpenError::Busy { .. })) => error,
-        _ => OpenError::Upgrade { database: database.path.clone(), problem: error.to_string() },
+        Some(
+            error @ (OpenError::Full { .. } | OpenError::ReadOnly { .. } | OpenError::Busy { .. }),
+        ) => error,
+        _ => OpenError::Upgrade {
+            database: database.path.clone(),
+            problem: error.to_string(),
+        },
     }
 }
 

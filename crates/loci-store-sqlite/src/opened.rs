@@ -60,15 +60,18 @@ impl Opened {
         })
     }
 
-    /// Removes what a wipe left in the segment of the index and in the log, now or at a later sweep. Until then the data is gone
-    /// for every reader of the database, if not for one of the file.
+    /// Removes what a wipe left in the segment of the index and in the log, now or at a later
+    /// sweep. Until then the data is gone for every reader of the database, if not for one of the
+    /// file.
     pub(crate) fn remove_remains(&self) {
         if self.segment_has_remains.load(Ordering::Relaxed) {
-            self.segment_has_remains.store(!self.cache.remove_segment(), Ordering::Relaxed);
+            self.segment_has_remains
+                .store(!self.cache.remove_segment(), Ordering::Relaxed);
         }
         if self.log_has_remains.load(Ordering::Relaxed) {
             let emptied = connection::empty_log(&self.database);
-            self.log_has_remains.store(!matches!(emptied, Ok(true)), Ordering::Relaxed);
+            self.log_has_remains
+                .store(!matches!(emptied, Ok(true)), Ordering::Relaxed);
             if let Err(Failure::Database(failure)) = emptied {
                 self.writer.learn_of(failure);
             }
@@ -76,7 +79,11 @@ impl Opened {
     }
 
     pub(crate) fn work(&self) -> Work<'_> {
-        Work { database: &self.database, readers: &self.readers, writer: &self.writer }
+        Work {
+            database: &self.database,
+            readers: &self.readers,
+            writer: &self.writer,
+        }
     }
 }
 

@@ -1,14 +1,15 @@
 //! What must not cost by everything that the store holds does not: the plans of its statements.
 
 use loci_core::{
-    AuditQuery, CollectionFilter, Direction, FactQuery, FilingOrder, Filter, Forgotten, MemoryId, OwnerFilter, Period,
-    Reader, Space, Superseded, Sweep, Tier, Timestamp,
+    AuditQuery, CollectionFilter, Direction, FactQuery, FilingOrder, Filter, Forgotten, MemoryId,
+    OwnerFilter, Period, Reader, Space, Superseded, Sweep, Tier, Timestamp,
 };
 use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
 use crate::{
-    answers, audit, checksum, facts, jobs, keyed_answers, note_files, read, remove, schema, source_files, tally,
+    answers, audit, checksum, facts, jobs, keyed_answers, note_files, read, remove, schema,
+    source_files, tally,
 };
 
 fn fresh() -> Connection {
@@ -22,20 +23,29 @@ fn fresh() -> Connection {
 /// gathers, they do not depend on the data.
 fn plan(sql: &str) -> Vec<String> {
     let connection = fresh();
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let mut statement = connection
+        .prepare(&format!("EXPLAIN QUERY PLAN {sql}"))
+        .unwrap();
     let steps = statement.raw_query().mapped(|row| row.get("detail"));
     steps.collect::<rusqlite::Result<_>>().unwrap()
 }
 
 fn of_owner() -> Filter {
     let owner = OwnerFilter::Only("ann".to_owned());
-    Filter { owner, ..Filter::of(Space::default(), Reader::of(Some("ann")), Timestamp::MIN) }
+    Filter {
+        owner,
+        ..Filter::of(Space::default(), Reader::of(Some("ann")), Timestamp::MIN)
+    }
 }
 
 /// What came in through one tool set and is filed in one place, of an owner and of nobody.
 fn of_places() -> [Filter; 2] {
     let origin = Some("engram".to_owned());
-    let strict = Reader { shared: false, own_origin: origin.clone(), ..Reader::of(Some("ann")) };
+    let strict = Reader {
+        shared: false,
+        own_origin: origin.clone(),
+        ..Reader::of(Some("ann"))
+    };
     let of_ann = Filter {
         reader: strict,
         origin,
@@ -44,15 +54,30 @@ fn of_places() -> [Filter; 2] {
         superseded: Superseded::Hide,
         ..of_owner()
     };
-    [Filter { owner: OwnerFilter::Nobody, ..of_ann.clone() }, of_ann]
+    [
+        Filter {
+            owner: OwnerFilter::Nobody,
+            ..of_ann.clone()
+        },
+        of_ann,
+    ]
 }
 
 #[test]
 fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
     let moment = Timestamp::MIN;
-    let sweep = Sweep { expired_at: moment, deleted_until: moment, audited_before: moment, wiped_before: moment };
-    let narrow =
-        Filter { tags: vec!["a".to_owned()], created_from: Some(moment), created_until: Some(moment), ..of_owner() };
+    let sweep = Sweep {
+        expired_at: moment,
+        deleted_until: moment,
+        audited_before: moment,
+        wiped_before: moment,
+    };
+    let narrow = Filter {
+        tags: vec!["a".to_owned()],
+        created_from: Some(moment),
+        created_until: Some(moment),
+        ..of_owner()
+    };
     let id = MemoryId::new("a");
     let mut statements = vec![
         read::CENSUS.to_owned(),
@@ -85,25 +110,42 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         source_files::of_collection_sql(),
         source_files::pending_sql(),
     ];
-    statements.extend(remove::WIPES.into_iter().chain(remove::WIPES_OF_ALL).map(str::to_owned));
-    let of_wipes =
-        [remove::WIPED_ANSWERS, remove::WIPED_CALLS, remove::WIPED_DAMAGE, remove::WIPED_NOTE, remove::UNNAME];
+    statements.extend(
+        remove::WIPES
+            .into_iter()
+            .chain(remove::WIPES_OF_ALL)
+            .map(str::to_owned),
+    );
+    let of_wipes = [
+        remove::WIPED_ANSWERS,
+        remove::WIPED_CALLS,
+        remove::WIPED_DAMAGE,
+        remove::WIPED_NOTE,
+        remove::UNNAME,
+    ];
     statements.extend(of_wipes.map(str::to_owned));
     let [of_nobody, of_ann] = of_places();
     statements.push(remove::deletable_sql(&remove::chosen(&of_ann, None)));
     for filter in [of_nobody, of_ann] {
         let conditions = Conditions::of(&filter);
-        statements.extend([read::list_sql(&conditions), tally::recount_sql(&filter, &conditions)]);
+        statements.extend([
+            read::list_sql(&conditions),
+            tally::recount_sql(&filter, &conditions),
+        ]);
     }
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
     for sql in statements {
         let steps = plan(&sql);
         // A list in an argument is no table, and a constant no row of one.
         let scans = steps.iter().filter(|step| step.starts_with("SCAN"));
-        let scans: Vec<_> =
-            scans.filter(|step| !step.contains("VIRTUAL TABLE") && !step.contains("CONSTANT ROW")).collect();
+        let scans: Vec<_> = scans
+            .filter(|step| !step.contains("VIRTUAL TABLE") && !step.contains("CONSTANT ROW"))
+            .collect();
         assert_eq!(scans, Vec::<&String>::new(), "{sql}");
-        assert!(!steps.iter().any(|step| step.contains("ORDER BY")), "{sql}: {steps:?}");
+        assert!(
+            !steps.iter().any(|step| step.contains("ORDER BY")),
+            "{sql}: {steps:?}"
+        );
     }
 }
 
@@ -113,39 +155,72 @@ fn what_waits_for_a_model_is_read_in_the_order_of_an_index() {
     for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
         for range in read::WITHOUT_MODEL {
             let steps = plan(&read::without_vector_sql(range, order));
-            assert!(steps[0].starts_with("SEARCH p USING COVERING INDEX passage_by_model (model"), "{steps:?}");
-            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+            assert!(
+                steps[0].starts_with("SEARCH p USING COVERING INDEX passage_by_model (model"),
+                "{steps:?}"
+            );
+            assert!(
+                !steps.iter().any(|step| step.contains("TEMP B-TREE")),
+                "{steps:?}"
+            );
         }
     }
 }
 
 #[test]
 fn a_census_reads_an_index_alone() {
-    let searches: Vec<_> = plan(read::CENSUS).into_iter().filter(|step| step.starts_with("SEARCH")).collect();
+    let searches: Vec<_> = plan(read::CENSUS)
+        .into_iter()
+        .filter(|step| step.starts_with("SEARCH"))
+        .collect();
     assert_eq!(searches.len(), 2);
     for search in searches {
-        assert!(search.contains("USING COVERING INDEX memory_by_owner (space=? AND owner=? AND tier="), "{search}");
+        assert!(
+            search.contains("USING COVERING INDEX memory_by_owner (space=? AND owner=? AND tier="),
+            "{search}"
+        );
     }
 }
 
 #[test]
 fn what_is_read_of_all_that_one_owner_has_is_found_by_the_owner() {
-    let in_collection = Filter { collections: CollectionFilter::Only("project".to_owned()), ..of_owner() };
+    let in_collection = Filter {
+        collections: CollectionFilter::Only("project".to_owned()),
+        ..of_owner()
+    };
     let [_, of_ann] = of_places();
-    let cleared = Filter { superseded: Superseded::Show, created_until: Some(Timestamp::MIN), ..of_ann };
+    let cleared = Filter {
+        superseded: Superseded::Show,
+        created_until: Some(Timestamp::MIN),
+        ..of_ann
+    };
     for filter in [of_owner(), in_collection, cleared] {
         let conditions = Conditions::of(&filter);
-        for sql in [tally::recount_sql(&filter, &conditions), read::revisions_sql(&filter, &conditions)] {
+        for sql in [
+            tally::recount_sql(&filter, &conditions),
+            read::revisions_sql(&filter, &conditions),
+        ] {
             let steps = plan(&sql);
-            assert!(steps[0].contains("SEARCH m USING INDEX memory_by_owner (space=? AND owner=?"), "{steps:?}");
+            assert!(
+                steps[0].contains("SEARCH m USING INDEX memory_by_owner (space=? AND owner=?"),
+                "{steps:?}"
+            );
         }
     }
 }
 
 #[test]
 fn what_is_checked_again_before_a_soft_deletion_is_found_by_its_row() {
-    let steps = plan(&remove::still_chosen_sql(&remove::chosen(&of_owner(), None)));
-    assert!(steps.iter().any(|step| step.starts_with("SEARCH m USING INTEGER PRIMARY KEY")), "{steps:?}");
+    let steps = plan(&remove::still_chosen_sql(&remove::chosen(
+        &of_owner(),
+        None,
+    )));
+    assert!(
+        steps
+            .iter()
+            .any(|step| step.starts_with("SEARCH m USING INTEGER PRIMARY KEY")),
+        "{steps:?}"
+    );
 }
 
 #[test]
@@ -153,10 +228,19 @@ fn the_audit_entries_of_one_user_are_read_in_their_order() {
     for after in [None, Some(7)] {
         for space in [None, Some(Space::default())] {
             let since = Some(Timestamp::MIN);
-            let query = AuditQuery { space, user: Some("ann".to_owned()), after, since, ..AuditQuery::default() };
+            let query = AuditQuery {
+                space,
+                user: Some("ann".to_owned()),
+                after,
+                since,
+                ..AuditQuery::default()
+            };
             let steps = plan(&audit::select(&query).0);
             assert_eq!(steps.len(), 1, "{steps:?}");
-            assert!(steps[0].contains("USING INDEX audit_by_user (user=?"), "{steps:?}");
+            assert!(
+                steps[0].contains("USING INDEX audit_by_user (user=?"),
+                "{steps:?}"
+            );
         }
     }
 }
@@ -164,16 +248,32 @@ fn the_audit_entries_of_one_user_are_read_in_their_order() {
 #[test]
 fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
     let of = |filter: &Filter| note_files::among_sql(&Conditions::of(filter));
-    let hiding = Filter { superseded: Superseded::Hide, forgotten: Forgotten::Hide, ..of_owner() };
+    let hiding = Filter {
+        superseded: Superseded::Hide,
+        forgotten: Forgotten::Hide,
+        ..of_owner()
+    };
     let rows = [
-        (note_files::of_memory_sql(), "SEARCH note_file USING INDEX note_file_by_memory (space=? AND memory=?)"),
-        (of(&of_owner()), "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)"),
-        (of(&hiding), "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)"),
+        (
+            note_files::of_memory_sql(),
+            "SEARCH note_file USING INDEX note_file_by_memory (space=? AND memory=?)",
+        ),
+        (
+            of(&of_owner()),
+            "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)",
+        ),
+        (
+            of(&hiding),
+            "SEARCH n USING COVERING INDEX note_file_by_memory (space=?)",
+        ),
         (
             keyed_answers::find_sql(),
             "SEARCH keyed_answer USING INDEX keyed_answer_by_key (space=? AND <expr>=? AND operation=? AND key=?)",
         ),
-        (keyed_answers::EXCEEDS.to_owned(), "SEARCH keyed_answer_total USING PRIMARY KEY (space=? AND owner=?)"),
+        (
+            keyed_answers::EXCEEDS.to_owned(),
+            "SEARCH keyed_answer_total USING PRIMARY KEY (space=? AND owner=?)",
+        ),
         (
             keyed_answers::REMOVE_OLDEST.to_owned(),
             "SEARCH keyed_answer USING COVERING INDEX keyed_answer_by_age (space=? AND <expr>=?)",
@@ -186,29 +286,56 @@ fn what_is_asked_of_notes_and_of_keys_is_found_by_index() {
     for (sql, expected) in rows {
         let steps = plan(&sql);
         assert!(steps.iter().any(|step| step == expected), "{steps:?}");
-        assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+        assert!(
+            !steps.iter().any(|step| step.contains("TEMP B-TREE")),
+            "{steps:?}"
+        );
     }
 }
 
 #[test]
 fn a_listing_reads_in_the_order_of_its_index() {
     // Without the look for successors, which sorts the few that each memory has.
-    let one_tier =
-        Filter { owner: OwnerFilter::Any, tiers: vec![Tier::LongTerm], superseded: Superseded::Hide, ..of_owner() };
-    let tiers = Filter { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..one_tier.clone() };
+    let one_tier = Filter {
+        owner: OwnerFilter::Any,
+        tiers: vec![Tier::LongTerm],
+        superseded: Superseded::Hide,
+        ..of_owner()
+    };
+    let tiers = Filter {
+        tiers: Tier::OF_CONVERSATIONS.to_vec(),
+        ..one_tier.clone()
+    };
     let by_update = [one_tier, tiers].map(|filter| (filter, "memory_by_update (space=?"));
-    let by_place = of_places().map(|filter| (filter, "memory_by_collection (space=? AND collection=?"));
+    let by_place =
+        of_places().map(|filter| (filter, "memory_by_collection (space=? AND collection=?"));
     let indexes: Vec<_> = by_update.into_iter().chain(by_place).collect();
-    let hiding =
-        indexes.iter().map(|(filter, index)| (Filter { forgotten: Forgotten::Hide, ..filter.clone() }, *index));
+    let hiding = indexes.iter().map(|(filter, index)| {
+        (
+            Filter {
+                forgotten: Forgotten::Hide,
+                ..filter.clone()
+            },
+            *index,
+        )
+    });
     for (filter, index) in indexes.iter().cloned().chain(hiding) {
         let steps = plan(&read::list_sql(&Conditions::of(&filter)));
-        assert!(steps[0].contains(&format!("SEARCH m USING INDEX {index}")), "{steps:?}");
-        assert!(!steps.iter().any(|step| step.contains("FOR ORDER BY")), "{steps:?}");
+        assert!(
+            steps[0].contains(&format!("SEARCH m USING INDEX {index}")),
+            "{steps:?}"
+        );
+        assert!(
+            !steps.iter().any(|step| step.contains("FOR ORDER BY")),
+            "{steps:?}"
+        );
         if !matches!(filter.owner, OwnerFilter::Only(_)) {
             let revisions = plan(&read::revisions_sql(&filter, &Conditions::of(&filter)));
             assert_eq!(revisions[0], steps[0]);
-            assert!(!revisions.iter().any(|step| step.contains("FOR ORDER BY")), "{revisions:?}");
+            assert!(
+                !revisions.iter().any(|step| step.contains("FOR ORDER BY")),
+                "{revisions:?}"
+            );
         }
     }
 }
@@ -219,7 +346,10 @@ fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
         tiers: vec![Tier::LongTerm, Tier::Apart],
         apart_origin: Some("mempalace".to_owned()),
         collections,
-        sections: sections.iter().map(|section| (*section).to_owned()).collect(),
+        sections: sections
+            .iter()
+            .map(|section| (*section).to_owned())
+            .collect(),
         forgotten: Forgotten::Hide,
         ..Filter::of(Space::default(), Reader::of(Some("ann")), Timestamp::MIN)
     }
@@ -229,16 +359,43 @@ fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
 fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
     let wing = || CollectionFilter::Only("wing".to_owned());
     let rows = [
-        (of_palace(CollectionFilter::Any, &["room"]), "memory_filed (space=?)"),
-        (of_palace(CollectionFilter::Any, &[]), "memory_filed (space=?)"),
-        (of_palace(CollectionFilter::AnyNamed, &["room"]), "memory_filed (space=?)"),
-        (of_palace(CollectionFilter::GlobalAnd("wing".to_owned()), &["a", "b"]), "memory_filed (space=?)"),
-        (of_palace(wing(), &[]), "memory_filed_in_collection (space=? AND collection=?)"),
-        (of_palace(wing(), &["a", "b"]), "memory_filed_in_collection (space=? AND collection=?)"),
-        (of_palace(CollectionFilter::Global, &[]), "memory_filed_in_collection (space=? AND collection=?)"),
-        (of_palace(wing(), &["room"]), "memory_filed_in_section (space=? AND collection=? AND section=?)"),
         (
-            Filter { kinds: vec!["decision".to_owned()], ..of_palace(wing(), &["room"]) },
+            of_palace(CollectionFilter::Any, &["room"]),
+            "memory_filed (space=?)",
+        ),
+        (
+            of_palace(CollectionFilter::Any, &[]),
+            "memory_filed (space=?)",
+        ),
+        (
+            of_palace(CollectionFilter::AnyNamed, &["room"]),
+            "memory_filed (space=?)",
+        ),
+        (
+            of_palace(CollectionFilter::GlobalAnd("wing".to_owned()), &["a", "b"]),
+            "memory_filed (space=?)",
+        ),
+        (
+            of_palace(wing(), &[]),
+            "memory_filed_in_collection (space=? AND collection=?)",
+        ),
+        (
+            of_palace(wing(), &["a", "b"]),
+            "memory_filed_in_collection (space=? AND collection=?)",
+        ),
+        (
+            of_palace(CollectionFilter::Global, &[]),
+            "memory_filed_in_collection (space=? AND collection=?)",
+        ),
+        (
+            of_palace(wing(), &["room"]),
+            "memory_filed_in_section (space=? AND collection=? AND section=?)",
+        ),
+        (
+            Filter {
+                kinds: vec!["decision".to_owned()],
+                ..of_palace(wing(), &["room"])
+            },
             "memory_filed_in_section (space=? AND collection=? AND section=?)",
         ),
         (
@@ -250,13 +407,27 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
         for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
             for reader in [filter.reader.clone(), Reader::everything()] {
                 let steps = plan(&{
-                    let f = Filter { reader, ..filter.clone() };
+                    let f = Filter {
+                        reader,
+                        ..filter.clone()
+                    };
                     read::filed_sql(&f, &Conditions::of(&f), order)
                 });
-                assert_eq!(steps[..2], ["CO-ROUTINE page".to_owned(), format!("SEARCH m USING INDEX {index}")]);
+                assert_eq!(
+                    steps[..2],
+                    [
+                        "CO-ROUTINE page".to_owned(),
+                        format!("SEARCH m USING INDEX {index}")
+                    ]
+                );
                 // What is sorted is the page, for the sake of what it is joined with.
                 let page = steps.iter().position(|step| step == "SCAN page").unwrap();
-                assert!(!steps[..page].iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+                assert!(
+                    !steps[..page]
+                        .iter()
+                        .any(|step| step.contains("TEMP B-TREE")),
+                    "{steps:?}"
+                );
             }
         }
     }
@@ -264,10 +435,15 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
 
 #[test]
 fn what_is_in_a_thread_is_found_by_it() {
-    let filter =
-        Filter { thread: Some("talk".to_owned()), ..of_palace(CollectionFilter::Only("wing".to_owned()), &["room"]) };
+    let filter = Filter {
+        thread: Some("talk".to_owned()),
+        ..of_palace(CollectionFilter::Only("wing".to_owned()), &["room"])
+    };
     for owner in [OwnerFilter::Any, OwnerFilter::Only("ann".to_owned())] {
-        let filter = Filter { owner, ..filter.clone() };
+        let filter = Filter {
+            owner,
+            ..filter.clone()
+        };
         let conditions = Conditions::of(&filter);
         for sql in [
             read::list_sql(&conditions),
@@ -276,12 +452,16 @@ fn what_is_in_a_thread_is_found_by_it() {
             tally::recount_sql(&filter, &conditions),
         ] {
             let steps = plan(&sql);
-            let of_thread = "SEARCH memory USING COVERING INDEX memory_by_thread (space=? AND thread=?)";
+            let of_thread =
+                "SEARCH memory USING COVERING INDEX memory_by_thread (space=? AND thread=?)";
             assert!(steps.iter().any(|step| step == of_thread), "{steps:?}");
             let reads = steps.iter().filter(|step| step.starts_with("SEARCH m "));
             assert!(reads.clone().count() > 0, "{steps:?}");
             for step in reads {
-                assert_eq!(step, "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)", "{sql}");
+                assert_eq!(
+                    step, "SEARCH m USING INTEGER PRIMARY KEY (rowid=?)",
+                    "{sql}"
+                );
             }
         }
     }
@@ -290,24 +470,40 @@ fn what_is_in_a_thread_is_found_by_it() {
 #[test]
 fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
     let filter = of_palace(CollectionFilter::Any, &[]);
-    let strict = Reader { shared: false, own_origin: Some("engram".to_owned()), ..Reader::of(Some("ann")) };
+    let strict = Reader {
+        shared: false,
+        own_origin: Some("engram".to_owned()),
+        ..Reader::of(Some("ann"))
+    };
     let counts = |columns: &str| format!("SEARCH place_count USING PRIMARY KEY ({columns})");
-    let (every, all, own) =
-        (counts("space=?"), counts("space=? AND visibility=?"), counts("space=? AND visibility=? AND owner=?"));
+    let (every, all, own) = (
+        counts("space=?"),
+        counts("space=? AND visibility=?"),
+        counts("space=? AND visibility=? AND owner=?"),
+    );
     let rows = [
         (Reader::everything(), vec![&every]),
         (Reader::of(Some("ann")), vec![&all, &all, &own]),
         (strict, vec![&all, &own, &own]),
     ];
     for (reader, expected) in rows {
-        let filter = Filter { reader, ..filter.clone() };
+        let filter = Filter {
+            reader,
+            ..filter.clone()
+        };
         let steps = plan(&tally::counted_sql(&filter, &Conditions::of(&filter)));
-        let found: Vec<_> = steps.iter().filter(|step| step.contains("place_count")).collect();
+        let found: Vec<_> = steps
+            .iter()
+            .filter(|step| step.contains("place_count"))
+            .collect();
         assert_eq!(found, expected);
         // What is to expire, of these tiers alone.
         let expiring = "SEARCH m USING INDEX memory_expiring (space=? AND tier=? AND expires_at>?)";
         assert!(steps.iter().any(|step| step == expiring), "{steps:?}");
-        assert!(!steps.iter().any(|step| step.starts_with("SCAN memory")), "{steps:?}");
+        assert!(
+            !steps.iter().any(|step| step.starts_with("SCAN memory")),
+            "{steps:?}"
+        );
     }
 }
 
@@ -316,26 +512,49 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
     let triple = ["a", "b", "c"].map(str::to_owned);
     let by_subject = "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=?)";
     let by_object = "SEARCH fact USING COVERING INDEX fact_by_object (space=? AND object=?)";
-    let by_triple =
-        "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=? AND object=?)";
+    let by_triple = "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=? AND object=?)";
     let relation = ["a", "b"].map(str::to_owned);
-    let by_relation = "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=?)";
+    let by_relation =
+        "SEARCH fact USING COVERING INDEX fact_by_subject (space=? AND subject=? AND predicate=?)";
     let rows = [
-        (None, None, None, vec!["SEARCH f USING INDEX fact_by_beginning (space=?)"]),
+        (
+            None,
+            None,
+            None,
+            vec!["SEARCH f USING INDEX fact_by_beginning (space=?)"],
+        ),
         (Some(Direction::Outgoing), None, None, vec![by_subject]),
         (Some(Direction::Incoming), None, None, vec![by_object]),
-        (Some(Direction::Both), None, None, vec![by_subject, by_object]),
+        (
+            Some(Direction::Both),
+            None,
+            None,
+            vec![by_subject, by_object],
+        ),
         (None, Some(triple), None, vec![by_triple]),
         (None, None, Some(relation), vec![by_relation]),
     ];
-    let period = Period { first: Timestamp::MIN, last: Timestamp::MIN };
+    let period = Period {
+        first: Timestamp::MIN,
+        last: Timestamp::MIN,
+    };
     for (direction, triple, relation, expected) in rows {
         for as_of in [None, Some(period)] {
             let entity = direction.map(|direction| ("a".to_owned(), direction));
             let (triple, relation) = (triple.clone(), relation.clone());
-            let query = FactQuery { space: Space::default(), entity, triple, relation, as_of, offset: 0, limit: 1 };
+            let query = FactQuery {
+                space: Space::default(),
+                entity,
+                triple,
+                relation,
+                as_of,
+                offset: 0,
+                limit: 1,
+            };
             let steps = plan(&facts::find_sql(&query));
-            let searches = steps.iter().filter(|step| step.starts_with("SEARCH f") && !step.contains("rowid"));
+            let searches = steps
+                .iter()
+                .filter(|step| step.starts_with("SEARCH f") && !step.contains("rowid"));
             assert_eq!(searches.collect::<Vec<_>>(), expected, "{steps:?}");
         }
     }
@@ -344,14 +563,23 @@ fn facts_are_found_by_what_they_are_about_or_read_in_their_order() {
 #[test]
 fn what_every_change_of_a_memory_sets_off_is_found_by_its_key() {
     let connection = fresh();
-    let mut triggers = connection.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").unwrap();
-    let triggers = triggers.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let mut triggers = connection
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap();
+    let triggers = triggers
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
     let mut statements = 0;
     for trigger in triggers {
         let (name, sql): (String, String) = trigger.unwrap();
         let body = &sql[sql.find("BEGIN").unwrap() + 5..sql.rfind("END").unwrap()];
-        for statement in body.split(';').map(str::trim).filter(|statement| !statement.is_empty()) {
-            // Parameters in the place of the row that changes; a list in one of its columns is no table.
+        for statement in body
+            .split(';')
+            .map(str::trim)
+            .filter(|statement| !statement.is_empty())
+        {
+            // Parameters in the place of the row that changes; a list in one of its columns is no
+            // table.
             for step in plan(&statement.replace("new.", ":new_").replace("old.", ":old_")) {
                 let is_scan = step.starts_with("SCAN") && !step.contains("VIRTUAL TABLE");
                 let by_key = !is_scan && !step.ends_with("(space=?)");

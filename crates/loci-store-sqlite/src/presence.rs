@@ -1,5 +1,5 @@
-//! Who has a store open: each holds a lock, shared with the others, for as long as it does. Who needs the folder to
-//! itself asks for the whole lock. It ends with its process, however that ends.
+//! Who has a store open: each holds a lock, shared with the others, for as long as it does. Who
+//! needs the folder to itself asks for the whole lock. It ends with its process, however that ends.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -16,13 +16,13 @@ pub(crate) const LOCK: &str = "open.lock";
 #[expect(dead_code, reason = "held, not read")]
 pub struct AloneLock {
     presence: File,
-    /// Keeps out what knows nothing of the other: loci before schema 7, and other programs. It ends early if this
-    /// process closes another opening of the file.
+    /// Keeps out what knows nothing of the other: loci before schema 7, and other programs. It ends
+    /// early if this process closes another opening of the file.
     database: Option<File>,
 }
 
-/// Says that the store in the folder is open, until the file is dropped. Waits that long for somebody who has the
-/// folder to itself.
+/// Says that the store in the folder is open, until the file is dropped. Waits that long for
+/// somebody who has the folder to itself.
 pub(crate) fn enter(folder: &Path, limit: Duration) -> Result<File, OpenError> {
     let path = folder.join(LOCK);
     let lock = folder::create_file(&path).map_err(|error| OpenError::from_io(&error, &path))?;
@@ -30,8 +30,8 @@ pub(crate) fn enter(folder: &Path, limit: Duration) -> Result<File, OpenError> {
     Ok(lock)
 }
 
-/// Takes the folder, which is made if it is not there, for its owner alone. Does not wait: who has a store open may
-/// have it open for days.
+/// Takes the folder, which is made if it is not there, for its owner alone. Does not wait: who has
+/// a store open may have it open for days.
 pub(crate) fn alone(folder: &Path) -> Result<AloneLock, OpenError> {
     let folder = folder::prepare(folder)?;
     let path = folder.join(LOCK);
@@ -39,15 +39,19 @@ pub(crate) fn alone(folder: &Path) -> Result<AloneLock, OpenError> {
     match lock.try_lock() {
         Ok(()) => match lock_database(&folder.join(DATABASE)) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(OpenError::InUse { folder }),
-            database => Ok(AloneLock { presence: lock, database: database.unwrap_or_default() }),
+            database => Ok(AloneLock {
+                presence: lock,
+                database: database.unwrap_or_default(),
+            }),
         },
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { folder }),
         Err(TryLockError::Error(error)) => Err(OpenError::from_io(&error, &path)),
     }
 }
 
-/// Takes the lock on the database that every connection of SQLite shares in, if the file is there. SQLite itself is not
-/// asked for it: it would recover the log. Nobody in this process has the file open, who would not notice.
+/// Takes the lock on the database that every connection of SQLite shares in, if the file is there.
+/// SQLite itself is not asked for it: it would recover the log. Nobody in this process has the file
+/// open, who would not notice.
 #[cfg(unix)]
 fn lock_database(database: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{FlockOperation::NonBlockingLockExclusive, fcntl_lock};
@@ -58,7 +62,9 @@ fn lock_database(database: &Path) -> io::Result<Option<File>> {
     match fcntl_lock(&file, NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         // The one or the other, by system.
-        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN) => Err(ErrorKind::WouldBlock.into()),
+        Err(rustix::io::Errno::ACCESS | rustix::io::Errno::AGAIN) => {
+            Err(ErrorKind::WouldBlock.into())
+        }
         Err(error) => Err(error.into()),
     }
 }
@@ -77,7 +83,10 @@ mod tests {
     #[test]
     fn a_folder_is_somebodys_alone_or_everybodys() {
         let folder = tempfile::tempdir().unwrap();
-        let options = Options { busy_timeout: Duration::from_millis(20), ..Options::default() };
+        let options = Options {
+            busy_timeout: Duration::from_millis(20),
+            ..Options::default()
+        };
         let open = || SqliteStore::open(folder.path(), options);
         let alone = || SqliteStore::lock_alone(folder.path());
         let (first, second) = (open().unwrap(), open().unwrap());
@@ -98,7 +107,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = SqliteStore::lock_alone(folder.path()).unwrap();
         std::thread::scope(|scope| {
-            let opened = scope.spawn(|| SqliteStore::open(folder.path(), Options::default()).map(drop));
+            let opened =
+                scope.spawn(|| SqliteStore::open(folder.path(), Options::default()).map(drop));
             drop(lock);
             assert_eq!(opened.join().unwrap(), Ok(()));
         });

@@ -1,9 +1,11 @@
-//! A store that cannot be written, because its disk or its permissions do not allow it, opened to be read.
+//! A store that cannot be written, because its disk or its permissions do not allow it, opened to
+//! be read.
 //!
-//! No lock and no log can be made in its folder, which decides how SQLite may read the database: while another process
-//! has the store open (its folder is mounted twice), by the shared memory that this process keeps; as a file that does
-//! not change, if the log is empty and the schema current; else from a copy for temporary files, in which the log is
-//! repaired and moved into the database, and the schema upgraded, as by any other start.
+//! No lock and no log can be made in its folder, which decides how SQLite may read the database:
+//! while another process has the store open (its folder is mounted twice), by the shared memory
+//! that this process keeps; as a file that does not change, if the log is empty and the schema
+//! current; else from a copy for temporary files, in which the log is repaired and moved into the
+//! database, and the schema upgraded, as by any other start.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -19,9 +21,12 @@ use crate::salvage::log_of;
 use crate::store::SqliteStore;
 use crate::{folder, identity, presence, reanalysis, schema};
 
-/// The database of a store to be read, and the folder of its copy, if there had to be one, which goes when it is
-/// dropped.
-pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Option<TempDir>), OpenError> {
+/// The database of a store to be read, and the folder of its copy, if there had to be one, which
+/// goes when it is dropped.
+pub(crate) fn open(
+    folder: &Path,
+    options: Options,
+) -> Result<(Database, Option<TempDir>), OpenError> {
     let folder = folder::prepare(folder)?;
     if is_restoring(&folder) {
         return Err(OpenError::Restoring { folder });
@@ -34,7 +39,10 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Option<
     if !path.exists() {
         return Err(OpenError::ReadOnly { path });
     }
-    let database = |access| Database { access, ..Database::new(path.clone(), options.busy_timeout) };
+    let database = |access| Database {
+        access,
+        ..Database::new(path.clone(), options.busy_timeout)
+    };
     if is_open_elsewhere(&folder) {
         return Ok((database(Access::ReadOnly), None));
     }
@@ -46,19 +54,28 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Option<
     // Closed again, it has neither a log nor a lock.
     drop(SqliteStore::open(copy.path(), options)?);
     let path = copy.path().join(DATABASE);
-    Ok((Database { access: Access::Immutable, ..Database::new(path, options.busy_timeout) }, Some(copy)))
+    Ok((
+        Database {
+            access: Access::Immutable,
+            ..Database::new(path, options.busy_timeout)
+        },
+        Some(copy),
+    ))
 }
 
 /// Whether another process has the store open, whose shared memory says what counts of the log.
 fn is_open_elsewhere(folder: &Path) -> bool {
     let has_shared_memory = has_bytes(&folder.join(format!("{DATABASE}-shm")));
     let lock = File::open(folder.join(presence::LOCK));
-    has_shared_memory && lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    has_shared_memory
+        && lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Whether this build can read the database without an upgrade.
 fn is_current(database: &Database) -> Result<bool, OpenError> {
-    let connection = database.open().map_err(|error| OpenError::from_database(&error, &database.path))?;
+    let connection = database
+        .open()
+        .map_err(|error| OpenError::from_database(&error, &database.path))?;
     let found = version(&connection, database)?;
     Ok(found == schema::VERSION && analysis(&connection, database, found)? == reanalysis::VERSION)
 }
@@ -69,7 +86,10 @@ fn copy(database: &Path) -> io::Result<TempDir> {
     for from in [database, &log_of(database)] {
         if let (true, Some(name)) = (from.exists(), from.file_name()) {
             // Not with its permissions, which may be what keeps it from being written.
-            io::copy(&mut File::open(from)?, &mut folder::create_file(&folder.path().join(name))?)?;
+            io::copy(
+                &mut File::open(from)?,
+                &mut folder::create_file(&folder.path().join(name))?,
+            )?;
         }
     }
     // That there was a database once, as its own folder says.

@@ -29,26 +29,50 @@ pub(crate) fn chosen(filter: &Filter, id: Option<&MemoryId>) -> Conditions {
     ));
     if let Some(id) = id {
         conditions.sql.push_str(" AND m.id = :id");
-        conditions.values.push((":id", Value::from(id.as_str().to_owned())));
+        conditions
+            .values
+            .push((":id", Value::from(id.as_str().to_owned())));
     }
     conditions
 }
 
 /// The rows of at most `limit` chosen memories. Only reads, because that may take long.
-pub(crate) fn deletable(connection: &Connection, chosen: &Conditions, limit: usize) -> Result<Vec<i64>> {
-    select_rows(connection, &deletable_sql(chosen), chosen, (":limit", bound(limit)))
+pub(crate) fn deletable(
+    connection: &Connection,
+    chosen: &Conditions,
+    limit: usize,
+) -> Result<Vec<i64>> {
+    select_rows(
+        connection,
+        &deletable_sql(chosen),
+        chosen,
+        (":limit", bound(limit)),
+    )
 }
 
 /// In the order of tiers, which has what was made from a message before the message: so none of
 /// what passes is deleted with another and not counted.
 pub(crate) fn deletable_sql(chosen: &Conditions) -> String {
-    format!("SELECT m.row FROM memory AS m WHERE {} ORDER BY m.tier LIMIT :limit", chosen.sql)
+    format!(
+        "SELECT m.row FROM memory AS m WHERE {} ORDER BY m.tier LIMIT :limit",
+        chosen.sql
+    )
 }
 
 /// Softly deletes those of the memories of these rows that are still chosen; returns how many.
-pub(crate) fn soft_delete(connection: &Connection, chosen: &Conditions, rows: &[i64], now: Timestamp) -> Result<usize> {
+pub(crate) fn soft_delete(
+    connection: &Connection,
+    chosen: &Conditions,
+    rows: &[i64],
+    now: Timestamp,
+) -> Result<usize> {
     let rows = Value::from(format!("{rows:?}"));
-    let passing = select_rows(connection, &still_chosen_sql(chosen), chosen, (":rows", rows))?;
+    let passing = select_rows(
+        connection,
+        &still_chosen_sql(chosen),
+        chosen,
+        (":rows", rows),
+    )?;
     let mut offspring = connection.prepare_cached(OFFSPRING)?;
     for row in &passing {
         hide(connection, *row, now)?;
@@ -86,53 +110,67 @@ pub(crate) const OFFSPRING: &str = "SELECT o.row FROM memory AS m JOIN memory AS
         ON o.space = m.space AND o.source = m.id AND o.owner IS m.owner
     WHERE m.row = ?1 AND o.deleted_at IS NULL";
 
-/// Deletes a memory softly, unless that was done before; one that is damaged for good. Whether it is gone for good.
+/// Deletes a memory softly, unless that was done before; one that is damaged for good. Whether it
+/// is gone for good.
 fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {
     if is_broken(connection, row)? {
         delete(connection, row)?;
         return Ok(true);
     }
     let sql = "UPDATE memory SET deleted_at = ?2 WHERE row = ?1 AND deleted_at IS NULL";
-    if connection.prepare_cached(sql)?.execute([row, now.microseconds()])? > 0 {
+    if connection
+        .prepare_cached(sql)?
+        .execute([row, now.microseconds()])?
+        > 0
+    {
         connection.prepare_cached(jobs::REMOVE)?.execute([row])?;
         log(connection, row)?;
     }
     Ok(false)
 }
 
-/// Whether the row of a memory is damaged. A change of some of its columns would give it a checksum that holds.
+/// Whether the row of a memory is damaged. A change of some of its columns would give it a checksum
+/// that holds.
 fn is_broken(connection: &Connection, row: i64) -> Result<bool> {
     let sql = format!("SELECT 1 FROM memory AS m WHERE m.row = ?1 AND NOT {MEMORY_HOLDS}");
     Ok(connection.prepare_cached(&sql)?.exists([row])?)
 }
 
 /// A user's memories of any origin or that of `?3`, and of each whether it goes with the user.
-pub(crate) const WIPED: &str = "SELECT row, visibility <> 'common' OR tier = 'short_term' OR enrichment IS NOT NULL
+pub(crate) const WIPED: &str =
+    "SELECT row, visibility <> 'common' OR tier = 'short_term' OR enrichment IS NOT NULL
     FROM memory WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin = ?3)";
 /// What else is a user's, which every wipe removes: one tool set alone keeps it.
-pub(crate) const WIPES: [&str; 2] =
-    ["DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2", "DELETE FROM decision WHERE space = ?1 AND owner = ?2"];
+pub(crate) const WIPES: [&str; 2] = [
+    "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2",
+    "DELETE FROM decision WHERE space = ?1 AND owner = ?2",
+];
 /// What of a user's is of no tool set, and goes with all of them. So does a tunnel that is damaged.
 pub(crate) const WIPES_OF_ALL: [&str; 2] = [
-    concat!("DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ", tunnels::holds!(), ")"),
+    concat!(
+        "DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ",
+        tunnels::holds!(),
+        ")"
+    ),
     "DELETE FROM setting WHERE space = ?1 AND owner = ?2",
 ];
 /// The tunnels of a user that are left then, which get the pseudonym `?3`, if there is one.
-pub(crate) const TUNNELS_LEFT: &str = "UPDATE tunnel SET owner = ?3 WHERE space = ?1 AND owner = ?2";
-/// A user's answers under keys, through any tool set or through that of `?3`. Written as in their index.
-pub(crate) const WIPED_ANSWERS: &str =
-    "DELETE FROM keyed_answer WHERE space = ?1 AND ifnull(owner, 0) = ?2 AND (?3 IS NULL OR origin = ?3)";
+pub(crate) const TUNNELS_LEFT: &str =
+    "UPDATE tunnel SET owner = ?3 WHERE space = ?1 AND owner = ?2";
+/// A user's answers under keys, through any tool set or through that of `?3`. Written as in their
+/// index.
+pub(crate) const WIPED_ANSWERS: &str = "DELETE FROM keyed_answer WHERE space = ?1 AND ifnull(owner, 0) = ?2 AND (?3 IS NULL OR origin = ?3)";
 /// A user's calls through any tool set or through that of `?3`.
 pub(crate) const WIPED_CALLS: &str =
     "DELETE FROM audit WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3)";
-/// The memories of others that a user wrote the text of, of any origin or that of `?3`, but for damaged ones: a change
-/// would give them a checksum that holds.
+/// The memories of others that a user wrote the text of, of any origin or that of `?3`, but for
+/// damaged ones: a change would give them a checksum that holds.
 pub(crate) const REWRITTEN: &str = concat!(
     "SELECT m.row FROM memory AS m WHERE m.space = ?1 AND m.updated_by = ?2 AND (?3 IS NULL OR m.origin = ?3) AND ",
     memory_holds!()
 );
-/// Leaves a user's calls through any tool set or through that of `?3`, which did something to records that are not the
-/// user's own, under the pseudonym `?4`.
+/// Leaves a user's calls through any tool set or through that of `?3`, which did something to
+/// records that are not the user's own, under the pseudonym `?4`.
 pub(crate) const PSEUDONYMISED_CALLS: &str = concat!(
     "UPDATE audit SET user = ?4, caller = NULL, query = NULL, results = NULL, message = NULL
     WHERE space = ?1 AND user = ?2 AND (?3 IS NULL OR dialect = ?3) AND ",
@@ -147,8 +185,7 @@ pub(crate) const PSEUDONYMISED_RECORDS: &str = concat!(
     ")"
 );
 /// The counts of further records of those calls, which may be the user's own.
-pub(crate) const PSEUDONYMISED_COUNTS: &str =
-    "UPDATE audit_record SET further = 0 WHERE further > 0 AND entry IN (SELECT number FROM audit WHERE user = ?1)";
+pub(crate) const PSEUDONYMISED_COUNTS: &str = "UPDATE audit_record SET further = 0 WHERE further > 0 AND entry IN (SELECT number FROM audit WHERE user = ?1)";
 /// Calls that the user made for others and whose entries are damaged.
 pub(crate) const WIPED_DAMAGE: &str = concat!(
     "DELETE FROM audit WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3) AND NOT ",
@@ -159,8 +196,7 @@ pub(crate) const WIPED_NOTE: &str =
     "DELETE FROM wipe WHERE space = ?1 AND owner = ?2 AND ifnull(origin, 0) = ifnull(?3, 0)
     AND checksum IS NOT loci_checksum(space, owner, origin, at, number)";
 /// Calls that the user made for others stay theirs.
-pub(crate) const UNNAME: &str =
-    "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3)";
+pub(crate) const UNNAME: &str = "UPDATE audit SET caller = NULL WHERE space = ?1 AND caller = ?2 AND (?3 IS NULL OR dialect = ?3)";
 
 pub(crate) fn wipe(
     connection: &Connection,
@@ -171,7 +207,9 @@ pub(crate) fn wipe(
     now: Timestamp,
 ) -> Result<Wiped> {
     let mut statement = connection.prepare_cached(WIPED)?;
-    let memories = statement.query_map(params![space.as_str(), owner, origin], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let memories = statement.query_map(params![space.as_str(), owner, origin], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
     let mut wiped = Wiped::default();
     for (row, goes) in memories.collect::<rusqlite::Result<Vec<(i64, bool)>>>()? {
         if goes || is_broken(connection, row)? {
@@ -179,21 +217,34 @@ pub(crate) fn wipe(
             wiped.memories += 1;
         } else {
             let sql = "UPDATE memory SET owner = ?2, actor = NULL, revision = revision + 1 WHERE row = ?1";
-            connection.prepare_cached(sql)?.execute(params![row, pseudonym])?;
+            connection
+                .prepare_cached(sql)?
+                .execute(params![row, pseudonym])?;
             log(connection, row)?;
         }
     }
     if let Some(pseudonym) = pseudonym {
         wiped.audit_entries += leave_pseudonym(connection, space, owner, origin, pseudonym)?;
     }
-    for (sql, removed) in WIPES.into_iter().zip([&mut wiped.cache_entries, &mut wiped.decisions]) {
-        *removed = connection.prepare_cached(sql)?.execute([space.as_str(), owner])? as u64;
+    for (sql, removed) in WIPES
+        .into_iter()
+        .zip([&mut wiped.cache_entries, &mut wiped.decisions])
+    {
+        *removed = connection
+            .prepare_cached(sql)?
+            .execute([space.as_str(), owner])? as u64;
     }
     if origin.is_none() {
         for sql in WIPES_OF_ALL {
-            connection.prepare_cached(sql)?.execute([space.as_str(), owner])?;
+            connection
+                .prepare_cached(sql)?
+                .execute([space.as_str(), owner])?;
         }
-        connection.prepare_cached(TUNNELS_LEFT)?.execute(params![space.as_str(), owner, pseudonym])?;
+        connection.prepare_cached(TUNNELS_LEFT)?.execute(params![
+            space.as_str(),
+            owner,
+            pseudonym
+        ])?;
     }
     let whose = params![space.as_str(), owner, origin];
     wiped.audit_entries += connection.prepare_cached(WIPED_CALLS)?.execute(whose)? as u64;
@@ -208,12 +259,14 @@ pub(crate) fn wipe(
         ON CONFLICT (space, owner, ifnull(origin, 0))
         DO UPDATE SET at = max(at, excluded.at), number = excluded.number";
     let at = now.microseconds();
-    connection.prepare_cached(sql)?.execute(params![space.as_str(), owner, origin, at, number])?;
+    connection
+        .prepare_cached(sql)?
+        .execute(params![space.as_str(), owner, origin, at, number])?;
     Ok(wiped)
 }
 
-/// Puts the pseudonym in the place of the user's name where it stands on what others have, and on calls that did
-/// something to that; returns how many calls these are.
+/// Puts the pseudonym in the place of the user's name where it stands on what others have, and on
+/// calls that did something to that; returns how many calls these are.
 fn leave_pseudonym(
     connection: &Connection,
     space: &Space,
@@ -225,19 +278,23 @@ fn leave_pseudonym(
     let rows = statement.query_map(params![space.as_str(), owner, origin], |row| row.get(0))?;
     for row in rows.collect::<rusqlite::Result<Vec<i64>>>()? {
         let sql = "UPDATE memory SET updated_by = ?2, revision = revision + 1 WHERE row = ?1";
-        connection.prepare_cached(sql)?.execute(params![row, pseudonym])?;
+        connection
+            .prepare_cached(sql)?
+            .execute(params![row, pseudonym])?;
         log(connection, row)?;
     }
     let whose = params![space.as_str(), owner, origin, pseudonym];
-    let calls = connection.prepare_cached(PSEUDONYMISED_CALLS)?.execute(whose)? as u64;
+    let calls = connection
+        .prepare_cached(PSEUDONYMISED_CALLS)?
+        .execute(whose)? as u64;
     for sql in [PSEUDONYMISED_RECORDS, PSEUDONYMISED_COUNTS] {
         connection.prepare_cached(sql)?.execute([pseudonym])?;
     }
     Ok(calls)
 }
 
-/// The latest moment and the newest change of the wipes that concern a user's data of the origin `?3`; of any,
-/// if there is none.
+/// The latest moment and the newest change of the wipes that concern a user's data of the origin
+/// `?3`; of any, if there is none.
 pub(crate) const LAST_WIPE: &str = "SELECT max(at), max(number) FROM wipe
     WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin IS NULL OR origin = ?3)";
 
@@ -250,7 +307,8 @@ pub(crate) fn is_wiped(
     at: Timestamp,
 ) -> Result<bool> {
     let mut statement = connection.prepare_cached(LAST_WIPE)?;
-    let wiped: Option<i64> = statement.query_row([space.as_str(), owner, origin], |row| row.get(0))?;
+    let wiped: Option<i64> =
+        statement.query_row([space.as_str(), owner, origin], |row| row.get(0))?;
     Ok(wiped.is_some_and(|wiped| wiped > at.microseconds()))
 }
 
@@ -263,7 +321,8 @@ pub(crate) fn not_wiped(
     since: u64,
 ) -> Result<()> {
     let mut statement = connection.prepare_cached(LAST_WIPE)?;
-    let wiped: Option<i64> = statement.query_row(params![space.as_str(), owner, origin], |row| row.get(1))?;
+    let wiped: Option<i64> =
+        statement.query_row(params![space.as_str(), owner, origin], |row| row.get(1))?;
     if wiped.is_some_and(|number| number.cast_unsigned() > since) {
         return Err(conflict(
             "the data of this user was wiped while this call ran; nothing was stored; call again to store it anew",
@@ -285,13 +344,38 @@ pub(crate) struct Due {
 impl Due {
     /// All kinds, memories first.
     pub(crate) fn all(sweep: &Sweep) -> [Due; 7] {
-        let due = |table, condition, order, moment| Due { table, condition, order, moment };
+        let due = |table, condition, order, moment| Due {
+            table,
+            condition,
+            order,
+            moment,
+        };
         [
             due("memory", "expires_at <= ?1", "expires_at", sweep.expired_at),
-            due("memory", "deleted_at <= ?1", "deleted_at", sweep.deleted_until),
-            due("cache_entry", "expires_at <= ?1", "expires_at", sweep.expired_at),
-            due("decision", "expires_at <= ?1", "expires_at", sweep.expired_at),
-            due("keyed_answer", "expires_at <= ?1", "expires_at", sweep.expired_at),
+            due(
+                "memory",
+                "deleted_at <= ?1",
+                "deleted_at",
+                sweep.deleted_until,
+            ),
+            due(
+                "cache_entry",
+                "expires_at <= ?1",
+                "expires_at",
+                sweep.expired_at,
+            ),
+            due(
+                "decision",
+                "expires_at <= ?1",
+                "expires_at",
+                sweep.expired_at,
+            ),
+            due(
+                "keyed_answer",
+                "expires_at <= ?1",
+                "expires_at",
+                sweep.expired_at,
+            ),
             // As in its index.
             due(
                 "audit",
@@ -304,7 +388,12 @@ impl Due {
     }
 
     pub(crate) fn sql(&self) -> String {
-        let Due { table, condition, order, .. } = self;
+        let Due {
+            table,
+            condition,
+            order,
+            ..
+        } = self;
         format!("SELECT rowid FROM {table} WHERE {condition} ORDER BY {order} LIMIT ?2")
     }
 
@@ -319,10 +408,15 @@ impl Due {
             "keyed_answer" => "SELECT octet_length(answer) FROM keyed_answer WHERE row = ?1",
             _ => return Ok(0),
         };
-        Ok(connection.prepare_cached(sql)?.query_row([row], |row| row.get(0)).optional()?.unwrap_or(0))
+        Ok(connection
+            .prepare_cached(sql)?
+            .query_row([row], |row| row.get(0))
+            .optional()?
+            .unwrap_or(0))
     }
 
-    /// Removes a row, or a part of a large memory, which is hidden from then on; whether it is gone.
+    /// Removes a row, or a part of a large memory, which is hidden from then on; whether it is
+    /// gone.
     fn remove(&self, connection: &Connection, row: i64) -> Result<bool> {
         if self.table != "memory" {
             let sql = format!("DELETE FROM {} WHERE rowid = ?1", self.table);
@@ -336,7 +430,11 @@ impl Due {
                 "DELETE FROM {table} WHERE {key} IN (
                     SELECT row FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row LIMIT ?3)"
             );
-            removed = connection.prepare_cached(&sql)?.execute(params![first, last, bound(PASSAGES_SWEPT_MAX)])?;
+            removed = connection.prepare_cached(&sql)?.execute(params![
+                first,
+                last,
+                bound(PASSAGES_SWEPT_MAX)
+            ])?;
         }
         if removed == PASSAGES_SWEPT_MAX {
             return hide(connection, row, self.moment);
@@ -354,7 +452,9 @@ pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Res
     for due in Due::all(sweep) {
         let mut statement = connection.prepare_cached(&due.sql())?;
         let parameters = params![due.moment.microseconds(), bound(limit - steps)];
-        let rows = statement.query_map(parameters, |row| row.get(0))?.collect::<rusqlite::Result<Vec<i64>>>()?;
+        let rows = statement
+            .query_map(parameters, |row| row.get(0))?
+            .collect::<rusqlite::Result<Vec<i64>>>()?;
         for row in rows {
             let bytes = due.bytes(connection, row)?;
             let mut is_gone = false;
@@ -369,7 +469,9 @@ pub(crate) fn sweep(connection: &Connection, sweep: &Sweep, limit: usize) -> Res
         }
     }
     if steps < limit {
-        let trimmed = connection.prepare_cached(TRIM)?.execute([CHANGES_KEPT, CHANGES_TRIMMED_MAX])?;
+        let trimmed = connection
+            .prepare_cached(TRIM)?
+            .execute([CHANGES_KEPT, CHANGES_TRIMMED_MAX])?;
         // More than that is left; what comes in while it sweeps is no reason to go on.
         steps += usize::from(trimmed == CHANGES_TRIMMED_MAX as usize);
     }
@@ -383,11 +485,17 @@ pub(crate) const TRIM: &str = "DELETE FROM change WHERE number <= min(
 /// Whether there is something to sweep. The log is let grow to twice its length first.
 pub(crate) fn needs_sweep(connection: &Connection, sweep: &Sweep) -> Result<bool> {
     for due in Due::all(sweep) {
-        if connection.prepare_cached(&due.sql())?.exists([due.moment.microseconds(), 1])? {
+        if connection
+            .prepare_cached(&due.sql())?
+            .exists([due.moment.microseconds(), 1])?
+        {
             return Ok(true);
         }
     }
-    let sql = "SELECT (SELECT max(number) FROM change) - (SELECT min(number) FROM change) >= 2 * ?1";
-    let is_long: Option<bool> = connection.prepare_cached(sql)?.query_row([CHANGES_KEPT], |row| row.get(0))?;
+    let sql =
+        "SELECT (SELECT max(number) FROM change) - (SELECT min(number) FROM change) >= 2 * ?1";
+    let is_long: Option<bool> = connection
+        .prepare_cached(sql)?
+        .query_row([CHANGES_KEPT], |row| row.get(0))?;
     Ok(is_long.unwrap_or(false))
 }

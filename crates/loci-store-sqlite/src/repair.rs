@@ -80,21 +80,31 @@ impl Work<'_> {
         // First of all, since whatever else changes a row gives it a checksum that holds.
         let broken = self.readers.read(|connection| {
             let broken = is_broken(connection, "passage")?;
-            column(connection, &format!("SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE {broken}"))
+            column(
+                connection,
+                &format!("SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE {broken}"),
+            )
         })?;
         let (mut renewed, _) = self.renew(&broken)?;
         done.extend(self.writer.run(broken_rows)?.into_iter().map(Ok));
-        for rule in RULES.iter().chain([&VECTORS]).filter(|rule| !rule.repair.is_empty()) {
+        for rule in RULES
+            .iter()
+            .chain([&VECTORS])
+            .filter(|rule| !rule.repair.is_empty())
+        {
             let repaired = self.writer.run(|connection| apply(connection, rule))?;
             if repaired > 0 {
                 done.push(Ok(format!("put right {repaired} {}", rule.what)));
             }
         }
         let mut wrong = Vec::new();
-        self.readers.read(|connection| each_wrong_text(connection, |row, _| wrong.push(row)))?;
+        self.readers
+            .read(|connection| each_wrong_text(connection, |row, _| wrong.push(row)))?;
         renewed += self.renew(&wrong)?.0;
         if renewed > 0 {
-            done.push(Ok(format!("made the passages and words of {renewed} memories from their texts")));
+            done.push(Ok(format!(
+                "made the passages and words of {renewed} memories from their texts"
+            )));
         }
         let noted = self.writer.run(|connection| {
             let broken = is_broken(connection, "analysis")?;
@@ -102,22 +112,30 @@ impl Work<'_> {
             Ok(connection.execute(&note, [reanalysis::VERSION])?)
         })?;
         done.extend((noted > 0).then(|| Ok("noted the version of the analysis".to_owned())));
-        done.extend(self.writer.run(|connection| counts(connection, false))?.into_iter().map(Ok));
+        done.extend(
+            self.writer
+                .run(|connection| counts(connection, false))?
+                .into_iter()
+                .map(Ok),
+        );
         Ok(done)
     }
 
     fn structure(&self) -> Result<Structure> {
-        self.readers.read(|connection| Structure::of(&*connection.unchecked_transaction()?))
+        self.readers
+            .read(|connection| Structure::of(&*connection.unchecked_transaction()?))
     }
 
     /// Whether something that was filed is known to be damaged.
     fn is_damaged(&self) -> Result<bool> {
         let problems = self.readers.read(|connection| check(connection, false))?;
-        Ok(problems.iter().any(|problem| problem.kind == ProblemKind::Damaged))
+        Ok(problems
+            .iter()
+            .any(|problem| problem.kind == ProblemKind::Damaged))
     }
 
-    /// Makes the trees of what is derived anew that cannot be read, and gives back pages that nothing uses. Says whether
-    /// what was filed is still whole, as far as can be seen now.
+    /// Makes the trees of what is derived anew that cannot be read, and gives back pages that
+    /// nothing uses. Says whether what was filed is still whole, as far as can be seen now.
     fn mend_trees(&self, done: &mut Vec<Repaired>) -> Result<bool> {
         let structure = self.structure()?;
         if structure.broken_trees.is_empty() && !structure.has_unused_pages {
@@ -126,7 +144,11 @@ impl Work<'_> {
         // What tables are filled from comes through indexes.
         let (mut trees, mut tables) = (Vec::new(), Vec::new());
         for tree in structure.broken_trees {
-            if trees::is_derived(&tree) { tables.push(tree) } else { trees.push(tree) }
+            if trees::is_derived(&tree) {
+                tables.push(tree);
+            } else {
+                trees.push(tree);
+            }
         }
         trees.append(&mut tables);
         for tree in trees {
@@ -142,7 +164,10 @@ impl Work<'_> {
 
     /// Gives back the pages to which no tree leads.
     fn give_back(&self) -> Repaired {
-        let vacuumed = self.database.connect().and_then(|connection| Ok(connection.execute_batch("VACUUM")?));
+        let vacuumed = self
+            .database
+            .connect()
+            .and_then(|connection| Ok(connection.execute_batch("VACUUM")?));
         // The writer knows what a fault of the disk means for what comes next.
         let vacuumed = vacuumed.or_else(|failure| self.writer.run(move |_| Err(failure)));
         let what = "the pages that nothing used";
@@ -155,7 +180,10 @@ impl Work<'_> {
     fn make_tree(&self, tree: &str) -> Repaired {
         let CarriedOver { found, known } = match self.replace_tree(tree) {
             Err(error) => {
-                return Err(format!("could not make {tree}, which cannot be read, anew: {}", error.message));
+                return Err(format!(
+                    "could not make {tree}, which cannot be read, anew: {}",
+                    error.message
+                ));
             }
             Ok(None) => return Ok(format!("made {tree}, which could not be read, anew")),
             Ok(Some(carried)) => carried,
@@ -165,29 +193,41 @@ impl Work<'_> {
             lost => format!("; {lost} or more are lost"),
         };
         let kept = format!("{found} of its rows could be read and were kept{lost}");
-        Ok(format!("made {tree}, which could not be read, anew: {kept}"))
+        Ok(format!(
+            "made {tree}, which could not be read, anew: {kept}"
+        ))
     }
 
     /// Makes a tree anew. The pages of the one before stay until they are given back.
     pub(crate) fn replace_tree(&self, tree: &str) -> Result<Option<CarriedOver>> {
         let (name, database) = (tree.to_owned(), self.database.clone());
-        self.writer.run(move |connection| replace_tree(connection, &database, &name))
+        self.writer
+            .run(move |connection| replace_tree(connection, &database, &name))
     }
 
-    /// Makes the indexes anew that are wrong, and tables of what is derived where two rows have one key; says whether what
-    /// was filed is still whole, as far as can be seen now.
+    /// Makes the indexes anew that are wrong, and tables of what is derived where two rows have one
+    /// key; says whether what was filed is still whole, as far as can be seen now.
     fn mend_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
-        let Structure { wrong_indexes, broken_trees, .. } = self.structure()?;
-        // Of a tree that is not sound, pages would be freed that may belong to something that was filed.
+        let Structure {
+            wrong_indexes,
+            broken_trees,
+            ..
+        } = self.structure()?;
+        // Of a tree that is not sound, pages would be freed that may belong to something that was
+        // filed.
         if wrong_indexes.is_empty() || !broken_trees.is_empty() {
             return Ok(broken_trees.is_empty());
         }
         let mut tables = BTreeSet::new();
         for index in wrong_indexes {
             let tried = self.make_index(&index);
-            let table = self.readers.read(|connection| trees::table_of(connection, &index))?;
+            let table = self
+                .readers
+                .read(|connection| trees::table_of(connection, &index))?;
             // A damaged row may have the key of another one.
-            if trees::is_derived(&table) && tried.as_ref().is_err_and(|error| error.message == DOUBLED) {
+            if trees::is_derived(&table)
+                && tried.as_ref().is_err_and(|error| error.message == DOUBLED)
+            {
                 tables.insert(table);
             } else {
                 done.push(made(tried, &format!("the index {index}")));
@@ -214,7 +254,12 @@ impl Work<'_> {
         let sql = "SELECT row FROM memory WHERE deleted_at IS NULL ORDER BY row";
         let rows: Vec<i64> = self.readers.read(|connection| column(connection, sql))?;
         let (memories, damaged) = self.renew(&rows)?;
-        Ok(Reindexed { indexes: indexes.len(), memories, damaged, vectors })
+        Ok(Reindexed {
+            indexes: indexes.len(),
+            memories,
+            damaged,
+            vectors,
+        })
     }
 
     fn indexes(&self) -> Result<Vec<String>> {
@@ -224,15 +269,20 @@ impl Work<'_> {
 
     fn make_index(&self, index: &str) -> Result<()> {
         let sql = format!("REINDEX \"{}\"", index.replace('"', "\"\""));
-        self.writer.run(move |connection| connection.execute_batch(&sql).map_err(doubled))
+        self.writer
+            .run(move |connection| connection.execute_batch(&sql).map_err(doubled))
     }
 
-    /// Makes the passages of these memories from their texts; returns of how many, and how many texts are damaged.
+    /// Makes the passages of these memories from their texts; returns of how many, and how many
+    /// texts are damaged.
     fn renew(&self, rows: &[i64]) -> Result<(usize, usize)> {
         let (mut done, mut renewed, mut damaged) = (0, 0, 0);
         while done < rows.len() {
             let rest = rows[done..].iter().copied().take(1_000).collect();
-            let part = paced(|| self.writer.run(move |connection| renew_part(connection, rest)))?;
+            let part = paced(|| {
+                self.writer
+                    .run(move |connection| renew_part(connection, rest))
+            })?;
             done += part.seen;
             renewed += part.renewed;
             damaged += part.damaged;
@@ -254,7 +304,10 @@ impl Work<'_> {
 }
 
 /// Does a part, then waits for as long, so that other processes find the database free.
-#[expect(clippy::disallowed_methods, reason = "the lock of the database has no queue: others try now and then")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the lock of the database has no queue: others try now and then"
+)]
 fn paced<T>(part: impl FnOnce() -> Result<T>) -> Result<T> {
     let begun = Instant::now();
     let done = part()?;
@@ -271,14 +324,19 @@ struct Part {
 
 fn renew_part(connection: &Connection, rows: Vec<i64>) -> Outcome<Part> {
     let begun = Instant::now();
-    let mut part = Part { seen: 0, renewed: 0, damaged: 0 };
+    let mut part = Part {
+        seen: 0,
+        renewed: 0,
+        damaged: 0,
+    };
     for row in rows {
         if part.seen > 0 && begun.elapsed() > PART_MAX {
             break;
         }
         part.seen += 1;
         connection.execute_batch("SAVEPOINT renewal")?;
-        let renewed = reanalysis::renew_memory(connection, row, true).and_then(|_| log(connection, row));
+        let renewed =
+            reanalysis::renew_memory(connection, row, true).and_then(|_| log(connection, row));
         match renewed {
             Ok(()) => part.renewed += 1,
             Err(failure) if failure.is_damage() => {
@@ -304,19 +362,27 @@ fn drop_part(connection: &Connection) -> Outcome<usize> {
         let rows = statement.query_map([VECTORS_MAX as i64], |row| row.get::<_, i64>(0))?;
         passages.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
     }
-    log_all(connection, passages.iter().map(|passage| passage >> POSITION_BITS))?;
+    log_all(
+        connection,
+        passages.iter().map(|passage| passage >> POSITION_BITS),
+    )?;
     Ok(passages.len())
 }
 
 /// The only column of a statement.
 fn column<T: FromSql>(connection: &Connection, sql: &str) -> Outcome<Vec<T>> {
-    Ok(connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?)
+    Ok(connection
+        .prepare(sql)?
+        .query_map([], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 /// Notes a change of each of these memories, once.
 fn log_all(connection: &Connection, memories: impl Iterator<Item = i64>) -> Outcome<()> {
     let memories: BTreeSet<i64> = memories.filter(|memory| *memory > 0).collect();
-    memories.into_iter().try_for_each(|memory| log(connection, memory))
+    memories
+        .into_iter()
+        .try_for_each(|memory| log(connection, memory))
 }
 
 /// Makes an end of what a rule forbids; returns of how many rows.
@@ -329,8 +395,13 @@ fn apply(connection: &Connection, rule: &Rule) -> Outcome<usize> {
     Ok(memories.len())
 }
 
-/// Makes a tree anew; if it is of a table that nothing else gives, with the rows that are found in any page.
-fn replace_tree(connection: &Connection, database: &Database, name: &str) -> Outcome<Option<CarriedOver>> {
+/// Makes a tree anew; if it is of a table that nothing else gives, with the rows that are found in
+/// any page.
+fn replace_tree(
+    connection: &Connection,
+    database: &Database,
+    name: &str,
+) -> Outcome<Option<CarriedOver>> {
     // By a connection of its own, which sees what is committed: nobody else commits meanwhile.
     let found = if trees::is_derived(name) && salvage::looks_for(name) {
         let aside = copy_aside(&database.connect_reader()?)?;
@@ -342,13 +413,15 @@ fn replace_tree(connection: &Connection, database: &Database, name: &str) -> Out
         Failure::Database(error) => doubled(error),
         refused @ Failure::Refused(_) => refused,
     })?;
-    let carried = found.map(|found| found.carry_over(name, connection)).transpose()?;
+    let carried = found
+        .map(|found| found.carry_over(name, connection))
+        .transpose()?;
     fill(connection, name)?;
     Ok(carried)
 }
 
-/// Gives a table that was made anew what others rely on from that moment: no memory is counted, or hidden, that it does
-/// not know, and no vector is of a model that takes the number of another one.
+/// Gives a table that was made anew what others rely on from that moment: no memory is counted, or
+/// hidden, that it does not know, and no vector is of a model that takes the number of another one.
 fn fill(connection: &Connection, table: &str) -> Outcome<()> {
     if let Some(count) = COUNTS.iter().find(|count| count.table == table) {
         connection.execute_batch(&format!("INSERT INTO {table} {}", count.afresh))?;
@@ -373,15 +446,18 @@ fn counts(connection: &Connection, all: bool) -> Outcome<Vec<String>> {
     let mut done = Vec::new();
     for count in &COUNTS {
         if all || differences(connection, count)? > 0 {
-            connection.execute_batch(&format!("DELETE FROM {0}; INSERT INTO {0} {1}", count.table, count.afresh))?;
+            connection.execute_batch(&format!(
+                "DELETE FROM {0}; INSERT INTO {0} {1}",
+                count.table, count.afresh
+            ))?;
             done.push(format!("counted anew {}", count.what));
         }
     }
     Ok(done)
 }
 
-/// Removes rows whose checksums do not hold and that nobody filed; passages are left to the renewal. Returns what was
-/// done, in words.
+/// Removes rows whose checksums do not hold and that nobody filed; passages are left to the
+/// renewal. Returns what was done, in words.
 fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
     let mut done = Vec::new();
     let mut say = |count: usize, what: &str| {
@@ -390,17 +466,23 @@ fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
         }
     };
     // First of all, since whatever else changes a row gives it a checksum that holds.
-    for (table, what) in
-        [("access", "forgot damaged counts of returns"), ("cache_entry", "removed damaged cached answers")]
-    {
+    for (table, what) in [
+        ("access", "forgot damaged counts of returns"),
+        ("cache_entry", "removed damaged cached answers"),
+    ] {
         let broken = is_broken(connection, table)?;
-        say(connection.execute(&format!("DELETE FROM {table} WHERE {broken}"), [])?, what);
+        say(
+            connection.execute(&format!("DELETE FROM {table} WHERE {broken}"), [])?,
+            what,
+        );
     }
 
     let models = is_broken(connection, "model")?;
     let models = format!("SELECT row FROM model WHERE {models}");
-    let memories: Vec<i64> =
-        column(connection, &format!("SELECT row >> {POSITION_BITS} FROM passage WHERE model IN ({models})"))?;
+    let memories: Vec<i64> = column(
+        connection,
+        &format!("SELECT row >> {POSITION_BITS} FROM passage WHERE model IN ({models})"),
+    )?;
     connection.execute_batch(&format!(
         "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE model IN ({models});
          UPDATE cache_entry SET model = NULL, scale = NULL, vector = NULL WHERE model IN ({models});
@@ -413,9 +495,14 @@ fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
     );
 
     let vectors = is_broken(connection, "further_vector")?;
-    let passages: Vec<i64> =
-        column(connection, &format!("DELETE FROM further_vector WHERE {vectors} RETURNING passage"))?;
-    log_all(connection, passages.iter().map(|passage| passage >> POSITION_BITS))?;
+    let passages: Vec<i64> = column(
+        connection,
+        &format!("DELETE FROM further_vector WHERE {vectors} RETURNING passage"),
+    )?;
+    log_all(
+        connection,
+        passages.iter().map(|passage| passage >> POSITION_BITS),
+    )?;
     say(passages.len(), "dropped damaged further vectors");
 
     let jobs = is_broken(connection, "job")?;

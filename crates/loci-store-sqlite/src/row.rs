@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp, Visibility,
+    Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp,
+    Visibility,
 };
 use rusqlite::{Connection, Params, Row};
 
@@ -52,8 +53,11 @@ pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.s
 /// What the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
     let name = |column| text(row, column);
-    let optional =
-        |column| -> Result<Option<&str>> { row.get_ref(column)?.as_str_or_null().map_err(|_| damaged().into()) };
+    let optional = |column| -> Result<Option<&str>> {
+        row.get_ref(column)?
+            .as_str_or_null()
+            .map_err(|_| damaged().into())
+    };
     let position: Option<i64> = row.get(17)?;
     Ok(StoredMemory {
         space: name(1)?,
@@ -91,7 +95,10 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         id: MemoryId::new(name(1)?),
         content: String::new(),
         title: None,
-        place: Place { collection: row.get(2)?, section: row.get(3)? },
+        place: Place {
+            collection: row.get(2)?,
+            section: row.get(3)?,
+        },
         kind: row.get(4)?,
         summary: None,
         tags: decode_names(name(5)?)?,
@@ -121,8 +128,9 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
     })
 }
 
-/// The record in the row, without what supersedes it. What is not as it was written is a failure, never a record: a
-/// list with such a memory fails as a whole and names it, so that nobody takes the rest for all there is.
+/// The record in the row, without what supersedes it. What is not as it was written is a failure,
+/// never a record: a list with such a memory fails as a whole and names it, so that nobody takes
+/// the rest for all there is.
 pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
     let column = |number: usize| NEXT_COLUMN + number;
     intact(row, column(11), "memory", 1)?;
@@ -135,18 +143,24 @@ pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
         content: row.get(column(0))?,
         title: row.get(column(10))?,
         summary: row.get(column(1))?,
-        thread: thread.zip(position).map(|(name, position)| Thread { name, position: position.cast_unsigned() }),
+        thread: thread.zip(position).map(|(name, position)| Thread {
+            name,
+            position: position.cast_unsigned(),
+        }),
         enrichment: enrichment.map(status).transpose()?,
         links: decode_links(text(row, column(5))?)?,
         attributes: decode_attributes(text(row, column(8))?)?,
         citations: decode_citations(text(row, column(9))?)?,
-        access: Access { count: count.unwrap_or(0).cast_unsigned(), last: read_moment(row, column(7))? },
+        access: Access {
+            count: count.unwrap_or(0).cast_unsigned(),
+            last: read_moment(row, column(7))?,
+        },
         ..read_memory(row)?
     })
 }
 
-/// A failure that names the row, unless the column `holds` says that its checksum is that of its values. The column `key`
-/// has its name, which tells nothing of its content.
+/// A failure that names the row, unless the column `holds` says that its checksum is that of its
+/// values. The column `key` has its name, which tells nothing of its content.
 pub(crate) fn intact(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Result<()> {
     if row.get::<_, Option<bool>>(holds)? == Some(true) {
         return Ok(());
@@ -154,7 +168,8 @@ pub(crate) fn intact(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Res
     Err(damaged_row(noun, row.get_ref(key)?).into())
 }
 
-/// A failure that names a row, if the statement finds it: it is one of rows whose checksums do not hold.
+/// A failure that names a row, if the statement finds it: it is one of rows whose checksums do not
+/// hold.
 pub(crate) fn none_broken(
     connection: &Connection,
     broken: &str,
@@ -175,7 +190,9 @@ pub(crate) fn read_id(row: &Row<'_>, column: usize) -> Result<Option<MemoryId>> 
 
 /// The moment in a column, if there is one.
 pub(crate) fn read_moment(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_microseconds))
+    Ok(row
+        .get::<_, Option<i64>>(column)?
+        .map(Timestamp::from_microseconds))
 }
 
 /// The space with a stored name.

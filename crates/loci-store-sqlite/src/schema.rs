@@ -15,16 +15,37 @@ pub(crate) const APPLICATION_ID: i64 = 0x6c6f_6369;
 /// Every migration that was ever released, oldest first. Each sets `user_version` to its own
 /// number, so that one look tells whether there is anything to do.
 const MIGRATIONS: [(&str, &str); 10] = [
-    ("V1__memories", include_str!("../migrations/V1__memories.sql")),
-    ("V2__conversations", include_str!("../migrations/V2__conversations.sql")),
-    ("V3__analysis", include_str!("../migrations/V3__analysis.sql")),
-    ("V4__identity", include_str!("../migrations/V4__identity.sql")),
+    (
+        "V1__memories",
+        include_str!("../migrations/V1__memories.sql"),
+    ),
+    (
+        "V2__conversations",
+        include_str!("../migrations/V2__conversations.sql"),
+    ),
+    (
+        "V3__analysis",
+        include_str!("../migrations/V3__analysis.sql"),
+    ),
+    (
+        "V4__identity",
+        include_str!("../migrations/V4__identity.sql"),
+    ),
     ("V5__notes", include_str!("../migrations/V5__notes.sql")),
     ("V6__palace", include_str!("../migrations/V6__palace.sql")),
-    ("V7__integrity", include_str!("../migrations/V7__integrity.sql")),
-    ("V8__ends_of_answers", include_str!("../migrations/V8__ends_of_answers.sql")),
+    (
+        "V7__integrity",
+        include_str!("../migrations/V7__integrity.sql"),
+    ),
+    (
+        "V8__ends_of_answers",
+        include_str!("../migrations/V8__ends_of_answers.sql"),
+    ),
     ("V9__authors", include_str!("../migrations/V9__authors.sql")),
-    ("V10__conversations", include_str!("../migrations/V10__conversations.sql")),
+    (
+        "V10__conversations",
+        include_str!("../migrations/V10__conversations.sql"),
+    ),
 ];
 
 /// The version that this build reads and writes.
@@ -32,7 +53,10 @@ pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
 
 /// Every migration, for refinery.
 pub(crate) fn migrations() -> Result<Vec<Migration>, refinery::Error> {
-    MIGRATIONS.iter().map(|(name, sql)| Migration::unapplied(name, sql)).collect()
+    MIGRATIONS
+        .iter()
+        .map(|(name, sql)| Migration::unapplied(name, sql))
+        .collect()
 }
 
 /// What the header says: the application and the version of its schema.
@@ -41,10 +65,12 @@ pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> 
     Ok((read("application_id")?, read("user_version")?))
 }
 
-/// How the versions of the database, that of its schema before that of the analysis of its texts, compare with
-/// those of this build.
+/// How the versions of the database, that of its schema before that of the analysis of its texts,
+/// compare with those of this build.
 pub(crate) fn compare(connection: &Connection) -> rusqlite::Result<Ordering> {
-    let schema: i64 = connection.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
+    let schema: i64 = connection
+        .prepare_cached("PRAGMA user_version")?
+        .query_row([], |row| row.get(0))?;
     match schema.cmp(&VERSION) {
         // Only of this schema is it known where the version of the analysis is.
         Ordering::Equal => Ok(reanalysis::version(connection)?.cmp(&reanalysis::VERSION)),
@@ -60,8 +86,14 @@ pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Brings the database to the last of the migrations, in one transaction.
-pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), refinery::Error> {
-    Runner::new(migrations).set_grouped(true).run(connection).map(|_| ())
+pub(crate) fn migrate(
+    connection: &mut Connection,
+    migrations: &[Migration],
+) -> Result<(), refinery::Error> {
+    Runner::new(migrations)
+        .set_grouped(true)
+        .run(connection)
+        .map(|_| ())
 }
 
 /// A table, an index, a trigger or a view.
@@ -74,7 +106,8 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// What is defined in a database of this version, in the order in which it was. Made once in a process.
+/// What is defined in a database of this version, in the order in which it was. Made once in a
+/// process.
 pub(crate) fn definitions() -> Result<&'static [Definition], Error> {
     static DEFINITIONS: OnceLock<Vec<Definition>> = OnceLock::new();
     if let Some(definitions) = DEFINITIONS.get() {
@@ -90,7 +123,9 @@ pub(crate) fn definitions() -> Result<&'static [Definition], Error> {
 /// `internal` if it cannot be made in memory.
 pub(crate) fn definitions_of(version: i64) -> Result<Vec<Definition>, Error> {
     make_definitions(version).map_err(|problem| {
-        Error::internal(format!("the schema cannot be made in memory ({problem}); please report this"))
+        Error::internal(format!(
+            "the schema cannot be made in memory ({problem}); please report this"
+        ))
     })
 }
 
@@ -100,11 +135,20 @@ fn make_definitions(version: i64) -> Result<Vec<Definition>, Box<dyn std::error:
     let mut migrations = migrations()?;
     migrations.truncate(usize::try_from(version)?);
     migrate(&mut fresh, &migrations)?;
-    let sql = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
+    let sql =
+        "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid";
     let mut statement = fresh.prepare(sql)?;
-    let definition =
-        |row: &Row<'_>| Ok(Definition { kind: row.get(0)?, name: row.get(1)?, table: row.get(2)?, sql: row.get(3)? });
-    Ok(statement.query_map([], definition)?.collect::<rusqlite::Result<_>>()?)
+    let definition = |row: &Row<'_>| {
+        Ok(Definition {
+            kind: row.get(0)?,
+            name: row.get(1)?,
+            table: row.get(2)?,
+            sql: row.get(3)?,
+        })
+    };
+    Ok(statement
+        .query_map([], definition)?
+        .collect::<rusqlite::Result<_>>()?)
 }
 
 #[cfg(test)]

@@ -8,16 +8,32 @@ use crate::row::intact;
 use crate::write::log_other;
 
 /// The columns that [`read`] reads, in its order.
-pub(crate) const COLUMNS: &str = "nullif(owner, 0), name, value, checksum IS loci_checksum(space, owner, name, value)";
+pub(crate) const COLUMNS: &str =
+    "nullif(owner, 0), name, value, checksum IS loci_checksum(space, owner, name, value)";
 
-pub(crate) fn put(connection: &Connection, space: &Space, owner: Option<&str>, name: &str, value: &str) -> Result<()> {
+pub(crate) fn put(
+    connection: &Connection,
+    space: &Space,
+    owner: Option<&str>,
+    name: &str,
+    value: &str,
+) -> Result<()> {
     let sql = "INSERT OR REPLACE INTO setting (space, owner, name, value) VALUES (?1, ifnull(?2, 0), ?3, ?4)";
-    connection.prepare_cached(sql)?.execute(params![space.as_str(), owner, name, value])?;
+    connection
+        .prepare_cached(sql)?
+        .execute(params![space.as_str(), owner, name, value])?;
     log_other(connection)
 }
 
-pub(crate) fn find(connection: &Connection, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-    let sql = format!("SELECT {COLUMNS} FROM setting WHERE space = ?1 AND owner = ifnull(?2, 0) AND name = ?3");
+pub(crate) fn find(
+    connection: &Connection,
+    space: &Space,
+    owner: Option<&str>,
+    name: &str,
+) -> Result<Option<String>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM setting WHERE space = ?1 AND owner = ifnull(?2, 0) AND name = ?3"
+    );
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![space.as_str(), owner, name])?;
     let found = rows.next()?.map(read).transpose()?;

@@ -19,7 +19,18 @@ pub(crate) fn put(
     file: &SourceFile,
     expect: Option<&SourceFile>,
 ) -> Result<()> {
-    let SourceFile { collection, path, root, format, stamp, bytes_read, hash, parts, is_pending, is_whole } = file;
+    let SourceFile {
+        collection,
+        path,
+        root,
+        format,
+        stamp,
+        bytes_read,
+        hash,
+        parts,
+        is_pending,
+        is_whole,
+    } = file;
     expected(connection, space, (collection.as_deref(), path), expect)?;
     let sql = "INSERT OR REPLACE INTO source_file (space, collection, path, root, format, bytes, modified, bytes_read,
             hash, parts, is_pending, is_whole)
@@ -51,14 +62,26 @@ fn expected(
     if find(connection, space, collection, path)?.as_ref() == expect {
         return Ok(());
     }
-    Err(conflict("the file was read by another process meanwhile; read what is known of it again and retry"))
+    Err(conflict(
+        "the file was read by another process meanwhile; read what is known of it again and retry",
+    ))
 }
 
 pub(crate) fn delete(connection: &Connection, space: &Space, expect: &SourceFile) -> Result<()> {
-    let SourceFile { collection, path, .. } = expect;
-    expected(connection, space, (collection.as_deref(), path), Some(expect))?;
-    let sql = "DELETE FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3";
-    connection.prepare_cached(sql)?.execute(params![space.as_str(), collection, path])?;
+    let SourceFile {
+        collection, path, ..
+    } = expect;
+    expected(
+        connection,
+        space,
+        (collection.as_deref(), path),
+        Some(expect),
+    )?;
+    let sql =
+        "DELETE FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3";
+    connection
+        .prepare_cached(sql)?
+        .execute(params![space.as_str(), collection, path])?;
     log_other(connection)
 }
 
@@ -68,8 +91,9 @@ pub(crate) fn find(
     collection: Option<&str>,
     path: &str,
 ) -> Result<Option<SourceFile>> {
-    let sql =
-        format!("SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) AND path = ?3"
+    );
     Ok(query(connection, &sql, params![space.as_str(), collection, path])?.pop())
 }
 
@@ -78,11 +102,17 @@ pub(crate) fn of_collection(
     space: &Space,
     collection: Option<&str>,
 ) -> Result<Vec<SourceFile>> {
-    query(connection, &of_collection_sql(), params![space.as_str(), collection])
+    query(
+        connection,
+        &of_collection_sql(),
+        params![space.as_str(), collection],
+    )
 }
 
 pub(crate) fn of_collection_sql() -> String {
-    format!("SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) ORDER BY path")
+    format!(
+        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND collection = ifnull(?2, 0) ORDER BY path"
+    )
 }
 
 pub(crate) fn at(connection: &Connection, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
@@ -91,11 +121,21 @@ pub(crate) fn at(connection: &Connection, space: &Space, path: &str) -> Result<V
 
 /// A number, which stands for no collection, comes before every text.
 pub(crate) fn at_sql() -> String {
-    format!("SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND path = ?2 ORDER BY source_file.collection")
+    format!(
+        "SELECT {COLUMNS} FROM source_file WHERE space = ?1 AND path = ?2 ORDER BY source_file.collection"
+    )
 }
 
-pub(crate) fn pending(connection: &Connection, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
-    query(connection, &pending_sql(), params![space.as_str(), bound(limit)])
+pub(crate) fn pending(
+    connection: &Connection,
+    space: &Space,
+    limit: usize,
+) -> Result<Vec<SourceFile>> {
+    query(
+        connection,
+        &pending_sql(),
+        params![space.as_str(), bound(limit)],
+    )
 }
 
 /// The index is named, since another would find all files of the space.
@@ -124,7 +164,10 @@ pub(crate) fn read(row: &Row<'_>) -> Result<SourceFile> {
         path: row.get(1)?,
         root: row.get(2)?,
         format: row.get(3)?,
-        stamp: FileStamp { bytes: number(4)?, modified_nanoseconds: row.get(5)? },
+        stamp: FileStamp {
+            bytes: number(4)?,
+            modified_nanoseconds: row.get(5)?,
+        },
         bytes_read: number(6)?,
         hash: ContentHash(row.get(7)?),
         parts: number(8)?,

@@ -5,11 +5,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use loci_core::{
-    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
-    Candidates, CensusRow, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery, FactStore, FailedJob,
-    FilingOrder, Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile,
-    NoteStore, Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
-    SweepClock, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
+    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
+    CandidateQuery, Candidates, CensusRow, Decision, DecisionStore, Error, Fact, FactCounts,
+    FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job, JobCounts,
+    JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place,
+    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
+    SweepClock, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector,
+    Wiped, check_lease,
 };
 use tempfile::TempDir;
 
@@ -23,8 +25,8 @@ use crate::opened::Opened;
 use crate::presence::{self, AloneLock};
 use crate::repair::{Reindexed, Repaired};
 use crate::{
-    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read, read_only, remove,
-    settings, source_files, tally, tokens, tunnels, write,
+    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read,
+    read_only, remove, settings, source_files, tally, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
@@ -48,25 +50,51 @@ impl SqliteStore {
     /// # Errors
     /// Each kind of [`OpenError`], with the way out.
     pub fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
-        Ok(SqliteStore::of(folder, options, Opened::open(folder, options)?))
+        Ok(SqliteStore::of(
+            folder,
+            options,
+            Opened::open(folder, options)?,
+        ))
     }
 
-    /// Opens a store that cannot be written, as it is. Nothing in its folder changes; every write fails. Where a log
-    /// holds what is not in the database, or the schema is older, a copy in the folder for temporary files is read.
+    /// Opens a store that cannot be written, as it is. Nothing in its folder changes; every write
+    /// fails. Where a log holds what is not in the database, or the schema is older, a copy in the
+    /// folder for temporary files is read.
     ///
     /// # Errors
     /// Each kind of [`OpenError`], with the way out: [`OpenError::ReadOnly`], if there is no store.
     pub fn open_read_only(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let (database, copy) = read_only::open(folder, options)?;
-        let connection = database.open().map_err(|error| OpenError::from_database(&error, &database.path))?;
-        let store = SqliteStore::of(folder, options, Opened::start(database, connection, None, options)?);
-        Ok(SqliteStore { is_read_only: true, copy, ..store })
+        let connection = database
+            .open()
+            .map_err(|error| OpenError::from_database(&error, &database.path))?;
+        let store = SqliteStore::of(
+            folder,
+            options,
+            Opened::start(database, connection, None, options)?,
+        );
+        Ok(SqliteStore {
+            is_read_only: true,
+            copy,
+            ..store
+        })
     }
 
     fn of(folder: &Path, options: Options, opened: Opened) -> Self {
-        let store = opened.readers.read(|connection| Ok(StoreId::of(connection).ok())).ok().flatten();
+        let store = opened
+            .readers
+            .read(|connection| Ok(StoreId::of(connection).ok()))
+            .ok()
+            .flatten();
         let (folder, opened) = (folder.to_owned(), RwLock::new(Some(Arc::new(opened))));
-        SqliteStore { folder, options, store, opened, is_read_only: false, copy: None }
+        SqliteStore {
+            folder,
+            options,
+            store,
+            opened,
+            is_read_only: false,
+            copy: None,
+        }
     }
 
     /// Whether it was opened by [`SqliteStore::open_read_only`].
@@ -79,9 +107,14 @@ impl SqliteStore {
         self.copy.as_ref().map(TempDir::path)
     }
 
-    /// The files and connections that are open. If the files are gone, and there is the same store again, that is opened in its place.
+    /// The files and connections that are open. If the files are gone, and there is the same store
+    /// again, that is opened in its place.
     pub(crate) fn opened(&self) -> Result<Arc<Opened>> {
-        let opened = self.opened.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let opened = self
+            .opened
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         match opened {
             Some(opened) if !opened.database.files.are_gone() => Ok(opened),
             opened => {
@@ -91,7 +124,8 @@ impl SqliteStore {
         }
     }
 
-    /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is open.
+    /// Opens what lies in the folder, if it is the store that was open, and if no call uses what is
+    /// open.
     fn open_again(&self) -> Result<Arc<Opened>> {
         let mut place = self.opened.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = place.take_if(|opened| self.can_replace(opened)) {
@@ -105,7 +139,8 @@ impl SqliteStore {
         place.clone().ok_or_else(|| self.is_away())
     }
 
-    /// Whether what is open is of no use for writing, and the same store is there, and nothing would be cut off.
+    /// Whether what is open is of no use for writing, and the same store is there, and nothing
+    /// would be cut off.
     fn can_replace(&self, opened: &mut Arc<Opened>) -> bool {
         !self.is_read_only
             && opened.database.files.check().is_err()
@@ -114,7 +149,12 @@ impl SqliteStore {
     }
 
     fn is_there(&self) -> bool {
-        let found = || StoreId::in_file(&self.folder.join(DATABASE)).ok().flatten().map(|(store, _)| store);
+        let found = || {
+            StoreId::in_file(&self.folder.join(DATABASE))
+                .ok()
+                .flatten()
+                .map(|(store, _)| store)
+        };
         self.store.is_some() && identity::compare(&self.folder).is_ok() && found() == self.store
     }
 
@@ -124,8 +164,14 @@ impl SqliteStore {
             return Err(self.is_away());
         }
         let opened = Opened::open(&self.folder, self.options)?;
-        let store = opened.readers.read(|connection| Ok(StoreId::of(connection)?))?;
-        if Some(store) == self.store { Ok(opened) } else { Err(self.is_away()) }
+        let store = opened
+            .readers
+            .read(|connection| Ok(StoreId::of(connection)?))?;
+        if Some(store) == self.store {
+            Ok(opened)
+        } else {
+            Err(self.is_away())
+        }
     }
 
     fn is_away(&self) -> Error {
@@ -135,8 +181,9 @@ impl SqliteStore {
         ))
     }
 
-    /// Takes the folder of a store to itself: nobody has it open, and whoever opens it meanwhile waits, and is
-    /// refused after the time of its [`Options::busy_timeout`]. The folder is made if it is not there.
+    /// Takes the folder of a store to itself: nobody has it open, and whoever opens it meanwhile
+    /// waits, and is refused after the time of its [`Options::busy_timeout`]. The folder is made if
+    /// it is not there.
     ///
     /// # Errors
     /// [`OpenError::InUse`] at once if somebody has it open; what is wrong with the folder.
@@ -144,17 +191,18 @@ impl SqliteStore {
         presence::alone(folder)
     }
 
-    /// The other processes that have the store in the folder open, in the order of their numbers. Only Linux tells
-    /// them, and only those that this user may look into.
+    /// The other processes that have the store in the folder open, in the order of their numbers.
+    /// Only Linux tells them, and only those that this user may look into.
     pub fn holders(folder: &Path) -> Vec<Holder> {
         holders::holders(folder)
     }
 
-    /// Writes a row and removes it again, in a transaction that reaches the disk and leaves nothing behind.
+    /// Writes a row and removes it again, in a transaction that reaches the disk and leaves nothing
+    /// behind.
     ///
     /// # Errors
-    /// `unavailable` if the disk is full, the files are read-only, or another process keeps the lock for longer than
-    /// [`Options::busy_timeout`].
+    /// `unavailable` if the disk is full, the files are read-only, or another process keeps the
+    /// lock for longer than [`Options::busy_timeout`].
     pub fn check_write(&self) -> Result<()> {
         self.opened()?.writer.run(jobs::check_write)
     }
@@ -167,8 +215,9 @@ impl SqliteStore {
         Snapshot::of(self.opened()?)
     }
 
-    /// Looks through a database that lies somewhere on its own. What its log may hold is moved into it, and the log
-    /// is gone then. It may be of an older schema, which is looked at less closely and stays as it is.
+    /// Looks through a database that lies somewhere on its own. What its log may hold is moved into
+    /// it, and the log is gone then. It may be of an older schema, which is looked at less closely
+    /// and stays as it is.
     ///
     /// # Errors
     /// Each kind of [`OpenError`] for what cannot be a store of this build.
@@ -176,9 +225,10 @@ impl SqliteStore {
         backup::inspect(file)
     }
 
-    /// The problems of the database; none if it is whole. Each part is looked at as of a moment of its own,
-    /// since several connections read the parts at once. Reads all of it, and cuts and analyses
-    /// every text anew, as the engine does, to compare what that gives with what is stored.
+    /// The problems of the database; none if it is whole. Each part is looked at as of a moment of
+    /// its own, since several connections read the parts at once. Reads all of it, and cuts and
+    /// analyses every text anew, as the engine does, to compare what that gives with what is
+    /// stored.
     ///
     /// # Errors
     /// `unavailable` if it cannot even be read.
@@ -186,8 +236,8 @@ impl SqliteStore {
         doctor::check_in_parts(&self.opened()?.readers, true)
     }
 
-    /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they should be, which
-    /// costs a small part of the time.
+    /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they
+    /// should be, which costs a small part of the time.
     ///
     /// # Errors
     /// `unavailable` if it cannot even be read.
@@ -195,9 +245,9 @@ impl SqliteStore {
         doctor::check_in_parts(&self.opened()?.readers, false)
     }
 
-    /// Writes the index as a file for processes that start later, which is else done in the background when it is due.
-    /// False, if another process is writing it, if this one may not, or if there are fewer memories than
-    /// [`Options::segment_min`].
+    /// Writes the index as a file for processes that start later, which is else done in the
+    /// background when it is due. False, if another process is writing it, if this one may not, or
+    /// if there are fewer memories than [`Options::segment_min`].
     ///
     /// # Errors
     /// `unavailable` if the database cannot be read, or the file not written.
@@ -205,14 +255,15 @@ impl SqliteStore {
         self.opened()?.cache.write_segment_now()
     }
 
-    /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not do. No text is
-    /// touched, and nothing that somebody filed; nothing at all is done where something of that is damaged. Others read
-    /// and write meanwhile.
+    /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not
+    /// do. No text is touched, and nothing that somebody filed; nothing at all is done where
+    /// something of that is damaged. Others read and write meanwhile.
     ///
     /// [`ProblemKind::Derived`]: crate::ProblemKind::Derived
     ///
     /// # Errors
-    /// `unavailable` if the database cannot be read or written; what was done until then stays done.
+    /// `unavailable` if the database cannot be read or written; what was done until then stays
+    /// done.
     pub fn repair(&self) -> Result<Vec<Repaired>> {
         let opened = self.opened()?;
         let done = opened.work().repair();
@@ -220,12 +271,13 @@ impl SqliteStore {
         done
     }
 
-    /// Makes all indexes, counts, passages and words anew, whether they are wrong or not. With `embeddings`, first
-    /// drops the vectors of all texts, of every model: until they are embedded anew, search finds those texts by
-    /// their words alone. Others read and write meanwhile.
+    /// Makes all indexes, counts, passages and words anew, whether they are wrong or not. With
+    /// `embeddings`, first drops the vectors of all texts, of every model: until they are embedded
+    /// anew, search finds those texts by their words alone. Others read and write meanwhile.
     ///
     /// # Errors
-    /// `unavailable` if the database cannot be read or written; what was done until then stays done.
+    /// `unavailable` if the database cannot be read or written; what was done until then stays
+    /// done.
     pub fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
         let opened = self.opened()?;
         let done = opened.work().reindex(embeddings);
@@ -236,43 +288,63 @@ impl SqliteStore {
 
 impl Store for SqliteStore {
     fn commit(&self, batch: Batch) -> Result<()> {
-        self.opened()?.writer.run(move |connection| write::apply(connection, &batch))
+        self.opened()?
+            .writer
+            .run(move |connection| write::apply(connection, &batch))
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
-        self.opened()?.readers.read(|connection| read::get_all(connection, filter, ids))
+        self.opened()?
+            .readers
+            .read(|connection| read::get_all(connection, filter, ids))
     }
 
     fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
-        self.opened()?.readers.read(|connection| read::places_of(connection, filter, ids))
+        self.opened()?
+            .readers
+            .read(|connection| read::places_of(connection, filter, ids))
     }
 
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
-        self.opened()?.readers.read(|connection| read::ids_with(connection, filter, part, limit))
+        self.opened()?
+            .readers
+            .read(|connection| read::ids_with(connection, filter, part, limit))
     }
 
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>> {
-        self.opened()?.readers.read(|connection| read::attribute_values(connection, filter, name))
+        self.opened()?
+            .readers
+            .read(|connection| read::attribute_values(connection, filter, name))
     }
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
-        self.opened()?.readers.read(|connection| read::revisions(connection, filter, limit))
+        self.opened()?
+            .readers
+            .read(|connection| read::revisions(connection, filter, limit))
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
-        self.opened()?.readers.read(|connection| read::list(connection, filter, page))
+        self.opened()?
+            .readers
+            .read(|connection| read::list(connection, filter, page))
     }
 
     fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
-        self.opened()?.readers.read(|connection| read::filed(connection, filter, order, page))
+        self.opened()?
+            .readers
+            .read(|connection| read::filed(connection, filter, order, page))
     }
 
     fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.opened()?.readers.read(|connection| tally::tally(connection, filter))
+        self.opened()?
+            .readers
+            .read(|connection| tally::tally(connection, filter))
     }
 
     fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.opened()?.readers.read(|connection| tally::recount(connection, filter))
+        self.opened()?
+            .readers
+            .read(|connection| tally::recount(connection, filter))
     }
 
     fn reload(&self) -> Result<()> {
@@ -289,19 +361,37 @@ impl Store for SqliteStore {
     }
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
-        self.opened()?.readers.read(|connection| read::vectors(connection, space, id, model))
+        self.opened()?
+            .readers
+            .read(|connection| read::vectors(connection, space, id, model))
     }
 
-    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>> {
-        self.opened()?.readers.read(|connection| read::passage_range(connection, space, id, passage))
+    fn passage_range(
+        &self,
+        space: &Space,
+        id: &MemoryId,
+        passage: u32,
+    ) -> Result<Option<Range<usize>>> {
+        self.opened()?
+            .readers
+            .read(|connection| read::passage_range(connection, space, id, passage))
     }
 
-    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
-        self.opened()?.readers.read(|connection| read::without_vector(connection, model, order, limit))
+    fn without_vector(
+        &self,
+        model: &ModelId,
+        order: FilingOrder,
+        limit: usize,
+    ) -> Result<Vec<(Space, MemoryId)>> {
+        self.opened()?
+            .readers
+            .read(|connection| read::without_vector(connection, model, order, limit))
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
-        self.opened()?.readers.read(|connection| read::pending_embeddings(connection, model))
+        self.opened()?
+            .readers
+            .read(|connection| read::pending_embeddings(connection, model))
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
@@ -309,19 +399,36 @@ impl Store for SqliteStore {
     }
 
     fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize> {
-        let Some(model) = self.opened()?.readers.read(|connection| read::model_row(connection, model))? else {
+        let Some(model) = self
+            .opened()?
+            .readers
+            .read(|connection| read::model_row(connection, model))?
+        else {
             return Ok(0);
         };
-        self.opened()?.writer.run(move |connection| write::retire_model(connection, model, limit))
+        self.opened()?
+            .writer
+            .run(move |connection| write::retire_model(connection, model, limit))
     }
 
     fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
-        self.opened()?.readers.read(|connection| read::has_other_dimensions(connection, model, dimensions))
+        self.opened()?
+            .readers
+            .read(|connection| read::has_other_dimensions(connection, model, dimensions))
     }
 
-    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
+    fn soft_delete(
+        &self,
+        filter: &Filter,
+        id: Option<&MemoryId>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize> {
         let chosen = remove::chosen(filter, id);
-        let rows = self.opened()?.readers.read(|connection| remove::deletable(connection, &chosen, limit))?;
+        let rows = self
+            .opened()?
+            .readers
+            .read(|connection| remove::deletable(connection, &chosen, limit))?;
         if rows.is_empty() {
             return Ok(0);
         }
@@ -337,24 +444,34 @@ impl Store for SqliteStore {
     }
 
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>> {
-        self.opened()?.readers.read(|connection| read::made_from(connection, space, owner, sources))
+        self.opened()?
+            .readers
+            .read(|connection| read::made_from(connection, space, owner, sources))
     }
 
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
-        self.opened()?.readers.read(|connection| read::thread_end(connection, space, owner, thread))
+        self.opened()?
+            .readers
+            .read(|connection| read::thread_end(connection, space, owner, thread))
     }
 
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
-        self.opened()?.readers.read(|connection| read::accesses(connection, space, ids))
+        self.opened()?
+            .readers
+            .read(|connection| read::accesses(connection, space, ids))
     }
 
     fn touch(&self, touches: &[Touch]) -> Result<()> {
         let touches = touches.to_vec();
-        self.opened()?.writer.run(move |connection| write::touch(connection, &touches))
+        self.opened()?
+            .writer
+            .run(move |connection| write::touch(connection, &touches))
     }
 
     fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
-        self.opened()?.readers.read(|connection| read::census(connection, space, owner, now))
+        self.opened()?
+            .readers
+            .read(|connection| read::census(connection, space, owner, now))
     }
 
     fn wipe(
@@ -368,10 +485,18 @@ impl Store for SqliteStore {
         let (space, owner) = (space.clone(), owner.to_owned());
         let (origin, pseudonym) = (origin.map(str::to_owned), pseudonym.map(str::to_owned));
         let wipe = move |connection: &_| {
-            remove::wipe(connection, &space, &owner, origin.as_deref(), pseudonym.as_deref(), now)
+            remove::wipe(
+                connection,
+                &space,
+                &owner,
+                origin.as_deref(),
+                pseudonym.as_deref(),
+                now,
+            )
         };
         let opened = self.opened()?;
-        // Before, since the process may end after the commit; and after it, since one may have been written meanwhile.
+        // Before, since the process may end after the commit; and after it, since one may have been
+        // written meanwhile.
         opened.cache.remove_segment();
         let wiped = opened.writer.run(wipe)?;
         opened.segment_has_remains.store(true, Ordering::Relaxed);
@@ -383,28 +508,45 @@ impl Store for SqliteStore {
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool> {
         check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if self.opened()?.readers.read(|connection| jobs::is_leased(connection, name, holder, now))? {
+        if self
+            .opened()?
+            .readers
+            .read(|connection| jobs::is_leased(connection, name, holder, now))?
+        {
             return Ok(false);
         }
         let (name, holder) = (name.to_owned(), holder.to_owned());
-        self.opened()?.writer.run(move |connection| jobs::lease(connection, &name, &holder, now, until))
+        self.opened()?
+            .writer
+            .run(move |connection| jobs::lease(connection, &name, &holder, now, until))
     }
 
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool> {
         let opened = self.opened()?;
         opened.remove_remains();
-        opened.readers.read(|connection| opened.cache.tend_segment(connection))?;
-        opened.readers.read(|connection| remove::needs_sweep(connection, sweep))
+        opened
+            .readers
+            .read(|connection| opened.cache.tend_segment(connection))?;
+        opened
+            .readers
+            .read(|connection| remove::needs_sweep(connection, sweep))
     }
 
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize> {
         let due = *sweep;
-        let steps = self.opened()?.writer.run(move |connection| remove::sweep(connection, &due, limit))?;
-        // It wrote much, unless it was the last. That is moved out of the log here, before the log is so
-        // long that a commit does it and its caller waits. If it fails, a commit will try again.
+        let steps = self
+            .opened()?
+            .writer
+            .run(move |connection| remove::sweep(connection, &due, limit))?;
+        // It wrote much, unless it was the last. That is moved out of the log here, before the log
+        // is so long that a commit does it and its caller waits. If it fails, a commit will try
+        // again.
         if steps > 0 && steps < limit {
             let opened = self.opened()?;
-            if let Ok(Err(failure)) = opened.readers.read(|connection| Ok(connection::checkpoint(connection))) {
+            if let Ok(Err(failure)) = opened
+                .readers
+                .read(|connection| Ok(connection::checkpoint(connection)))
+            {
                 opened.writer.learn_of(failure);
             }
         }
@@ -417,7 +559,9 @@ impl Store for SqliteStore {
 
     fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()> {
         let clock = *clock;
-        self.opened()?.writer.run(move |connection| jobs::put_sweep_clock(connection, &clock))
+        self.opened()?
+            .writer
+            .run(move |connection| jobs::put_sweep_clock(connection, &clock))
     }
 
     fn secret(&self) -> Result<[u8; 32]> {
@@ -446,23 +590,39 @@ impl Store for SqliteStore {
 
 impl ArchiveStore for SqliteStore {
     fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
-        self.opened()?.readers.read(|connection| archive::all(connection, now, visit))
+        self.opened()?
+            .readers
+            .read(|connection| archive::all(connection, now, visit))
     }
 }
 
 impl JobStore for SqliteStore {
-    fn lease_jobs(&self, now: Timestamp, until: Timestamp, lease: &str, limit: usize) -> Result<Vec<Job>> {
+    fn lease_jobs(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+        lease: &str,
+        limit: usize,
+    ) -> Result<Vec<Job>> {
         check_lease(now, until)?;
         // Looked at first, because even an empty write takes the lock of all processes.
-        if !self.opened()?.readers.read(|connection| jobs::is_due(connection, now))? {
+        if !self
+            .opened()?
+            .readers
+            .read(|connection| jobs::is_due(connection, now))?
+        {
             return Ok(Vec::new());
         }
         let lease = lease.to_owned();
-        self.opened()?.writer.run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
+        self.opened()?
+            .writer
+            .run(move |connection| jobs::lease_jobs(connection, now, until, &lease, limit))
     }
 
     fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>> {
-        self.opened()?.readers.read(|connection| jobs::next_at(connection, now))
+        self.opened()?
+            .readers
+            .read(|connection| jobs::next_at(connection, now))
     }
 
     fn job_counts(&self) -> Result<JobCounts> {
@@ -470,14 +630,18 @@ impl JobStore for SqliteStore {
     }
 
     fn failed_jobs(&self, limit: usize) -> Result<Vec<FailedJob>> {
-        self.opened()?.readers.read(|connection| jobs::failed(connection, limit))
+        self.opened()?
+            .readers
+            .read(|connection| jobs::failed(connection, limit))
     }
 }
 
 impl CacheStore for SqliteStore {
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()> {
         let entry = entry.clone();
-        self.opened()?.writer.run(move |connection| answers::replace(connection, &entry, since))
+        self.opened()?
+            .writer
+            .run(move |connection| answers::replace(connection, &entry, since))
     }
 
     fn nearest_cache_entries(
@@ -489,12 +653,27 @@ impl CacheStore for SqliteStore {
         now: Timestamp,
         limit: usize,
     ) -> Result<Vec<(CacheEntry, f32)>> {
-        let asked = answers::Asked { space, owner, query, vector, now };
-        self.opened()?.readers.read(|connection| answers::nearest(connection, &asked, limit))
+        let asked = answers::Asked {
+            space,
+            owner,
+            query,
+            vector,
+            now,
+        };
+        self.opened()?
+            .readers
+            .read(|connection| answers::nearest(connection, &asked, limit))
     }
 
-    fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {
-        self.opened()?.readers.read(|connection| answers::queries(connection, space, owner, now))
+    fn cached_queries(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(MemoryId, String)>> {
+        self.opened()?
+            .readers
+            .read(|connection| answers::queries(connection, space, owner, now))
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
@@ -516,11 +695,21 @@ impl CacheStore for SqliteStore {
 impl DecisionStore for SqliteStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
         let decision = decision.clone();
-        self.opened()?.writer.run(move |connection| decisions::put(connection, &decision, since))
+        self.opened()?
+            .writer
+            .run(move |connection| decisions::put(connection, &decision, since))
     }
 
-    fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>> {
-        self.opened()?.readers.read(|connection| decisions::find(connection, space, owner, key, now))
+    fn decision(
+        &self,
+        space: &Space,
+        owner: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<Decision>> {
+        self.opened()?
+            .readers
+            .read(|connection| decisions::find(connection, space, owner, key, now))
     }
 }
 
@@ -533,87 +722,126 @@ impl IdempotencyStore for SqliteStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<KeyedAnswer>> {
-        self.opened()?.readers.read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
+        self.opened()?
+            .readers
+            .read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))
     }
 }
 
 impl NoteStore for SqliteStore {
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>> {
-        self.opened()?.readers.read(|connection| note_files::all(connection, space))
+        self.opened()?
+            .readers
+            .read(|connection| note_files::all(connection, space))
     }
 
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>> {
-        self.opened()?.readers.read(|connection| note_files::of_memory(connection, space, memory))
+        self.opened()?
+            .readers
+            .read(|connection| note_files::of_memory(connection, space, memory))
     }
 
     fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>> {
-        self.opened()?.readers.read(|connection| note_files::among(connection, filter, limit))
+        self.opened()?
+            .readers
+            .read(|connection| note_files::among(connection, filter, limit))
     }
 
     fn note_folder(&self, space: &Space) -> Result<Option<String>> {
-        self.opened()?.readers.read(|connection| note_files::folder(connection, space))
+        self.opened()?
+            .readers
+            .read(|connection| note_files::folder(connection, space))
     }
 
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
-        self.opened()?.writer.run_unflushed(move |connection| write::apply(connection, &batch))
+        self.opened()?
+            .writer
+            .run_unflushed(move |connection| write::apply(connection, &batch))
     }
 }
 
 impl FactStore for SqliteStore {
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>> {
-        self.opened()?.readers.read(|connection| facts::find(connection, query))
+        self.opened()?
+            .readers
+            .read(|connection| facts::find(connection, query))
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
-        self.opened()?.readers.read(|connection| facts::counts(connection, space, now))
+        self.opened()?
+            .readers
+            .read(|connection| facts::counts(connection, space, now))
     }
 }
 
 impl TunnelStore for SqliteStore {
     fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
-        self.opened()?.readers.read(|connection| tunnels::all(connection, space))
+        self.opened()?
+            .readers
+            .read(|connection| tunnels::all(connection, space))
     }
 }
 
 impl SettingStore for SqliteStore {
     fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        self.opened()?.readers.read(|connection| settings::find(connection, space, owner, name))
+        self.opened()?
+            .readers
+            .read(|connection| settings::find(connection, space, owner, name))
     }
 }
 
 impl SourceStore for SqliteStore {
-    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
-        self.opened()?.readers.read(|connection| source_files::find(connection, space, collection, path))
+    fn source_file(
+        &self,
+        space: &Space,
+        collection: Option<&str>,
+        path: &str,
+    ) -> Result<Option<SourceFile>> {
+        self.opened()?
+            .readers
+            .read(|connection| source_files::find(connection, space, collection, path))
     }
 
     fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
-        self.opened()?.readers.read(|connection| source_files::of_collection(connection, space, collection))
+        self.opened()?
+            .readers
+            .read(|connection| source_files::of_collection(connection, space, collection))
     }
 
     fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
-        self.opened()?.readers.read(|connection| source_files::at(connection, space, path))
+        self.opened()?
+            .readers
+            .read(|connection| source_files::at(connection, space, path))
     }
 
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
-        self.opened()?.readers.read(|connection| source_files::pending(connection, space, limit))
+        self.opened()?
+            .readers
+            .read(|connection| source_files::pending(connection, space, limit))
     }
 }
 
 impl AuditStore for SqliteStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let entries = entries.to_vec();
-        self.opened()?.writer.run(move |connection| audit::append(connection, &entries))
+        self.opened()?
+            .writer
+            .run(move |connection| audit::append(connection, &entries))
     }
 
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
-        self.opened()?.readers.read(|connection| audit::read(connection, query))
+        self.opened()?
+            .readers
+            .read(|connection| audit::read(connection, query))
     }
 }
 
 impl TokenStore for SqliteStore {
     fn add_token(&self, token: &Token) -> Result<()> {
         let token = token.clone();
-        self.opened()?.writer.run(move |connection| tokens::add(connection, &token))
+        self.opened()?
+            .writer
+            .run(move |connection| tokens::add(connection, &token))
     }
 
     fn tokens(&self) -> Result<Vec<Token>> {
@@ -621,12 +849,16 @@ impl TokenStore for SqliteStore {
     }
 
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        self.opened()?.readers.read(|connection| tokens::by_hash(connection, hash))
+        self.opened()?
+            .readers
+            .read(|connection| tokens::by_hash(connection, hash))
     }
 
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let id = id.to_owned();
-        self.opened()?.writer.run(move |connection| tokens::revoke(connection, &id, now))
+        self.opened()?
+            .writer
+            .run(move |connection| tokens::revoke(connection, &id, now))
     }
 }
 

@@ -10,8 +10,11 @@ use crate::read::{by_owner, parameters};
 /// Counts by what the database keeps count of, where the filter asks for nothing else.
 pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
     let conditions = Conditions::of(filter);
-    let sql =
-        if asks_for_places_alone(filter) { counted_sql(filter, &conditions) } else { recount_sql(filter, &conditions) };
+    let sql = if asks_for_places_alone(filter) {
+        counted_sql(filter, &conditions)
+    } else {
+        recount_sql(filter, &conditions)
+    };
     read(connection, &sql, &conditions)
 }
 
@@ -35,7 +38,8 @@ fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<V
     Ok(tallies.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a filter asks for nothing but what a caller may read and wants to see of some places and kinds.
+/// Whether a filter asks for nothing but what a caller may read and wants to see of some places and
+/// kinds.
 pub(crate) fn asks_for_places_alone(filter: &Filter) -> bool {
     // All of them, so that a condition which is new is thought of here.
     let Filter {
@@ -76,16 +80,24 @@ pub(crate) fn recount_sql(filter: &Filter, conditions: &Conditions) -> String {
     )
 }
 
-/// Counts that are kept, shown under the names of the columns that they are of, and a look at the memories that are
-/// to expire.
+/// Counts that are kept, shown under the names of the columns that they are of, and a look at the
+/// memories that are to expire.
 pub(crate) fn counted_sql(filter: &Filter, conditions: &Conditions) -> String {
     let of_owner = |visibility: &str| format!("visibility = '{visibility}' AND owner = :subject");
     // The conditions say it again, but over all places, of which others may have many.
     let within_reach = if filter.reader.everything {
         vec!["TRUE".to_owned()]
     } else {
-        let shared = if filter.reader.shared { "visibility = 'shared'".to_owned() } else { of_owner("shared") };
-        vec!["visibility = 'common'".to_owned(), shared, of_owner("private")]
+        let shared = if filter.reader.shared {
+            "visibility = 'shared'".to_owned()
+        } else {
+            of_owner("shared")
+        };
+        vec![
+            "visibility = 'common'".to_owned(),
+            shared,
+            of_owner("private"),
+        ]
     };
     let counts = within_reach.iter().map(|reach| {
         format!(

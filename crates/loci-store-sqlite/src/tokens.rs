@@ -29,8 +29,13 @@ pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
         token.revoked_at.map(Timestamp::microseconds),
     ];
     match connection.prepare_cached(&sql)?.execute(parameters) {
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
-            let message = format!("a token named `{}`, or with the same secret, exists; choose another", token.id);
+        Err(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+        {
+            let message = format!(
+                "a token named `{}`, or with the same secret, exists; choose another",
+                token.id
+            );
             Err(Error::new(ErrorCode::Conflict, message).into())
         }
         outcome => outcome.map(|_| ()).map_err(Failure::from),
@@ -59,9 +64,13 @@ pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Resul
     let broken = format!("SELECT 1 FROM token WHERE id = ?1 AND NOT {HOLDS}");
     none_broken(connection, &broken, [id], "token", id)?;
     let sql = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
-    let revoked = connection.prepare_cached(sql)?.execute(params![id, now.microseconds()])?;
+    let revoked = connection
+        .prepare_cached(sql)?
+        .execute(params![id, now.microseconds()])?;
     if revoked == 0 {
-        return Err(Error::not_found(format!("there is no token named `{id}`; list the tokens")).into());
+        return Err(
+            Error::not_found(format!("there is no token named `{id}`; list the tokens")).into(),
+        );
     }
     Ok(())
 }
@@ -69,7 +78,9 @@ pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Resul
 pub(crate) fn read_token(row: &Row<'_>) -> Result<Token> {
     intact(row, 8, "token", 0)?;
     let moment = |column| -> Result<Option<Timestamp>> {
-        Ok(row.get::<_, Option<i64>>(column)?.map(Timestamp::from_microseconds))
+        Ok(row
+            .get::<_, Option<i64>>(column)?
+            .map(Timestamp::from_microseconds))
     };
     let names: String = row.get(4)?;
     let scopes: Option<Vec<Scope>> = names.split_whitespace().map(Scope::from_name).collect();

@@ -24,12 +24,28 @@ pub(crate) fn columns() -> String {
 }
 
 pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
-    let Tunnel { space, id, source, target, label, owner, is_common, created_at, updated_at } = tunnel;
+    let Tunnel {
+        space,
+        id,
+        source,
+        target,
+        label,
+        owner,
+        is_common,
+        created_at,
+        updated_at,
+    } = tunnel;
     if find(connection, space, id)?.as_ref() != expect {
-        return Err(conflict(format!("the tunnel `{id}` changed meanwhile; read it again and retry")));
+        return Err(conflict(format!(
+            "the tunnel `{id}` changed meanwhile; read it again and retry"
+        )));
     }
-    let mut is_there = connection.prepare_cached("SELECT 1 FROM memory WHERE space = ?1 AND id = ?2")?;
-    for memory in [source, target].into_iter().filter_map(|end| end.memory.as_ref()) {
+    let mut is_there =
+        connection.prepare_cached("SELECT 1 FROM memory WHERE space = ?1 AND id = ?2")?;
+    for memory in [source, target]
+        .into_iter()
+        .filter_map(|end| end.memory.as_ref())
+    {
         if !is_there.exists([space.as_str(), memory.as_str()])? {
             return Err(conflict(format!(
                 "memory `{memory}` is gone, and no tunnel leads to it; read again and retry"
@@ -60,19 +76,31 @@ pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunn
 
 pub(crate) fn delete(connection: &Connection, space: &Space, id: &str) -> Result<()> {
     let sql = "DELETE FROM tunnel WHERE space = ?1 AND id = ?2";
-    if connection.prepare_cached(sql)?.execute([space.as_str(), id])? == 0 {
-        return Err(conflict(format!("the tunnel `{id}` is gone; read them again and retry")));
+    if connection
+        .prepare_cached(sql)?
+        .execute([space.as_str(), id])?
+        == 0
+    {
+        return Err(conflict(format!(
+            "the tunnel `{id}` is gone; read them again and retry"
+        )));
     }
     log_other(connection)
 }
 
 pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<Tunnel>> {
-    let sql = format!("SELECT {} FROM tunnel WHERE space = ?1 ORDER BY created_at, id", columns());
+    let sql = format!(
+        "SELECT {} FROM tunnel WHERE space = ?1 ORDER BY created_at, id",
+        columns()
+    );
     query(connection, &sql, [space.as_str()])
 }
 
 fn find(connection: &Connection, space: &Space, id: &str) -> Result<Option<Tunnel>> {
-    let sql = format!("SELECT {} FROM tunnel WHERE space = ?1 AND id = ?2", columns());
+    let sql = format!(
+        "SELECT {} FROM tunnel WHERE space = ?1 AND id = ?2",
+        columns()
+    );
     Ok(query(connection, &sql, [space.as_str(), id])?.pop())
 }
 
@@ -89,7 +117,11 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 pub(crate) fn read(row: &Row<'_>) -> Result<Tunnel> {
     intact(row, 13, "tunnel", 1)?;
     let end = |first: usize| -> Result<TunnelEnd> {
-        Ok(TunnelEnd { collection: row.get(first)?, section: row.get(first + 1)?, memory: read_id(row, first + 2)? })
+        Ok(TunnelEnd {
+            collection: row.get(first)?,
+            section: row.get(first + 1)?,
+            memory: read_id(row, first + 2)?,
+        })
     };
     Ok(Tunnel {
         space: read_space(&row.get::<_, String>(0)?)?,

@@ -1,18 +1,22 @@
 //! Statements that change memories. They run on the writer's thread, inside its transaction.
 
 use loci_core::{
-    Access, Batch, Change, EnrichmentStatus, Error, Expect, Memory, MemoryId, ModelId, Passage, Space, Timestamp,
-    Touch, Vector,
+    Access, Batch, Change, EnrichmentStatus, Error, Expect, Memory, MemoryId, ModelId, Passage,
+    Space, Timestamp, Touch, Vector,
 };
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 
-use crate::codec::{encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector};
+use crate::codec::{
+    encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector,
+};
 use crate::failure::{Result, conflict, unless_taken};
 use crate::read::{POSITION_BITS, bound};
 use crate::reanalysis::renew_memory;
 use crate::remove::not_wiped;
-use crate::{bring_back, checksum, facts, jobs, keyed_answers, note_files, settings, source_files, tunnels};
+use crate::{
+    bring_back, checksum, facts, jobs, keyed_answers, note_files, settings, source_files, tunnels,
+};
 
 /// Passages of one memory.
 const PASSAGES_MAX: usize = 1 << POSITION_BITS;
@@ -26,7 +30,11 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
     let space = &batch.space;
     for change in &batch.changes {
         match change {
-            Change::Put { memory, passages, expect } => {
+            Change::Put {
+                memory,
+                passages,
+                expect,
+            } => {
                 within(space, &memory.space, "a memory")?;
                 put(connection, memory, passages.as_deref(), *expect)?;
             }
@@ -36,7 +44,11 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                     delete(connection, row)?;
                 }
             }
-            Change::Embed { id, revision, vectors } => {
+            Change::Embed {
+                id,
+                revision,
+                vectors,
+            } => {
                 if let Some(found) = find(connection, space, id)?
                     && found.has(*revision)
                 {
@@ -44,25 +56,40 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 }
             }
             Change::Enqueue { memory, due_at } => match find(connection, space, memory)? {
-                Some(found) if !found.is_deleted => jobs::enqueue(connection, found.row, memory, *due_at)?,
-                _ => return Err(conflict(format!("memory `{memory}` is gone and needs no job"))),
+                Some(found) if !found.is_deleted => {
+                    jobs::enqueue(connection, found.row, memory, *due_at)?;
+                }
+                _ => {
+                    return Err(conflict(format!(
+                        "memory `{memory}` is gone and needs no job"
+                    )));
+                }
             },
             Change::Settle { job, outcome } => {
                 within(space, &job.space, "a job")?;
                 jobs::settle(connection, job, outcome)?;
             }
-            Change::NotWiped { owner, origin, since } => {
+            Change::NotWiped {
+                owner,
+                origin,
+                since,
+            } => {
                 not_wiped(connection, space, owner, Some(origin), *since)?;
             }
             Change::NotNote { id } => note_files::none_of(connection, space, id)?,
             Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
             Change::ExpectNoteFile { file, expect } => {
-                let id = file.memory.as_ref().ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
+                let id = file
+                    .memory
+                    .as_ref()
+                    .ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
                 expected(find(connection, space, id)?, *expect, id)?;
                 note_files::expect(connection, space, file)?;
             }
             Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
-            Change::PutNoteFolder { identity } => note_files::put_folder(connection, space, identity)?,
+            Change::PutNoteFolder { identity } => {
+                note_files::put_folder(connection, space, identity)?;
+            }
             Change::KeepAnswer(answer) => {
                 within(space, &answer.space, "an answer")?;
                 keyed_answers::keep(connection, answer)?;
@@ -71,7 +98,11 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 within(space, &fact.space, "a fact")?;
                 facts::put(connection, fact)?;
             }
-            Change::EndFact { id, before, valid_to } => facts::end(connection, space, id, *before, *valid_to)?,
+            Change::EndFact {
+                id,
+                before,
+                valid_to,
+            } => facts::end(connection, space, id, *before, *valid_to)?,
             Change::PutTunnel { tunnel, expect } => {
                 within(space, &tunnel.space, "a tunnel")?;
                 tunnels::put(connection, tunnel, expect.as_deref())?;
@@ -80,9 +111,16 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
             Change::PutSetting { owner, name, value } => {
                 settings::put(connection, space, owner.as_deref(), name, value)?;
             }
-            Change::PutSourceFile { file, expect } => source_files::put(connection, space, file, expect.as_deref())?,
+            Change::PutSourceFile { file, expect } => {
+                source_files::put(connection, space, file, expect.as_deref())?;
+            }
             Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
-            Change::BringBack { record, passages, since, now } => {
+            Change::BringBack {
+                record,
+                passages,
+                since,
+                now,
+            } => {
                 bring_back::bring_back(connection, space, record, passages, *since, *now)?;
             }
         }
@@ -98,7 +136,12 @@ pub(crate) fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
     Err(Error::internal(format!("{what} must be in the space of its batch")).into())
 }
 
-fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, expect: Expect) -> Result<()> {
+fn put(
+    connection: &Connection,
+    memory: &Memory,
+    passages: Option<&[Passage]>,
+    expect: Expect,
+) -> Result<()> {
     memory.check_numbers()?;
     let found = find(connection, &memory.space, &memory.id)?;
     let row = match expected(found, expect, &memory.id)? {
@@ -114,28 +157,50 @@ fn put(connection: &Connection, memory: &Memory, passages: Option<&[Passage]>, e
     if passages.is_some() || found.is_none() {
         let sql = "INSERT INTO content (memory, text) VALUES (?1, ?2)
             ON CONFLICT (memory) DO UPDATE SET text = excluded.text";
-        connection.prepare_cached(sql)?.execute(params![row, memory.content])?;
+        connection
+            .prepare_cached(sql)?
+            .execute(params![row, memory.content])?;
     }
     insert_passages(connection, row, passages.unwrap_or_default())?;
     log(connection, row)
 }
 
 /// Stores a memory with its returns, in the place of a softly deleted one.
-pub(crate) fn bring_back(connection: &Connection, memory: &Memory, passages: &[Passage]) -> Result<()> {
-    if let Some(found) = find(connection, &memory.space, &memory.id)?.filter(|found| found.is_deleted) {
+pub(crate) fn bring_back(
+    connection: &Connection,
+    memory: &Memory,
+    passages: &[Passage],
+) -> Result<()> {
+    if let Some(found) =
+        find(connection, &memory.space, &memory.id)?.filter(|found| found.is_deleted)
+    {
         delete(connection, found.row)?;
     }
     put(connection, memory, Some(passages), Expect::Absent)?;
-    let Memory { space, id, access, .. } = memory;
+    let Memory {
+        space, id, access, ..
+    } = memory;
     if *access == Access::default() {
         return Ok(());
     }
-    touch(connection, &[Touch { space: space.clone(), id: id.clone(), access: *access }])
+    touch(
+        connection,
+        &[Touch {
+            space: space.clone(),
+            id: id.clone(),
+            access: *access,
+        }],
+    )
 }
 
-/// Writes the columns of `memory` into that row, or into a new one; returns the row. Notes the checksum of the text if
-/// that is written, too.
-fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_text: bool) -> Result<i64> {
+/// Writes the columns of `memory` into that row, or into a new one; returns the row. Notes the
+/// checksum of the text if that is written, too.
+fn write_memory(
+    connection: &Connection,
+    memory: &Memory,
+    row: Option<i64>,
+    has_text: bool,
+) -> Result<i64> {
     const INSERT: &str = "INSERT INTO memory (row, space, id, collection, section, kind, tags, weight, delivery, \
          owner, visibility, supersedes, expires_at, created_at, updated_at, revision, tier, source, summary, thread, \
          position, enrichment, links, origin, actor, attributes, citations, forgotten_at, title, \
@@ -170,7 +235,10 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_
         memory.source.as_ref().map(MemoryId::as_str),
         memory.summary,
         memory.thread.as_ref().map(|thread| thread.name.as_str()),
-        memory.thread.as_ref().map(|thread| thread.position.cast_signed()),
+        memory
+            .thread
+            .as_ref()
+            .map(|thread| thread.position.cast_signed()),
         memory.enrichment.map(EnrichmentStatus::name),
         encode_links(&memory.links),
         memory.origin,
@@ -185,22 +253,33 @@ fn write_memory(connection: &Connection, memory: &Memory, row: Option<i64>, has_
     ]);
     // The id was looked up before, so it must be the place in the thread.
     unless_taken(written, || {
-        format!("another message has the position of `{}` in its thread; take the next one and retry", memory.id)
+        format!(
+            "another message has the position of `{}` in its thread; take the next one and retry",
+            memory.id
+        )
     })?;
     Ok(row.unwrap_or_else(|| connection.last_insert_rowid()))
 }
 
 /// Writes the passages of a memory that has none.
-pub(crate) fn insert_passages(connection: &Connection, row: i64, passages: &[Passage]) -> Result<()> {
+pub(crate) fn insert_passages(
+    connection: &Connection,
+    row: i64,
+    passages: &[Passage],
+) -> Result<()> {
     if passages.len() > PASSAGES_MAX {
-        return Err(Error::internal(format!("a memory may have at most {PASSAGES_MAX} passages")).into());
+        return Err(
+            Error::internal(format!("a memory may have at most {PASSAGES_MAX} passages")).into(),
+        );
     }
     let sql = "INSERT INTO passage (row, first_byte, end_byte, terms, model, scale, vector)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let mut statement = connection.prepare_cached(sql)?;
     for (key, passage) in (row << POSITION_BITS..).zip(passages) {
         let vector = passage.vector.as_ref();
-        let model = vector.map(|vector| model(connection, &vector.model)).transpose()?;
+        let model = vector
+            .map(|vector| model(connection, &vector.model))
+            .transpose()?;
         statement.execute(params![
             key,
             passage.range.start as i64,
@@ -215,17 +294,20 @@ pub(crate) fn insert_passages(connection: &Connection, row: i64, passages: &[Pas
 }
 
 fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
-    let count =
-        format!("SELECT count(*), ifnull(max(NOT {PASSAGE_HOLDS}), 0) FROM passage WHERE row BETWEEN ?1 AND ?2");
-    let (mut passages, is_broken): (i64, bool) =
-        connection.prepare_cached(&count)?.query_row(passage_keys(row), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let count = format!(
+        "SELECT count(*), ifnull(max(NOT {PASSAGE_HOLDS}), 0) FROM passage WHERE row BETWEEN ?1 AND ?2"
+    );
+    let (mut passages, is_broken): (i64, bool) = connection
+        .prepare_cached(&count)?
+        .query_row(passage_keys(row), |row| Ok((row.get(0)?, row.get(1)?)))?;
     if is_broken {
         passages = renew_memory(connection, row, true)? as i64;
     }
     if passages != vectors.len() as i64 {
         return Err(Error::internal("an embedding must bring one vector for each passage").into());
     }
-    // The newest lies with the passage: while a model reads all texts anew, what it has not read is found at once.
+    // The newest lies with the passage: while a model reads all texts anew, what it has not read is
+    // found at once.
     let keep = "INSERT INTO further_vector (passage, model, scale, vector)
         SELECT row, model, scale, vector FROM passage WHERE row = ?1 AND model <> ?2
         ON CONFLICT DO UPDATE SET scale = excluded.scale, vector = excluded.vector";
@@ -238,18 +320,24 @@ fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
         let model = model(connection, &vector.model)?;
         keep.execute([key, model])?;
         replace.execute([key, model])?;
-        statement.execute(params![key, model, f64::from(vector.scale), encode_vector(&vector.values)])?;
+        statement.execute(params![
+            key,
+            model,
+            f64::from(vector.scale),
+            encode_vector(&vector.values)
+        ])?;
     }
     log(connection, row)
 }
 
 /// The passages that the model of row `?1` made a further vector of.
-pub(crate) const RETIRED_FURTHER: &str = "SELECT passage FROM further_vector WHERE model = ?1 LIMIT ?2";
+pub(crate) const RETIRED_FURTHER: &str =
+    "SELECT passage FROM further_vector WHERE model = ?1 LIMIT ?2";
 /// The passages whose own vector is of the model of row `?1`.
 pub(crate) const RETIRED: &str = "SELECT row FROM passage WHERE model = ?1 LIMIT ?2";
 
-/// Removes the vectors of the model of that row from at most `limit` passages; returns from how many. Where there is
-/// a further one, it takes the place of the passage's own.
+/// Removes the vectors of the model of that row from at most `limit` passages; returns from how
+/// many. Where there is a further one, it takes the place of the passage's own.
 pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) -> Result<usize> {
     let select = |sql: &str, limit: usize| -> Result<Vec<i64>> {
         let mut statement = connection.prepare_cached(sql)?;
@@ -272,7 +360,10 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
     );
     let mut replace = connection.prepare_cached(&replace)?;
     for passage in &own {
-        match replace.query_row([passage], |row| row.get::<_, Option<i64>>(0)).optional()? {
+        match replace
+            .query_row([passage], |row| row.get::<_, Option<i64>>(0))
+            .optional()?
+        {
             Some(Some(other)) => {
                 remove.execute([*passage, other])?;
             }
@@ -281,7 +372,10 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
         }
     }
     passages.extend(own);
-    let mut memories: Vec<i64> = passages.iter().map(|passage| passage >> POSITION_BITS).collect();
+    let mut memories: Vec<i64> = passages
+        .iter()
+        .map(|passage| passage >> POSITION_BITS)
+        .collect();
     memories.sort_unstable();
     memories.dedup();
     for memory in memories {
@@ -290,7 +384,8 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
     Ok(passages.len())
 }
 
-/// Makes the passages of a memory anew, some of which are damaged; of a damaged memory it removes them.
+/// Makes the passages of a memory anew, some of which are damaged; of a damaged memory it removes
+/// them.
 fn renew_or_remove(connection: &Connection, row: i64) -> Result<()> {
     match renew_memory(connection, row, true) {
         Err(failure) if failure.is_damage() => delete_passages(connection, row),
@@ -324,12 +419,17 @@ pub(crate) fn delete_passages(connection: &Connection, row: i64) -> Result<()> {
 
 /// The first and the last key that a passage of the memory may have.
 pub(crate) fn passage_keys(row: i64) -> [i64; 2] {
-    [row << POSITION_BITS, (row << POSITION_BITS) + (PASSAGES_MAX as i64 - 1)]
+    [
+        row << POSITION_BITS,
+        (row << POSITION_BITS) + (PASSAGES_MAX as i64 - 1),
+    ]
 }
 
 /// Notes a change of the memory of that row, for those who follow.
 pub(crate) fn log(connection: &Connection, row: i64) -> Result<()> {
-    connection.prepare_cached("INSERT INTO change (memory) VALUES (?1)")?.execute([row])?;
+    connection
+        .prepare_cached("INSERT INTO change (memory) VALUES (?1)")?
+        .execute([row])?;
     Ok(())
 }
 
@@ -354,10 +454,15 @@ impl Found {
 }
 
 fn find(connection: &Connection, space: &Space, id: &MemoryId) -> Result<Option<Found>> {
-    let sql = "SELECT row, revision, deleted_at IS NOT NULL FROM memory WHERE space = ?1 AND id = ?2";
+    let sql =
+        "SELECT row, revision, deleted_at IS NOT NULL FROM memory WHERE space = ?1 AND id = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_row([space.as_str(), id.as_str()], |row| {
-        Ok(Found { row: row.get(0)?, revision: row.get::<_, i64>(1)?.cast_unsigned(), is_deleted: row.get(2)? })
+        Ok(Found {
+            row: row.get(0)?,
+            revision: row.get::<_, i64>(1)?.cast_unsigned(),
+            is_deleted: row.get(2)?,
+        })
     });
     Ok(found.optional()?)
 }
@@ -372,11 +477,19 @@ fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> Result<Optio
         return Ok(found.map(|found| found.row));
     }
     let problem = match (expect, found) {
-        (Expect::Absent, Some(Found { is_deleted: true, .. })) => {
-            "was deleted, and its id is taken until it is removed for good; choose another id"
-        }
+        (
+            Expect::Absent,
+            Some(Found {
+                is_deleted: true, ..
+            }),
+        ) => "was deleted, and its id is taken until it is removed for good; choose another id",
         (Expect::Absent, _) => "exists already; read it again and retry",
-        (Expect::Revision(_), Some(Found { is_deleted: false, .. })) => "changed meanwhile; read it again and retry",
+        (
+            Expect::Revision(_),
+            Some(Found {
+                is_deleted: false, ..
+            }),
+        ) => "changed meanwhile; read it again and retry",
         (Expect::Revision(_), _) => "is gone; read it again and retry",
     };
     Err(conflict(format!("memory `{id}` {problem}")))
@@ -390,7 +503,12 @@ pub(crate) fn touch(connection: &Connection, touches: &[Touch]) -> Result<()> {
     let mut statement = connection.prepare_cached(sql)?;
     for Touch { space, id, access } in touches {
         let last = access.last.map(Timestamp::microseconds);
-        statement.execute(params![space.as_str(), id.as_str(), access.count.cast_signed(), last])?;
+        statement.execute(params![
+            space.as_str(),
+            id.as_str(),
+            access.count.cast_signed(),
+            last
+        ])?;
     }
     Ok(())
 }
@@ -398,10 +516,16 @@ pub(crate) fn touch(connection: &Connection, touches: &[Touch]) -> Result<()> {
 /// The row of a model, which is made if it is new.
 pub(crate) fn model(connection: &Connection, model: &ModelId) -> Result<i64> {
     let parameters: [&dyn ToSql; 1] = [&model.as_str()];
-    let mut statement = connection.prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?;
-    if let Some(row) = statement.query_row(parameters, |row| row.get(0)).optional()? {
+    let mut statement =
+        connection.prepare_cached("SELECT row FROM model WHERE fingerprint = ?1")?;
+    if let Some(row) = statement
+        .query_row(parameters, |row| row.get(0))
+        .optional()?
+    {
         return Ok(row);
     }
-    connection.prepare_cached("INSERT INTO model (fingerprint) VALUES (?1)")?.execute(parameters)?;
+    connection
+        .prepare_cached("INSERT INTO model (fingerprint) VALUES (?1)")?
+        .execute(parameters)?;
     Ok(connection.last_insert_rowid())
 }

@@ -34,7 +34,10 @@ impl Turn {
     const BYTES_MAX: i64 = 256 << 10;
 
     pub(crate) fn begin() -> Self {
-        Turn { begun: Instant::now(), bytes: 0 }
+        Turn {
+            begun: Instant::now(),
+            bytes: 0,
+        }
     }
 
     /// Counts bytes that were removed.
@@ -54,7 +57,10 @@ pub(crate) struct Writer {
     /// Taken by `drop`, which ends the thread.
     queue: Mutex<Option<SyncSender<Box<dyn Job>>>>,
     thread: Option<JoinHandle<()>>,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests see by it that writers share commits"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "tests see by it that writers share commits")
+    )]
     commits: Arc<Commits>,
 }
 
@@ -66,28 +72,44 @@ struct Commits {
 }
 
 impl Writer {
-    /// Starts the thread with a connection that may write, to the files that lie at their paths now.
+    /// Starts the thread with a connection that may write, to the files that lie at their paths
+    /// now.
     pub(crate) fn start(database: Database, connection: Connection) -> Result<Self, OpenError> {
         let failed = |error: rusqlite::Error| OpenError::from_database(&error, &database.path);
         let keeper = database.open().map_err(failed)?;
         // With the first read it opens the log.
-        keeper.pragma_query_value(None, "user_version", |_| Ok(())).map_err(failed)?;
-        database
-            .files
-            .look()
-            .map_err(|gone| OpenError::Io { path: database.path.clone(), problem: gone.to_string() })?;
+        keeper
+            .pragma_query_value(None, "user_version", |_| Ok(()))
+            .map_err(failed)?;
+        database.files.look().map_err(|gone| OpenError::Io {
+            path: database.path.clone(),
+            problem: gone.to_string(),
+        })?;
         let (queue, jobs) = sync_channel(QUEUE_MAX);
         let commits = Arc::<Commits>::default();
         let counter = Arc::clone(&commits);
         let connection = Some(Writing::new(connection));
         let path = database.path.clone();
         let work = move || {
-            WritingThread { database, connection, fault: None, has_long_log: false, commits: counter, _keeper: keeper }
-                .run(&jobs);
+            WritingThread {
+                database,
+                connection,
+                fault: None,
+                has_long_log: false,
+                commits: counter,
+                _keeper: keeper,
+            }
+            .run(&jobs);
         };
-        let thread = thread::Builder::new().name("loci-writer".to_owned()).spawn(work);
+        let thread = thread::Builder::new()
+            .name("loci-writer".to_owned())
+            .spawn(work);
         let thread = thread.map_err(|error| OpenError::from_io(&error, &path))?;
-        Ok(Writer { queue: Mutex::new(Some(queue)), thread: Some(thread), commits })
+        Ok(Writer {
+            queue: Mutex::new(Some(queue)),
+            thread: Some(thread),
+            commits,
+        })
     }
 
     /// Does a piece of work inside a transaction and waits until it is durable. If the work fails,
@@ -107,8 +129,8 @@ impl Writer {
         self.hand_in(work, false)?.recv().map_err(|_| stopped())?
     }
 
-    /// Tells the thread of a failure that another connection met in the log. If the disk failed, it is unclear what of
-    /// the log is on it, and nothing is written until that is made sure of.
+    /// Tells the thread of a failure that another connection met in the log. If the disk failed, it
+    /// is unclear what of the log is on it, and nothing is written until that is made sure of.
     pub(crate) fn learn_of(&self, failure: rusqlite::Error) {
         if is_fault(&failure) {
             // Work that meets the fault. The thread logs it.
@@ -123,22 +145,42 @@ impl Writer {
         needs_flush: bool,
     ) -> Result<Receiver<Result<T, Error>>, Error> {
         let (reply, outcome) = sync_channel(1);
-        let job = Task { work: Some(work), needs_flush, outcome: None, reply };
-        let queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        queue.ok_or_else(stopped)?.send(Box::new(job)).map_err(|_| stopped())?;
+        let job = Task {
+            work: Some(work),
+            needs_flush,
+            outcome: None,
+            reply,
+        };
+        let queue = self
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        queue
+            .ok_or_else(stopped)?
+            .send(Box::new(job))
+            .map_err(|_| stopped())?;
         Ok(outcome)
     }
 
     /// How many transactions were committed since the start, and how many of them were flushed.
     #[cfg(test)]
     pub(crate) fn commits(&self) -> (u64, u64) {
-        (self.commits.all.load(Ordering::SeqCst), self.commits.flushed.load(Ordering::SeqCst))
+        (
+            self.commits.all.load(Ordering::SeqCst),
+            self.commits.flushed.load(Ordering::SeqCst),
+        )
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        drop(self.queue.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(
+            self.queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -171,7 +213,9 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
     }
 
     fn work(&mut self, connection: &Connection) -> Result<(), Stopped> {
-        let Some(work) = self.work.take() else { return Ok(()) };
+        let Some(work) = self.work.take() else {
+            return Ok(());
+        };
         let (outcome, stopped) = match work(connection) {
             Ok(value) => (Ok(value), Ok(())),
             Err(failure) => {
@@ -188,7 +232,9 @@ impl<T: Send, W: FnOnce(&Connection) -> Result<T> + Send> Job for Task<T, W> {
             (Some(Err(error)), _) => Err(error),
             (_, Err(error)) => Err(error.clone()),
             (Some(outcome), Ok(())) => outcome,
-            (None, Ok(())) => Err(Error::internal("a write was left out of its commit; please report this")),
+            (None, Ok(())) => Err(Error::internal(
+                "a write was left out of its commit; please report this",
+            )),
         };
         // A caller that no longer waits needs no answer.
         let _ = self.reply.send(answer);
@@ -204,7 +250,8 @@ struct WritingThread {
     /// Whether it was said that the log cannot be kept short.
     has_long_log: bool,
     commits: Arc<Commits>,
-    /// Keeps SQLite from removing the log when no other connection is open, which would look as if it had been deleted.
+    /// Keeps SQLite from removing the log when no other connection is open, which would look as if
+    /// it had been deleted.
     _keeper: Connection,
 }
 
@@ -218,15 +265,22 @@ struct Writing {
 impl Writing {
     /// A connection as it was made.
     fn new(connection: Connection) -> Self {
-        Writing { connection, flushes: true }
+        Writing {
+            connection,
+            flushes: true,
+        }
     }
 
-    /// Sets whether the commits to come are flushed; without that they stay consistent, since they are in the
-    /// write-ahead log.
+    /// Sets whether the commits to come are flushed; without that they stay consistent, since they
+    /// are in the write-ahead log.
     fn set_flushes(&mut self, flushes: bool) -> rusqlite::Result<()> {
         if self.flushes != flushes {
             // Not from the cache of statements: this one acts when it is prepared.
-            self.connection.pragma_update(None, "synchronous", if flushes { "FULL" } else { "NORMAL" })?;
+            self.connection.pragma_update(
+                None,
+                "synchronous",
+                if flushes { "FULL" } else { "NORMAL" },
+            )?;
             self.flushes = flushes;
         }
         Ok(())
@@ -259,20 +313,27 @@ impl WritingThread {
 
     /// A new connection, to a log that is known to be whole.
     ///
-    /// When a flush fails, the system may have dropped the pages that it could not write, and says so only once:
-    /// the next flush succeeds without them. Commits that were to be flushed later lie in the same log, and one that
-    /// comes after a lost one cannot be recovered. So nothing more goes into that log. All of it is copied into the
-    /// database, which writes each page again, the database is flushed, and the log begins anew; until that
-    /// succeeds, nothing is written (ADR 21).
+    /// When a flush fails, the system may have dropped the pages that it could not write, and says
+    /// so only once: the next flush succeeds without them. Commits that were to be flushed later
+    /// lie in the same log, and one that comes after a lost one cannot be recovered. So nothing
+    /// more goes into that log. All of it is copied into the database, which writes each page
+    /// again, the database is flushed, and the log begins anew; until that succeeds, nothing is
+    /// written (ADR 21).
     fn connect(&mut self) -> Result<Writing, Error> {
         let connection = self.database.connect()?;
         if let Some(fault) = &self.fault {
             // Shorter than other processes wait, which are held up by it.
-            connection.busy_timeout(self.database.busy_timeout / 2).map_err(|error| describe(&error))?;
-            let begun = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0));
+            connection
+                .busy_timeout(self.database.busy_timeout / 2)
+                .map_err(|error| describe(&error))?;
+            let begun = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+                row.get::<_, bool>(0)
+            });
             let hindrance = match begun {
                 Ok(false) => None,
-                Ok(true) => Some("somebody reads for long; end other programs that read the database".to_owned()),
+                Ok(true) => Some(
+                    "somebody reads for long; end other programs that read the database".to_owned(),
+                ),
                 Err(error) => Some(describe(&error).message),
             };
             if let Some(hindrance) = hindrance {
@@ -282,7 +343,9 @@ impl WritingThread {
                     fault.message
                 )));
             }
-            connection.busy_timeout(self.database.busy_timeout).map_err(|error| describe(&error))?;
+            connection
+                .busy_timeout(self.database.busy_timeout)
+                .map_err(|error| describe(&error))?;
             tracing::info!("all writes before the disk's fault are on it; writing goes on");
             self.fault = None;
         }
@@ -303,24 +366,36 @@ impl WritingThread {
         };
         let set = writing.set_flushes(group.iter().any(|job| job.needs_flush()));
         let connection = &writing.connection;
-        match set.map_err(Stopped::from).and_then(|()| transact(connection, group)) {
+        match set
+            .map_err(Stopped::from)
+            .and_then(|()| transact(connection, group))
+        {
             Ok(()) => {
                 self.commits.all.fetch_add(1, Ordering::SeqCst);
-                self.commits.flushed.fetch_add(u64::from(writing.flushes), Ordering::SeqCst);
+                self.commits
+                    .flushed
+                    .fetch_add(u64::from(writing.flushes), Ordering::SeqCst);
                 if let Err(gone) = self.database.files.check() {
                     keep_acknowledged(&writing);
                     self.connection = Some(writing);
                     return Err(gone.after_a_commit());
                 }
                 match keep_log_short(&writing.connection).map_err(Stopped::from) {
-                    // What is committed is flushed; what is in doubt is what others had not flushed.
-                    Err(Stopped { error, is_fault: true, .. }) => self.fault = Some(error),
+                    // What is committed is flushed; what is in doubt is what others had not
+                    // flushed.
+                    Err(Stopped {
+                        error,
+                        is_fault: true,
+                        ..
+                    }) => self.fault = Some(error),
                     // It will be tried again.
                     kept => {
                         if let Err(Stopped { error, .. }) = &kept
                             && !self.has_long_log
                         {
-                            tracing::warn!("the write-ahead log cannot be moved into the database and grows: {error}");
+                            tracing::warn!(
+                                "the write-ahead log cannot be moved into the database and grows: {error}"
+                            );
                         }
                         self.has_long_log = kept.is_err();
                         self.connection = Some(writing);
@@ -329,7 +404,8 @@ impl WritingThread {
                 Ok(())
             }
             Err(stopped) => {
-                let rolled_back = connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok();
+                let rolled_back =
+                    connection.is_autocommit() || execute(connection, "ROLLBACK").is_ok();
                 if stopped.is_fault {
                     self.fault = Some(stopped.error.clone());
                 } else if rolled_back && !stopped.breaks_connection {
@@ -351,13 +427,21 @@ struct Stopped {
 
 impl From<rusqlite::Error> for Stopped {
     fn from(error: rusqlite::Error) -> Self {
-        Stopped { breaks_connection: breaks_connection(&error), is_fault: is_fault(&error), error: describe(&error) }
+        Stopped {
+            breaks_connection: breaks_connection(&error),
+            is_fault: is_fault(&error),
+            error: describe(&error),
+        }
     }
 }
 
 impl From<Error> for Stopped {
     fn from(error: Error) -> Self {
-        Stopped { error, breaks_connection: false, is_fault: false }
+        Stopped {
+            error,
+            breaks_connection: false,
+            is_fault: false,
+        }
     }
 }
 
@@ -383,7 +467,10 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
         if let Err(stopped) = job.work(connection) {
             // Some failures, a full disk for one, end the transaction of all.
             if connection.is_autocommit() || stopped.is_fault {
-                return Err(Stopped { breaks_connection: true, ..stopped });
+                return Err(Stopped {
+                    breaks_connection: true,
+                    ..stopped
+                });
             }
             execute(connection, "ROLLBACK TO job")?;
         }
@@ -392,8 +479,8 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
     Ok(execute(connection, "COMMIT")?)
 }
 
-/// Fails unless the database is still of the versions that it was opened in. Within the transaction they
-/// stay: an upgrade by another process comes before it or after it.
+/// Fails unless the database is still of the versions that it was opened in. Within the transaction
+/// they stay: an upgrade by another process comes before it or after it.
 fn check_version(connection: &Connection) -> Result<(), Stopped> {
     let error = match schema::compare(connection)? {
         Equal => return Ok(()),
@@ -403,20 +490,23 @@ fn check_version(connection: &Connection) -> Result<(), Stopped> {
     Err(error.into())
 }
 
-/// Moves what is in the log into the database when the log is long. SQLite would do that by itself, but not say that it
-/// failed, after which later commits would stand on lost ones.
+/// Moves what is in the log into the database when the log is long. SQLite would do that by itself,
+/// but not say that it failed, after which later commits would stand on lost ones.
 fn keep_log_short(connection: &Connection) -> rusqlite::Result<()> {
     /// Pages, as SQLite's own limit.
     const LOG_MAX: i64 = 1_000;
-    let frames = connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], |row| row.get::<_, i64>(1))?;
+    let frames = connection
+        .prepare_cached("PRAGMA wal_checkpoint(NOOP)")?
+        .query_row([], |row| row.get::<_, i64>(1))?;
     if frames >= LOG_MAX {
         connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     }
     Ok(())
 }
 
-/// Moves what the log holds into the database, when a file is gone from its path: if it is the log alone, then nothing
-/// that was acknowledged is lost with it. It cannot be told from here whether that helps, nor what to do if it fails.
+/// Moves what the log holds into the database, when a file is gone from its path: if it is the log
+/// alone, then nothing that was acknowledged is lost with it. It cannot be told from here whether
+/// that helps, nor what to do if it fails.
 fn keep_acknowledged(writing: &Writing) {
     let _ = checkpoint(&writing.connection);
 }
@@ -486,10 +576,16 @@ mod tests {
         let (from, to) = (log.clone(), aside.clone());
         let refused = writer.run(move |connection| {
             std::fs::rename(from, to).unwrap();
-            Ok(execute(connection, "INSERT INTO lease (name, holder, until) VALUES ('x', 'x', 0)")?)
+            Ok(execute(
+                connection,
+                "INSERT INTO lease (name, holder, until) VALUES ('x', 'x', 0)",
+            )?)
         });
         let message = refused.unwrap_err().message;
-        assert!(message.contains("not acknowledged, and may be there or not"), "{message}");
+        assert!(
+            message.contains("not acknowledged, and may be there or not"),
+            "{message}"
+        );
         let message = writer.run(synchronous).unwrap_err().message;
         assert!(message.contains("so nothing is written"), "{message}");
         std::fs::rename(aside, log).unwrap();
@@ -500,7 +596,10 @@ mod tests {
     fn a_fault_that_another_connection_met_makes_the_log_begin_again() {
         let (folder, writer) = writer();
         let set = |connection: &Connection| -> Result<()> {
-            execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+            execute(
+                connection,
+                "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)",
+            )?;
             Ok(())
         };
         for _ in 0..9 {
@@ -512,7 +611,10 @@ mod tests {
         let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC);
         writer.learn_of(rusqlite::Error::SqliteFailure(code, None));
         writer.run(set).unwrap();
-        assert!(log_bytes(folder.path()) < before, "the log has the pages of one commit");
+        assert!(
+            log_bytes(folder.path()) < before,
+            "the log has the pages of one commit"
+        );
     }
 
     fn log_bytes(folder: &std::path::Path) -> u64 {
@@ -524,49 +626,81 @@ mod tests {
         for unflushed in [false, true] {
             let (folder, writer) = writer();
             let set = |connection: &Connection| -> Result<()> {
-                execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+                execute(
+                    connection,
+                    "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)",
+                )?;
                 Ok(())
             };
             for _ in 0..9 {
                 writer.run_unflushed(set).unwrap();
             }
             let before = log_bytes(folder.path());
-            let failed = if unflushed { writer.run_unflushed(fault::<()>) } else { writer.run(fault::<()>) };
+            let failed = if unflushed {
+                writer.run_unflushed(fault::<()>)
+            } else {
+                writer.run(fault::<()>)
+            };
             assert!(failed.unwrap_err().message.contains("reports a fault"));
             writer.run(set).unwrap();
-            assert!(log_bytes(folder.path()) < before, "the log has the pages of one commit");
+            assert!(
+                log_bytes(folder.path()) < before,
+                "the log has the pages of one commit"
+            );
             let leases = |connection: &Connection| -> Result<i64> {
                 Ok(connection.query_row("SELECT count(*) FROM lease", [], |row| row.get(0))?)
             };
-            assert_eq!(writer.run(leases), Ok(10), "nothing that was answered is lost");
+            assert_eq!(
+                writer.run(leases),
+                Ok(10),
+                "nothing that was answered is lost"
+            );
         }
     }
 
     #[test]
     fn nothing_is_written_while_the_log_cannot_begin_anew() {
         let folder = tempfile::tempdir().unwrap();
-        let (database, connection) =
-            open(folder.path(), Options { busy_timeout: Duration::from_millis(20), ..Options::default() }).unwrap();
+        let (database, connection) = open(
+            folder.path(),
+            Options {
+                busy_timeout: Duration::from_millis(20),
+                ..Options::default()
+            },
+        )
+        .unwrap();
         let writer = Writer::start(database.clone(), connection).unwrap();
         let set = |connection: &Connection| -> Result<()> {
-            execute(connection, "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)")?;
+            execute(
+                connection,
+                "INSERT INTO lease (name, holder, until) VALUES (random(), 'x', 0)",
+            )?;
             Ok(())
         };
         writer.run(set).unwrap();
         let reader = database.connect_reader().unwrap();
         let reading = reader.unchecked_transaction().unwrap();
-        let count = || reading.query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0)).unwrap();
+        let count = || {
+            reading
+                .query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0))
+                .unwrap()
+        };
         assert_eq!(count(), 1);
         writer.run(fault::<()>).unwrap_err();
         let before = log_bytes(folder.path());
         for outcome in [writer.run(set), writer.run_unflushed(set), writer.run(set)] {
             let message = outcome.unwrap_err().message;
-            assert!(message.contains("nothing is written") && message.contains("reads for long"), "{message}");
+            assert!(
+                message.contains("nothing is written") && message.contains("reads for long"),
+                "{message}"
+            );
         }
         assert_eq!((count(), log_bytes(folder.path())), (1, before));
         reading.finish().unwrap();
         writer.run(set).unwrap();
-        let now = reader.query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0)).unwrap();
+        let now = reader
+            .query_row("SELECT count(*) FROM lease", [], |row| row.get::<_, i64>(0))
+            .unwrap();
         assert_eq!(now, 2);
     }
 
@@ -583,7 +717,11 @@ mod tests {
         for _ in 0..40 {
             writer.run_unflushed(grow).unwrap();
         }
-        assert!(log_bytes(folder.path()) < 12 << 20, "{}", log_bytes(folder.path()));
+        assert!(
+            log_bytes(folder.path()) < 12 << 20,
+            "{}",
+            log_bytes(folder.path())
+        );
     }
 
     #[test]
@@ -598,7 +736,11 @@ mod tests {
         let after = writer.hand_in(synchronous, true).unwrap();
         go.send(()).unwrap();
         assert_eq!(first.recv().unwrap(), Ok(true));
-        assert!(before.recv().unwrap().is_err() && failed.recv().unwrap().is_err() && after.recv().unwrap().is_err());
+        assert!(
+            before.recv().unwrap().is_err()
+                && failed.recv().unwrap().is_err()
+                && after.recv().unwrap().is_err()
+        );
         assert_eq!(writer.run(synchronous), Ok(2));
         assert_eq!(writer.commits(), (2, 2));
     }
@@ -617,7 +759,11 @@ mod tests {
             assert_eq!(first.recv().unwrap(), Ok(true));
             let flushes = needs.contains(&true);
             for outcome in rest {
-                assert_eq!(outcome.recv().unwrap(), Ok(1 + i64::from(flushes)), "{needs:?}");
+                assert_eq!(
+                    outcome.recv().unwrap(),
+                    Ok(1 + i64::from(flushes)),
+                    "{needs:?}"
+                );
             }
             assert_eq!(writer.commits(), (2, u64::from(flushes)), "{needs:?}");
         }

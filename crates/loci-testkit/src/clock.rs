@@ -14,12 +14,16 @@ pub struct FixedClock {
 impl FixedClock {
     /// A clock that shows `now`.
     pub fn new(now: Timestamp) -> Self {
-        FixedClock { microseconds: AtomicI64::new(now.microseconds()), jumped: AtomicI64::new(0) }
+        FixedClock {
+            microseconds: AtomicI64::new(now.microseconds()),
+            jumped: AtomicI64::new(0),
+        }
     }
 
     /// Makes it show `now`, which may be earlier than before.
     pub fn set(&self, now: Timestamp) {
-        self.microseconds.store(now.microseconds(), Ordering::SeqCst);
+        self.microseconds
+            .store(now.microseconds(), Ordering::SeqCst);
     }
 
     /// Moves it by a number of seconds and returns what it shows then.
@@ -35,7 +39,8 @@ impl FixedClock {
     pub fn jump(&self, seconds: i64) -> Timestamp {
         let before = self.now();
         let now = self.advance(seconds);
-        self.jumped.fetch_add(now.microseconds() - before.microseconds(), Ordering::SeqCst);
+        self.jumped
+            .fetch_add(now.microseconds() - before.microseconds(), Ordering::SeqCst);
         now
     }
 }

@@ -15,13 +15,19 @@ impl HashingEmbedder {
     /// An embedder of vectors with that many components, at least 1.
     pub fn new(dimensions: usize) -> Self {
         let dimensions = dimensions.max(1);
-        HashingEmbedder { model: ModelId::new(format!("hashing-{dimensions}")), dimensions }
+        HashingEmbedder {
+            model: ModelId::new(format!("hashing-{dimensions}")),
+            dimensions,
+        }
     }
 
     /// The vector of one text; the zero vector for a text without words.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut values = vec![0.0_f32; self.dimensions];
-        for word in text.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty()) {
+        for word in text
+            .split(|character: char| !character.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+        {
             let component = fnv(&word.to_lowercase()) % self.dimensions as u64;
             values[component as usize] += 1.0;
         }
@@ -60,7 +66,9 @@ pub struct FailingEmbedder {
 
 impl Default for FailingEmbedder {
     fn default() -> Self {
-        FailingEmbedder { model: ModelId::new("failing") }
+        FailingEmbedder {
+            model: ModelId::new("failing"),
+        }
     }
 }
 
@@ -70,12 +78,14 @@ impl Embedder for FailingEmbedder {
     }
 
     fn embed(&self, _texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Err(Error::unavailable("the model `failing` never answers; it stands in for one that is missing"))
+        Err(Error::unavailable(
+            "the model `failing` never answers; it stands in for one that is missing",
+        ))
     }
 }
 
-/// A [`HashingEmbedder`] whose calls wait until the test opens the gate, so that something can happen
-/// while a write is under way.
+/// A [`HashingEmbedder`] whose calls wait until the test opens the gate, so that something can
+/// happen while a write is under way.
 #[derive(Debug, Default)]
 pub struct GatedEmbedder {
     embedder: HashingEmbedder,
@@ -111,7 +121,9 @@ impl GatedEmbedder {
 
     fn wait_until(&self, holds: impl Fn(&Gate) -> bool) -> MutexGuard<'_, Gate> {
         let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.moved.wait_timeout_while(gate, Self::PATIENCE, |gate| !holds(gate));
+        let waited = self
+            .moved
+            .wait_timeout_while(gate, Self::PATIENCE, |gate| !holds(gate));
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 }
@@ -124,7 +136,9 @@ impl Embedder for GatedEmbedder {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.change(|gate| gate.is_entered = true);
         if !self.wait_until(|gate| gate.is_open).is_open {
-            return Err(Error::unavailable("nobody opened the gate of the embedder for a minute"));
+            return Err(Error::unavailable(
+                "nobody opened the gate of the embedder for a minute",
+            ));
         }
         self.embedder.embed(texts)
     }
@@ -132,14 +146,25 @@ impl Embedder for GatedEmbedder {
 
 /// A vector as a store keeps it: the largest component becomes 127 steps.
 pub fn quantise(model: &ModelId, values: &[f32]) -> Vector {
-    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let largest = values
+        .iter()
+        .fold(0.0_f32, |largest, value| largest.max(value.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    let values = values.iter().map(|value| (value / scale).round() as i8).collect();
-    Vector { model: model.clone(), scale, values }
+    let values = values
+        .iter()
+        .map(|value| (value / scale).round() as i8)
+        .collect();
+    Vector {
+        model: model.clone(),
+        scale,
+        values,
+    }
 }
 
 fn fnv(word: &str) -> u64 {
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 #[cfg(test)]
@@ -156,14 +181,19 @@ mod tests {
             embedder.wait_until_entered();
             assert!(!call.is_finished());
             embedder.open();
-            assert_eq!(call.join().expect("no panic"), HashingEmbedder::default().embed(&["tea"]));
+            assert_eq!(
+                call.join().expect("no panic"),
+                HashingEmbedder::default().embed(&["tea"])
+            );
         });
     }
 
     #[test]
     fn texts_with_the_same_words_have_the_same_unit_vector() {
         let embedder = HashingEmbedder::new(64);
-        let vectors = embedder.embed(&["Green tea, please", "tea green PLEASE"]).expect("hashing cannot fail");
+        let vectors = embedder
+            .embed(&["Green tea, please", "tea green PLEASE"])
+            .expect("hashing cannot fail");
         assert_eq!(vectors[0], vectors[1]);
         let norm: f32 = vectors[0].iter().map(|value| value * value).sum();
         assert!((norm - 1.0).abs() < 1e-6);

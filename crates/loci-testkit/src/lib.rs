@@ -4,7 +4,10 @@
 //! The naive store is the model that other stores are compared with, so it is linear and obvious
 //! on purpose. Nothing here is part of the product.
 
-#![expect(clippy::missing_panics_doc, reason = "panicking is how a test says that a promise is broken")]
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "panicking is how a test says that a promise is broken"
+)]
 
 mod clock;
 pub mod contract;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    ArchiveStore, Archived, CacheEntry, Expect, Memory, MemoryId, NoteFile, Passage, Record, Result, Space, Timestamp,
+    ArchiveStore, Archived, CacheEntry, Expect, Memory, MemoryId, NoteFile, Passage, Record,
+    Result, Space, Timestamp,
 };
 
 use crate::NaiveStore;
@@ -34,7 +35,11 @@ impl State {
         match record {
             Record::Memory(memory) => {
                 let key = (space.clone(), memory.id.clone());
-                if self.records.get(&key).is_some_and(|found| found.deleted_at.is_some()) {
+                if self
+                    .records
+                    .get(&key)
+                    .is_some_and(|found| found.deleted_at.is_some())
+                {
                     self.remove(&key);
                 }
                 self.put(space, memory, Some(&passages.to_vec()), Expect::Absent)?;
@@ -43,7 +48,9 @@ impl State {
                 }
                 Ok(())
             }
-            Record::NoteFolder(identity) => insert_new(&mut self.note_folders, space.clone(), identity),
+            Record::NoteFolder(identity) => {
+                insert_new(&mut self.note_folders, space.clone(), identity)
+            }
             Record::NoteFile(file) => {
                 let key = (space.clone(), file.path.clone());
                 let is_missing = |file: &NoteFile| file.missing_since.is_some();
@@ -54,14 +61,20 @@ impl State {
             }
             Record::Fact(fact) => self.put_fact(space, fact),
             Record::Tunnel(tunnel) => self.put_tunnel(space, tunnel, None),
-            Record::Setting { owner, name, value } => {
-                insert_new(&mut self.settings, (space.clone(), owner.clone(), name.clone()), value)
-            }
+            Record::Setting { owner, name, value } => insert_new(
+                &mut self.settings,
+                (space.clone(), owner.clone(), name.clone()),
+                value,
+            ),
             Record::SourceFile(file) => self.put_source_file(space, file, None),
             Record::CacheEntry(entry) => self.put_cache_entry(entry, since),
             Record::Decision(decision) => {
                 let key = (space.clone(), decision.owner.clone(), decision.key.clone());
-                if self.decisions.get(&key).is_some_and(|found| !is_alive(found, now)) {
+                if self
+                    .decisions
+                    .get(&key)
+                    .is_some_and(|found| !is_alive(found, now))
+                {
                     self.decisions.remove(&key);
                 }
                 insert_new(&mut self.decisions, key, &**decision)
@@ -72,7 +85,12 @@ impl State {
 
     fn archived(&self, now: Timestamp) -> Vec<Archived> {
         let mut all = Vec::new();
-        let mut add = |space: &Space, record| all.push(Archived { space: space.clone(), record });
+        let mut add = |space: &Space, record| {
+            all.push(Archived {
+                space: space.clone(),
+                record,
+            });
+        };
         for memory in self.memories(now) {
             let space = memory.space.clone();
             add(&space, Record::Memory(Box::new(memory)));
@@ -90,12 +108,20 @@ impl State {
         for tunnel in self.graph.tunnels() {
             let mut tunnel = tunnel.clone();
             for end in [&mut tunnel.source, &mut tunnel.target] {
-                end.memory.take_if(|id| !self.is_archived(&tunnel.space, id, now));
+                end.memory
+                    .take_if(|id| !self.is_archived(&tunnel.space, id, now));
             }
             add(&tunnel.space.clone(), Record::Tunnel(Box::new(tunnel)));
         }
         for ((space, owner, name), value) in &self.settings {
-            add(space, Record::Setting { owner: owner.clone(), name: name.clone(), value: value.clone() });
+            add(
+                space,
+                Record::Setting {
+                    owner: owner.clone(),
+                    name: name.clone(),
+                    value: value.clone(),
+                },
+            );
         }
         let mut sources: Vec<_> = self.source_files.iter().collect();
         sources.sort_by_key(|((_, path, collection), _)| (collection, path));
@@ -103,13 +129,34 @@ impl State {
             add(space, Record::SourceFile(Box::new(file.clone())));
         }
         for entry in self.cache.values().filter(|entry| entry.expires_at > now) {
-            add(&entry.space, Record::CacheEntry(Box::new(CacheEntry { vector: None, ..entry.clone() })));
+            add(
+                &entry.space,
+                Record::CacheEntry(Box::new(CacheEntry {
+                    vector: None,
+                    ..entry.clone()
+                })),
+            );
         }
-        for decision in self.decisions.values().filter(|decision| decision.expires_at.is_none_or(|at| at > now)) {
-            add(&decision.space, Record::Decision(Box::new(decision.clone())));
+        for decision in self
+            .decisions
+            .values()
+            .filter(|decision| decision.expires_at.is_none_or(|at| at > now))
+        {
+            add(
+                &decision.space,
+                Record::Decision(Box::new(decision.clone())),
+            );
         }
-        for answer in self.answers.values().filter(|answer| answer.expires_at > now) {
-            if !answer.memories.iter().all(|id| self.is_archived(&answer.space, id, now)) {
+        for answer in self
+            .answers
+            .values()
+            .filter(|answer| answer.expires_at > now)
+        {
+            if !answer
+                .memories
+                .iter()
+                .all(|id| self.is_archived(&answer.space, id, now))
+            {
                 continue;
             }
             add(&answer.space, Record::KeyedAnswer(Box::new(answer.clone())));
@@ -121,9 +168,18 @@ impl State {
 
     /// Those of all spaces that are in an archive, as they were filed.
     fn memories(&self, now: Timestamp) -> Vec<Memory> {
-        let mut records: Vec<_> = self.shown().filter(|record| record.memory.is_live(now)).collect();
+        let mut records: Vec<_> = self
+            .shown()
+            .filter(|record| record.memory.is_live(now))
+            .collect();
         records.sort_by_key(|record| record.filing);
-        records.into_iter().map(|record| Memory { superseded_by: None, ..record.memory.clone() }).collect()
+        records
+            .into_iter()
+            .map(|record| Memory {
+                superseded_by: None,
+                ..record.memory.clone()
+            })
+            .collect()
     }
 
     fn is_archived(&self, space: &Space, id: &MemoryId, now: Timestamp) -> bool {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{
-    Direction, Error, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result, Space, Timestamp, Tunnel,
-    TunnelStore,
+    Direction, Error, Fact, FactCounts, FactQuery, FactStore, MemoryId, Name, Period, Result,
+    Space, Timestamp, Tunnel, TunnelStore,
 };
 
 use crate::NaiveStore;
@@ -27,12 +27,17 @@ pub(crate) struct Graph {
 }
 
 fn keep_first(spellings: &mut Spellings, space: &Space, name: &Name) {
-    spellings.entry((space.clone(), name.key.clone())).or_insert_with(|| name.spelling.clone());
+    spellings
+        .entry((space.clone(), name.key.clone()))
+        .or_insert_with(|| name.spelling.clone());
 }
 
 fn as_first_spelled(spellings: &Spellings, space: &Space, name: &Name) -> Name {
     let first = spellings.get(&(space.clone(), name.key.clone()));
-    Name { key: name.key.clone(), spelling: first.unwrap_or(&name.spelling).clone() }
+    Name {
+        key: name.key.clone(),
+        spelling: first.unwrap_or(&name.spelling).clone(),
+    }
 }
 
 fn triple(fact: &Fact) -> [&str; 3] {
@@ -46,7 +51,11 @@ impl Graph {
 
     /// Takes a memory off the tunnels that name it.
     pub(crate) fn forget_memory(&mut self, space: &Space, id: &MemoryId) {
-        for tunnel in self.tunnels.values_mut().filter(|tunnel| tunnel.space == *space) {
+        for tunnel in self
+            .tunnels
+            .values_mut()
+            .filter(|tunnel| tunnel.space == *space)
+        {
             for end in [&mut tunnel.source, &mut tunnel.target] {
                 end.memory.take_if(|memory| memory == id);
             }
@@ -55,8 +64,10 @@ impl Graph {
 
     /// Removes the tunnels that nobody else sees, and takes the owner's name off the others.
     pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str, pseudonym: Option<&str>) {
-        let is_owned = |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
-        self.tunnels.retain(|_, tunnel| tunnel.is_common || !is_owned(tunnel));
+        let is_owned =
+            |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
+        self.tunnels
+            .retain(|_, tunnel| tunnel.is_common || !is_owned(tunnel));
         for tunnel in self.tunnels.values_mut().filter(|tunnel| is_owned(tunnel)) {
             tunnel.owner = pseudonym.map(str::to_owned);
         }
@@ -64,7 +75,10 @@ impl Graph {
 
     /// All facts of all spaces, as they came.
     pub(crate) fn filed(&self) -> impl Iterator<Item = Fact> {
-        self.filed.iter().filter_map(|key| self.facts.get(key)).map(|fact| self.shown(fact))
+        self.filed
+            .iter()
+            .filter_map(|key| self.facts.get(key))
+            .map(|fact| self.shown(fact))
     }
 
     /// All tunnels of all spaces, by space and id.
@@ -92,7 +106,8 @@ impl State {
             return Err(conflict(format!("there is a fact `{}` already", fact.id)));
         }
         let holds_as_long = |other: &Fact| {
-            other.valid_to == fact.valid_to && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
+            other.valid_to == fact.valid_to
+                && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
         };
         let is_same = |other: &Fact| holds_as_long(other) && triple(other) == triple(fact);
         if self.graph.facts(space).any(is_same) {
@@ -106,26 +121,49 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn end_fact(&mut self, space: &Space, id: &str, before: Option<Period>, valid_to: Period) -> Result<()> {
+    pub(crate) fn end_fact(
+        &mut self,
+        space: &Space,
+        id: &str,
+        before: Option<Period>,
+        valid_to: Period,
+    ) -> Result<()> {
         let fact = self.graph.facts.get_mut(&(space.clone(), id.to_owned()));
         let Some(fact) = fact.filter(|fact| fact.valid_to == before) else {
-            return Err(conflict(format!("fact `{id}` changed meanwhile; read it again and retry")));
+            return Err(conflict(format!(
+                "fact `{id}` changed meanwhile; read it again and retry"
+            )));
         };
         fact.valid_to = Some(valid_to);
         Ok(())
     }
 
-    pub(crate) fn put_tunnel(&mut self, space: &Space, tunnel: &Tunnel, expect: Option<&Tunnel>) -> Result<()> {
+    pub(crate) fn put_tunnel(
+        &mut self,
+        space: &Space,
+        tunnel: &Tunnel,
+        expect: Option<&Tunnel>,
+    ) -> Result<()> {
         if tunnel.space != *space {
-            return Err(Error::internal("a tunnel must be in the space of its batch"));
+            return Err(Error::internal(
+                "a tunnel must be in the space of its batch",
+            ));
         }
         let key = (space.clone(), tunnel.id.clone());
         if self.graph.tunnels.get(&key) != expect {
-            return Err(conflict(format!("tunnel `{}` changed meanwhile; read it again and retry", tunnel.id)));
+            return Err(conflict(format!(
+                "tunnel `{}` changed meanwhile; read it again and retry",
+                tunnel.id
+            )));
         }
-        for memory in [&tunnel.source, &tunnel.target].into_iter().filter_map(|end| end.memory.as_ref()) {
+        for memory in [&tunnel.source, &tunnel.target]
+            .into_iter()
+            .filter_map(|end| end.memory.as_ref())
+        {
             if !self.records.contains_key(&(space.clone(), memory.clone())) {
-                return Err(conflict(format!("memory `{memory}` is gone; read it again and retry")));
+                return Err(conflict(format!(
+                    "memory `{memory}` is gone; read it again and retry"
+                )));
             }
         }
         self.graph.tunnels.insert(key, tunnel.clone());
@@ -134,7 +172,9 @@ impl State {
 
     pub(crate) fn delete_tunnel(&mut self, space: &Space, id: &str) -> Result<()> {
         let removed = self.graph.tunnels.remove(&(space.clone(), id.to_owned()));
-        removed.map(drop).ok_or_else(|| conflict(format!("there is no tunnel `{id}`; list the tunnels")))
+        removed
+            .map(drop)
+            .ok_or_else(|| conflict(format!("there is no tunnel `{id}`; list the tunnels")))
     }
 }
 
@@ -153,26 +193,47 @@ impl FactStore for NaiveStore {
         };
         let passes = |fact: &&Fact| {
             has_part(fact)
-                && query.triple.as_ref().is_none_or(|keys| triple(fact) == keys.each_ref().map(String::as_str))
-                && query.relation.as_ref().is_none_or(|keys| triple(fact)[..2] == keys.each_ref().map(String::as_str))
+                && query
+                    .triple
+                    .as_ref()
+                    .is_none_or(|keys| triple(fact) == keys.each_ref().map(String::as_str))
+                && query
+                    .relation
+                    .as_ref()
+                    .is_none_or(|keys| triple(fact)[..2] == keys.each_ref().map(String::as_str))
                 && query.as_of.is_none_or(|period| fact.holds_in(period))
         };
         let mut passing: Vec<&Fact> = graph.facts(&query.space).filter(passes).collect();
-        passing.sort_by_key(|fact| (fact.valid_from.map(|from| from.first), fact.created_at, &fact.id));
-        Ok(passing.into_iter().skip(query.offset).take(query.limit).map(|fact| graph.shown(fact)).collect())
+        passing.sort_by_key(|fact| {
+            (
+                fact.valid_from.map(|from| from.first),
+                fact.created_at,
+                &fact.id,
+            )
+        });
+        Ok(passing
+            .into_iter()
+            .skip(query.offset)
+            .take(query.limit)
+            .map(|fact| graph.shown(fact))
+            .collect())
     }
 
     fn fact_counts(&self, space: &Space, now: Timestamp) -> Result<FactCounts> {
         let graph = &self.state().graph;
         let facts = || graph.facts(space);
-        let entities: BTreeSet<_> = facts().flat_map(|fact| [&fact.subject.key, &fact.object.key]).collect();
+        let entities: BTreeSet<_> = facts()
+            .flat_map(|fact| [&fact.subject.key, &fact.object.key])
+            .collect();
         let predicates: BTreeSet<_> = facts().map(|fact| &fact.predicate.key).collect();
         let spelling = |key: &String| graph.relations[&(space.clone(), key.clone())].clone();
         Ok(FactCounts {
             entities: entities.len() as u64,
             facts: facts().count() as u64,
             open: facts().filter(|fact| fact.is_open_after(now)).count() as u64,
-            to_come: facts().filter(|fact| fact.is_open_after(now) && fact.begins_after(now)).count() as u64,
+            to_come: facts()
+                .filter(|fact| fact.is_open_after(now) && fact.begins_after(now))
+                .count() as u64,
             predicates: predicates.into_iter().map(spelling).collect(),
         })
     }
@@ -181,9 +242,17 @@ impl FactStore for NaiveStore {
 impl TunnelStore for NaiveStore {
     fn tunnels(&self, space: &Space) -> Result<Vec<Tunnel>> {
         let state = self.state();
-        let all = state.graph.tunnels.values().filter(|tunnel| tunnel.space == *space);
+        let all = state
+            .graph
+            .tunnels
+            .values()
+            .filter(|tunnel| tunnel.space == *space);
         let mut all: Vec<Tunnel> = all.cloned().collect();
-        all.sort_by(|left, right| left.created_at.cmp(&right.created_at).then_with(|| left.id.cmp(&right.id)));
+        all.sort_by(|left, right| {
+            left.created_at
+                .cmp(&right.created_at)
+                .then_with(|| left.id.cmp(&right.id))
+        });
         Ok(all)
     }
 }

@@ -1,8 +1,9 @@
 //! Candidates, computed passage by passage in double precision.
 //!
 //! Where the words of [`CandidateQuery`] and [`Candidates`] leave a choice, this is what they mean:
-//! - The tops are taken among the memories whose passages have all required terms between them; with
-//!   such terms, a score of 0 is one. Statistics and numbers of passages know nothing of the rule.
+//! - The tops are taken among the memories whose passages have all required terms between them;
+//!   with such terms, a score of 0 is one. Statistics and numbers of passages know nothing of the
+//!   rule.
 //! - A passage holds a required term, or has a mark, whatever its count. Only a count above 0 is an
 //!   occurrence: it scores, adds to a length and makes a document of the document frequency.
 //! - A thread is a space, an owner and a name; memories without an owner share one owner, nobody.
@@ -15,8 +16,8 @@ use std::collections::BTreeMap;
 use std::slice;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, FilingOrder, MARKS_MAX, Memory, MemoryId, ModelId, NEIGHBOUR_DISTANCE_MAX,
-    Passage, QueryVector, Space, ThreadPlace, ThreadScore, Vector,
+    Candidate, CandidateQuery, Candidates, FilingOrder, MARKS_MAX, Memory, MemoryId, ModelId,
+    NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space, ThreadPlace, ThreadScore, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -24,7 +25,8 @@ use crate::naive_store::{Record, State};
 const K1: f64 = 0.9;
 const B: f64 = 0.4;
 
-/// How one passage scored: BM25, the share of the query that its words hold, and the cosine if it has a vector of the query's model.
+/// How one passage scored: BM25, the share of the query that its words hold, and the cosine if it
+/// has a vector of the query's model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PassageScore {
     pub(crate) bm25: f32,
@@ -49,10 +51,17 @@ pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Sc
     let score = |(passage, vectors): (&Passage, &BTreeMap<ModelId, Vector>)| PassageScore {
         bm25: statistics.bm25(slice::from_ref(&passage)) as f32,
         matched: statistics.matched(passage) as f32,
-        cosine: query.vector.and_then(|vector| vector_cosine(vector, vectors.get(&vector.model)?)),
+        cosine: query
+            .vector
+            .and_then(|vector| vector_cosine(vector, vectors.get(&vector.model)?)),
     };
     let scored = |record: &'a Record| {
-        let passages: Vec<_> = record.passages.iter().zip(&record.vectors).map(score).collect();
+        let passages: Vec<_> = record
+            .passages
+            .iter()
+            .zip(&record.vectors)
+            .map(score)
+            .collect();
         let is_held = |term: &String| record.passages.iter().any(|passage| has(passage, term));
         Scored {
             memory: &record.memory,
@@ -72,7 +81,10 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
         let mut tops = by_words.iter().chain(&by_meaning);
         tops.any(|top| top.id == memory.id || query.with_context && are_neighbours(top, memory))
     };
-    let hits = scored.iter().filter(|scored| is_hit(scored.memory)).map(|scored| scored.candidate.clone());
+    let hits = scored
+        .iter()
+        .filter(|scored| is_hit(scored.memory))
+        .map(|scored| scored.candidate.clone());
     let mut hits: Vec<Candidate> = hits.collect();
     let threads = place_in_threads(state, query, &mut hits);
     let passages = || scored.iter().flat_map(|scored| &scored.passages);
@@ -81,19 +93,45 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
         threads,
         bm25_bound: Statistics::of(&state.admitted(query.filter), query.terms).bound() as f32,
         passages: passages().count(),
-        passages_without_vector: query.vector.map_or(0, |_| passages().filter(|score| score.cosine.is_none()).count()),
+        passages_without_vector: query.vector.map_or(0, |_| {
+            passages().filter(|score| score.cosine.is_none()).count()
+        }),
     }
 }
 
-/// The memories that have a passage without a vector of the model, those first that no model has read whole.
-pub(crate) fn without_vector(state: &State, model: &ModelId, order: FilingOrder) -> Vec<(Space, MemoryId)> {
-    let lacks = |record: &&Record| record.vectors.iter().any(|of_passage| !of_passage.contains_key(model));
+/// The memories that have a passage without a vector of the model, those first that no model has
+/// read whole.
+pub(crate) fn without_vector(
+    state: &State,
+    model: &ModelId,
+    order: FilingOrder,
+) -> Vec<(Space, MemoryId)> {
+    let lacks = |record: &&Record| {
+        record
+            .vectors
+            .iter()
+            .any(|of_passage| !of_passage.contains_key(model))
+    };
     let mut lacking: Vec<&Record> = state.shown().filter(lacks).collect();
-    lacking.sort_by_key(|Record { vectors, filing, .. }| {
-        let place = if order == FilingOrder::LastFirst { u64::MAX - filing } else { *filing };
-        (vectors.iter().all(|of_passage| !of_passage.is_empty()), place)
-    });
-    lacking.into_iter().map(|Record { memory, .. }| (memory.space.clone(), memory.id.clone())).collect()
+    lacking.sort_by_key(
+        |Record {
+             vectors, filing, ..
+         }| {
+            let place = if order == FilingOrder::LastFirst {
+                u64::MAX - filing
+            } else {
+                *filing
+            };
+            (
+                vectors.iter().all(|of_passage| !of_passage.is_empty()),
+                place,
+            )
+        },
+    );
+    lacking
+        .into_iter()
+        .map(|Record { memory, .. }| (memory.space.clone(), memory.id.clone()))
+        .collect()
 }
 
 /// The score by words, if it makes a candidate.
@@ -102,26 +140,42 @@ pub(crate) fn by_words(query: &CandidateQuery<'_>, candidate: &Candidate) -> Opt
 }
 
 /// The `limit` best of the complete ones that have a score; of equals the lesser ids.
-fn best<'a>(scored: &[Scored<'a>], limit: usize, score: impl Fn(&Candidate) -> Option<f32>) -> Vec<&'a Memory> {
+fn best<'a>(
+    scored: &[Scored<'a>],
+    limit: usize,
+    score: impl Fn(&Candidate) -> Option<f32>,
+) -> Vec<&'a Memory> {
     let complete = scored.iter().filter(|scored| scored.is_complete);
-    let mut best: Vec<_> = complete.filter_map(|scored| Some((score(&scored.candidate)?, scored.memory))).collect();
+    let mut best: Vec<_> = complete
+        .filter_map(|scored| Some((score(&scored.candidate)?, scored.memory)))
+        .collect();
     best.sort_by(|(left_score, left), (right_score, right)| {
-        right_score.partial_cmp(left_score).unwrap_or(Ordering::Equal).then_with(|| left.id.cmp(&right.id))
+        right_score
+            .partial_cmp(left_score)
+            .unwrap_or(Ordering::Equal)
+            .then_with(|| left.id.cmp(&right.id))
     });
-    best.into_iter().take(limit).map(|(_, memory)| memory).collect()
+    best.into_iter()
+        .take(limit)
+        .map(|(_, memory)| memory)
+        .collect()
 }
 
 fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Candidate {
     let memory = &record.memory;
     // The position of the highest score; the lowest position among equals.
     let highest = |value: &dyn Fn(&PassageScore) -> Option<f32>| {
-        let scored = scores.iter().enumerate().filter_map(|(position, score)| Some((position, value(score)?)));
+        let scored = scores
+            .iter()
+            .enumerate()
+            .filter_map(|(position, score)| Some((position, value(score)?)));
         scored.reduce(|best, next| if next.1 > best.1 { next } else { best })
     };
     let by_words = highest(&|score| Some(score.bm25));
     let by_meaning = highest(&|score| score.cosine);
     let marks = marks.iter().take(MARKS_MAX).enumerate();
-    let present = marks.filter(|(_, mark)| record.passages.iter().any(|passage| has(passage, mark)));
+    let present =
+        marks.filter(|(_, mark)| record.passages.iter().any(|passage| has(passage, mark)));
     Candidate {
         id: memory.id.clone(),
         bm25: by_words.map_or(0.0, |(_, bm25)| bm25),
@@ -129,7 +183,9 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
         cosine: by_meaning.map(|(_, cosine)| cosine),
         marks: present.map(|(number, _)| 1 << number).sum(),
         place_in_thread: None,
-        passage: by_meaning.or(by_words).map_or(0, |(position, _)| position as u32),
+        passage: by_meaning
+            .or(by_words)
+            .map_or(0, |(position, _)| position as u32),
         collection: memory.place.collection.as_deref().map(Into::into),
         source: memory.source.clone(),
         weight: memory.weight,
@@ -144,34 +200,54 @@ type ThreadKey<'a> = (&'a Space, Option<&'a str>, &'a str);
 /// The thread of a memory and the position in it.
 fn place_of(memory: &Memory) -> Option<(ThreadKey<'_>, u64)> {
     let thread = memory.thread.as_ref()?;
-    Some(((&memory.space, memory.owner.as_deref(), &thread.name), thread.position))
+    Some((
+        (&memory.space, memory.owner.as_deref(), &thread.name),
+        thread.position,
+    ))
 }
 
 /// Whether two memories stand near each other in one thread.
 pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
-    place_of(left).zip(place_of(right)).is_some_and(|((left_thread, left), (right_thread, right))| {
-        left_thread == right_thread && left.abs_diff(right) <= NEIGHBOUR_DISTANCE_MAX
-    })
+    place_of(left).zip(place_of(right)).is_some_and(
+        |((left_thread, left), (right_thread, right))| {
+            left_thread == right_thread && left.abs_diff(right) <= NEIGHBOUR_DISTANCE_MAX
+        },
+    )
 }
 
 /// Gives the hits their places in threads and returns the score of each of these threads; neither
 /// without context.
-pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: &mut [Candidate]) -> Vec<ThreadScore> {
+pub(crate) fn place_in_threads(
+    state: &State,
+    query: &CandidateQuery<'_>,
+    hits: &mut [Candidate],
+) -> Vec<ThreadScore> {
     if !query.with_context {
         return Vec::new();
     }
     let admitted = state.admitted(query.filter);
-    let places: Vec<_> = admitted.iter().map(|record| place_of(&record.memory)).collect();
+    let places: Vec<_> = admitted
+        .iter()
+        .map(|record| place_of(&record.memory))
+        .collect();
     let mut threads: Vec<ThreadKey<'_>> = Vec::new();
     for hit in hits {
-        let found = admitted.iter().zip(&places).find(|(record, _)| record.memory.id == hit.id);
-        let Some((thread, position)) = found.and_then(|(_, place)| *place) else { continue };
+        let found = admitted
+            .iter()
+            .zip(&places)
+            .find(|(record, _)| record.memory.id == hit.id);
+        let Some((thread, position)) = found.and_then(|(_, place)| *place) else {
+            continue;
+        };
         let known = threads.iter().position(|other| *other == thread);
         let number = known.unwrap_or(threads.len());
         if known.is_none() {
             threads.push(thread);
         }
-        hit.place_in_thread = Some(ThreadPlace { thread: number, position });
+        hit.place_in_thread = Some(ThreadPlace {
+            thread: number,
+            position,
+        });
     }
     let text = |thread| {
         let mut by_position = BTreeMap::new();
@@ -181,13 +257,24 @@ pub(crate) fn place_in_threads(state: &State, query: &CandidateQuery<'_>, hits: 
                 by_position.entry(position).or_insert(record);
             }
         }
-        (by_position.len(), by_position.into_values().flat_map(|record| &record.passages).collect())
+        (
+            by_position.len(),
+            by_position
+                .into_values()
+                .flat_map(|record| &record.passages)
+                .collect(),
+        )
     };
     let texts: Vec<(usize, Vec<&Passage>)> = threads.into_iter().map(text).collect();
     let mean_length = texts.iter().map(|(_, text)| length(text)).sum::<f64>() / texts.len() as f64;
-    let statistics = Statistics { mean_length, ..Statistics::of(&admitted, query.terms) };
-    let score =
-        |(members, text): &(usize, Vec<_>)| ThreadScore { bm25: statistics.bm25(text) as f32, members: *members };
+    let statistics = Statistics {
+        mean_length,
+        ..Statistics::of(&admitted, query.terms)
+    };
+    let score = |(members, text): &(usize, Vec<_>)| ThreadScore {
+        bm25: statistics.bm25(text) as f32,
+        members: *members,
+    };
     texts.iter().map(score).collect()
 }
 
@@ -196,7 +283,11 @@ pub(crate) fn vector_cosine(query: &QueryVector, vector: &Vector) -> Option<f32>
     if vector.model != query.model || vector.values.len() != query.values.len() {
         return None;
     }
-    let products = query.values.iter().zip(&vector.values).map(|(query, value)| f64::from(*query) * f64::from(*value));
+    let products = query
+        .values
+        .iter()
+        .zip(&vector.values)
+        .map(|(query, value)| f64::from(*query) * f64::from(*value));
     Some((products.sum::<f64>() * f64::from(vector.scale)) as f32)
 }
 
@@ -207,12 +298,18 @@ struct Statistics {
 
 impl Statistics {
     fn of(admitted: &[&Record], terms: &[String]) -> Self {
-        let passages: Vec<&Passage> = admitted.iter().flat_map(|record| &record.passages).collect();
+        let passages: Vec<&Passage> = admitted
+            .iter()
+            .flat_map(|record| &record.passages)
+            .collect();
         let count = passages.len() as f64;
         let inverse_frequency = |term: &String| {
             let occurs = |passage: &&&Passage| occurrences(slice::from_ref(*passage), term) > 0.0;
             let containing = passages.iter().filter(occurs).count() as f64;
-            (term.clone(), (1.0 + (count - containing + 0.5) / (containing + 0.5)).ln())
+            (
+                term.clone(),
+                (1.0 + (count - containing + 0.5) / (containing + 0.5)).ln(),
+            )
         };
         Statistics {
             mean_length: length(&passages) / count,
@@ -223,38 +320,64 @@ impl Statistics {
     /// BM25 of these passages as one text.
     fn bm25(&self, text: &[&Passage]) -> f64 {
         let saturation = K1 * (1.0 - B + B * length(text) / self.mean_length);
-        let parts = self.inverse_frequencies.iter().map(|(term, inverse_frequency)| {
-            let count = occurrences(text, term);
-            if count == 0.0 { 0.0 } else { inverse_frequency * count * (K1 + 1.0) / (count + saturation) }
-        });
+        let parts = self
+            .inverse_frequencies
+            .iter()
+            .map(|(term, inverse_frequency)| {
+                let count = occurrences(text, term);
+                if count == 0.0 {
+                    0.0
+                } else {
+                    inverse_frequency * count * (K1 + 1.0) / (count + saturation)
+                }
+            });
         parts.sum()
     }
 
-    /// The share of the idf of all terms that those have which occur in the passage; 0 without terms.
+    /// The share of the idf of all terms that those have which occur in the passage; 0 without
+    /// terms.
     fn matched(&self, passage: &Passage) -> f64 {
         let sum = |is_counted: &dyn Fn(&str) -> bool| -> f64 {
-            let counted = self.inverse_frequencies.iter().filter(|(term, _)| is_counted(term));
-            counted.map(|(_, inverse_frequency)| inverse_frequency).sum()
+            let counted = self
+                .inverse_frequencies
+                .iter()
+                .filter(|(term, _)| is_counted(term));
+            counted
+                .map(|(_, inverse_frequency)| inverse_frequency)
+                .sum()
         };
         let all = sum(&|_| true);
-        if all > 0.0 { sum(&|term| occurrences(slice::from_ref(&passage), term) > 0.0) / all } else { 0.0 }
+        if all > 0.0 {
+            sum(&|term| occurrences(slice::from_ref(&passage), term) > 0.0) / all
+        } else {
+            0.0
+        }
     }
 
     /// What no BM25 reaches.
     fn bound(&self) -> f64 {
-        self.inverse_frequencies.iter().map(|(_, inverse_frequency)| (K1 + 1.0) * inverse_frequency).sum()
+        self.inverse_frequencies
+            .iter()
+            .map(|(_, inverse_frequency)| (K1 + 1.0) * inverse_frequency)
+            .sum()
     }
 }
 
 /// How often a term occurs in these passages.
 fn occurrences(text: &[&Passage], term: &str) -> f64 {
     let terms = text.iter().flat_map(|passage| &passage.terms);
-    terms.filter(|other| other.text == term).map(|other| f64::from(other.count)).sum()
+    terms
+        .filter(|other| other.text == term)
+        .map(|other| f64::from(other.count))
+        .sum()
 }
 
 /// How many terms occur in these passages.
 fn length(text: &[&Passage]) -> f64 {
-    text.iter().flat_map(|passage| &passage.terms).map(|term| f64::from(term.count)).sum()
+    text.iter()
+        .flat_map(|passage| &passage.terms)
+        .map(|term| f64::from(term.count))
+        .sum()
 }
 
 /// Whether the passage has the term, be it as a mark.

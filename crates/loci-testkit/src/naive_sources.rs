@@ -12,7 +12,11 @@ pub(crate) type SettingKey = (Space, Option<String>, String);
 pub(crate) type SourceKey = (Space, String, Option<String>);
 
 fn source_key(space: &Space, collection: Option<&str>, path: &str) -> SourceKey {
-    (space.clone(), path.to_owned(), collection.map(str::to_owned))
+    (
+        space.clone(),
+        path.to_owned(),
+        collection.map(str::to_owned),
+    )
 }
 
 impl State {
@@ -39,40 +43,71 @@ impl State {
         if self.source_files.get(key) == expect {
             return Ok(());
         }
-        Err(conflict("this file was read meanwhile; read again what is known of it and retry"))
+        Err(conflict(
+            "this file was read meanwhile; read again what is known of it and retry",
+        ))
     }
 
     /// In the order of paths, then of collections.
     fn source_files(&self, space: &Space) -> impl Iterator<Item = &SourceFile> {
-        self.source_files.iter().filter(move |((of, ..), _)| of == space).map(|(_, file)| file)
+        self.source_files
+            .iter()
+            .filter(move |((of, ..), _)| of == space)
+            .map(|(_, file)| file)
     }
 }
 
 impl SettingStore for NaiveStore {
     fn setting(&self, space: &Space, owner: Option<&str>, name: &str) -> Result<Option<String>> {
-        Ok(self.state().settings.get(&(space.clone(), owner.map(str::to_owned), name.to_owned())).cloned())
+        Ok(self
+            .state()
+            .settings
+            .get(&(space.clone(), owner.map(str::to_owned), name.to_owned()))
+            .cloned())
     }
 }
 
 impl SourceStore for NaiveStore {
-    fn source_file(&self, space: &Space, collection: Option<&str>, path: &str) -> Result<Option<SourceFile>> {
-        Ok(self.state().source_files.get(&source_key(space, collection, path)).cloned())
+    fn source_file(
+        &self,
+        space: &Space,
+        collection: Option<&str>,
+        path: &str,
+    ) -> Result<Option<SourceFile>> {
+        Ok(self
+            .state()
+            .source_files
+            .get(&source_key(space, collection, path))
+            .cloned())
     }
 
     fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>> {
         let state = self.state();
-        Ok(state.source_files(space).filter(|file| file.collection.as_deref() == collection).cloned().collect())
+        Ok(state
+            .source_files(space)
+            .filter(|file| file.collection.as_deref() == collection)
+            .cloned()
+            .collect())
     }
 
     fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>> {
         let state = self.state();
-        let mut found: Vec<SourceFile> = state.source_files(space).filter(|file| file.path == path).cloned().collect();
+        let mut found: Vec<SourceFile> = state
+            .source_files(space)
+            .filter(|file| file.path == path)
+            .cloned()
+            .collect();
         found.sort_by(|left, right| left.collection.cmp(&right.collection));
         Ok(found)
     }
 
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>> {
         let state = self.state();
-        Ok(state.source_files(space).filter(|file| file.is_pending).take(limit).cloned().collect())
+        Ok(state
+            .source_files(space)
+            .filter(|file| file.is_pending)
+            .take(limit)
+            .cloned()
+            .collect())
     }
 }

@@ -6,10 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision, Error, ErrorCode,
-    Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, Page, Passage, Place, Result,
-    SourceFile, Space, Store, StoreSize, Superseded, Sweep, SweepClock, Tally, Tier, Timestamp, Token, Touch, Vector,
-    Wiped, check_lease, is_pseudonym, lease_end_max,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision,
+    Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId,
+    NoteFile, Page, Passage, Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep,
+    SweepClock, Tally, Tier, Timestamp, Token, Touch, Vector, Wiped, check_lease, is_pseudonym,
+    lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -72,54 +73,84 @@ impl State {
     pub(crate) fn admitted(&self, filter: &Filter) -> Vec<&Record> {
         let hidden = |memory: &Memory| {
             filter.superseded == Superseded::Hide
-                && self.successors(memory).any(|successor| filter.is_live_successor(successor))
+                && self
+                    .successors(memory)
+                    .any(|successor| filter.is_live_successor(successor))
         };
-        self.shown().filter(|record| filter.admits(&record.memory) && !hidden(&record.memory)).collect()
+        self.shown()
+            .filter(|record| filter.admits(&record.memory) && !hidden(&record.memory))
+            .collect()
     }
 
     /// What is not softly deleted.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Record> {
-        self.records.values().filter(|record| record.deleted_at.is_none())
+        self.records
+            .values()
+            .filter(|record| record.deleted_at.is_none())
     }
 
     fn successors<'a>(&'a self, memory: &'a Memory) -> impl Iterator<Item = &'a Memory> {
-        self.shown()
-            .map(|record| &record.memory)
-            .filter(|other| other.space == memory.space && other.supersedes.as_ref() == Some(&memory.id))
+        self.shown().map(|record| &record.memory).filter(|other| {
+            other.space == memory.space && other.supersedes.as_ref() == Some(&memory.id)
+        })
     }
 
     fn with_successor(&self, memory: &Memory, counts: impl Fn(&Memory) -> bool) -> Memory {
         let newest = self
             .successors(memory)
             .filter(|successor| counts(successor))
-            .min_by(|left, right| right.created_at.cmp(&left.created_at).then_with(|| left.id.cmp(&right.id)));
-        Memory { superseded_by: newest.map(|successor| successor.id.clone()), ..memory.clone() }
+            .min_by(|left, right| {
+                right
+                    .created_at
+                    .cmp(&left.created_at)
+                    .then_with(|| left.id.cmp(&right.id))
+            });
+        Memory {
+            superseded_by: newest.map(|successor| successor.id.clone()),
+            ..memory.clone()
+        }
     }
 
     /// A part of what the filter admits, with the successors that it knows.
     fn page(&self, admitted: Vec<&Record>, filter: &Filter, page: Page) -> Vec<Memory> {
         let page = admitted.into_iter().skip(page.offset).take(page.limit);
         let is_successor = |successor: &Memory| filter.is_live_successor(successor);
-        page.map(|record| self.with_successor(&record.memory, is_successor)).collect()
+        page.map(|record| self.with_successor(&record.memory, is_successor))
+            .collect()
     }
 
     fn apply(&mut self, space: &Space, change: &Change) -> Result<()> {
         match change {
-            Change::Put { memory, passages, expect } => self.put(space, memory, passages.as_ref(), *expect),
+            Change::Put {
+                memory,
+                passages,
+                expect,
+            } => self.put(space, memory, passages.as_ref(), *expect),
             Change::Delete { id, revision } => {
                 let key = (space.clone(), id.clone());
                 self.expect(&key, Expect::Revision(*revision))?;
                 self.remove(&key);
                 Ok(())
             }
-            Change::Embed { id, revision, vectors } => self.embed(&(space.clone(), id.clone()), *revision, vectors),
-            Change::Enqueue { memory, due_at } => self.enqueue((space.clone(), memory.clone()), *due_at),
+            Change::Embed {
+                id,
+                revision,
+                vectors,
+            } => self.embed(&(space.clone(), id.clone()), *revision, vectors),
+            Change::Enqueue { memory, due_at } => {
+                self.enqueue((space.clone(), memory.clone()), *due_at)
+            }
             Change::Settle { job, outcome } => self.settle(space, job, outcome),
-            Change::NotWiped { owner, origin, since } => self.not_wiped(space, owner, Some(origin), *since),
+            Change::NotWiped {
+                owner,
+                origin,
+                since,
+            } => self.not_wiped(space, owner, Some(origin), *since),
             Change::NotNote { id } => self.not_note(space, id),
             Change::ExpectNoteFile { file, expect } => self.expect_note_file(space, file, *expect),
             Change::PutNoteFile(file) => {
-                self.note_files.insert((space.clone(), file.path.clone()), (**file).clone());
+                self.note_files
+                    .insert((space.clone(), file.path.clone()), (**file).clone());
                 Ok(())
             }
             Change::DeleteNoteFile { path } => {
@@ -132,18 +163,30 @@ impl State {
             }
             Change::KeepAnswer(answer) => self.keep_answer(space, answer),
             Change::PutFact(fact) => self.put_fact(space, fact),
-            Change::EndFact { id, before, valid_to } => self.end_fact(space, id, *before, *valid_to),
-            Change::PutTunnel { tunnel, expect } => self.put_tunnel(space, tunnel, expect.as_deref()),
+            Change::EndFact {
+                id,
+                before,
+                valid_to,
+            } => self.end_fact(space, id, *before, *valid_to),
+            Change::PutTunnel { tunnel, expect } => {
+                self.put_tunnel(space, tunnel, expect.as_deref())
+            }
             Change::DeleteTunnel { id } => self.delete_tunnel(space, id),
             Change::PutSetting { owner, name, value } => {
-                self.settings.insert((space.clone(), owner.clone(), name.clone()), value.clone());
+                self.settings
+                    .insert((space.clone(), owner.clone(), name.clone()), value.clone());
                 Ok(())
             }
-            Change::PutSourceFile { file, expect } => self.put_source_file(space, file, expect.as_deref()),
-            Change::DeleteSourceFile { expect } => self.delete_source_file(space, expect),
-            Change::BringBack { record, passages, since, now } => {
-                self.bring_back(space, record, passages, *since, *now)
+            Change::PutSourceFile { file, expect } => {
+                self.put_source_file(space, file, expect.as_deref())
             }
+            Change::DeleteSourceFile { expect } => self.delete_source_file(space, expect),
+            Change::BringBack {
+                record,
+                passages,
+                since,
+                now,
+            } => self.bring_back(space, record, passages, *since, *now),
         }
     }
 
@@ -156,14 +199,26 @@ impl State {
     ) -> Result<()> {
         memory.check_numbers()?;
         if memory.space != *space {
-            return Err(Error::internal("a memory must be in the space of its batch"));
+            return Err(Error::internal(
+                "a memory must be in the space of its batch",
+            ));
         }
         let key = (space.clone(), memory.id.clone());
         self.expect(&key, expect)?;
-        if self.records.values().any(|record| have_same_position(&record.memory, memory)) {
-            return Err(conflict("another message has this position of the conversation; take the next one"));
+        if self
+            .records
+            .values()
+            .any(|record| have_same_position(&record.memory, memory))
+        {
+            return Err(conflict(
+                "another message has this position of the conversation; take the next one",
+            ));
         }
-        let mut memory = Memory { superseded_by: None, access: Access::default(), ..memory.clone() };
+        let mut memory = Memory {
+            superseded_by: None,
+            access: Access::default(),
+            ..memory.clone()
+        };
         let mut stored = passages.cloned().unwrap_or_default();
         let read = |passage: &mut Passage| passage.vector.take().into_iter().map(named).collect();
         let mut vectors = stored.iter_mut().map(read).collect();
@@ -182,7 +237,16 @@ impl State {
             }
         }
         self.filings += 1;
-        self.records.insert(key, Record { memory, passages: stored, vectors, deleted_at: None, filing });
+        self.records.insert(
+            key,
+            Record {
+                memory,
+                passages: stored,
+                vectors,
+                deleted_at: None,
+                filing,
+            },
+        );
         Ok(())
     }
 
@@ -190,9 +254,13 @@ impl State {
         if self.expect(key, Expect::Revision(revision)).is_err() {
             return Ok(());
         }
-        let Some(record) = self.records.get_mut(key) else { return Ok(()) };
+        let Some(record) = self.records.get_mut(key) else {
+            return Ok(());
+        };
         if vectors.len() != record.passages.len() {
-            return Err(Error::internal("an embedding must bring one vector for each passage"));
+            return Err(Error::internal(
+                "an embedding must bring one vector for each passage",
+            ));
         }
         for (of_passage, vector) in record.vectors.iter_mut().zip(vectors) {
             of_passage.extend([named(vector.clone())]);
@@ -201,8 +269,13 @@ impl State {
     }
 
     fn retire_model(&mut self, model: &ModelId, limit: usize) -> usize {
-        let passages = self.records.values_mut().flat_map(|record| &mut record.vectors);
-        let retired = passages.filter(|of_passage| of_passage.contains_key(model)).take(limit);
+        let passages = self
+            .records
+            .values_mut()
+            .flat_map(|record| &mut record.vectors);
+        let retired = passages
+            .filter(|of_passage| of_passage.contains_key(model))
+            .take(limit);
         let retired = retired.map(|of_passage| of_passage.remove(model)).count();
         self.version += u64::from(retired > 0);
         retired
@@ -212,18 +285,21 @@ impl State {
         let found = self.records.get(key);
         let holds = match expect {
             Expect::Absent => found.is_none(),
-            Expect::Revision(revision) => {
-                found.is_some_and(|record| record.deleted_at.is_none() && record.memory.revision == revision)
-            }
+            Expect::Revision(revision) => found.is_some_and(|record| {
+                record.deleted_at.is_none() && record.memory.revision == revision
+            }),
         };
         if holds {
             return Ok(());
         }
-        Err(conflict(format!("memory `{}` changed meanwhile; read it again and retry", key.1)))
+        Err(conflict(format!(
+            "memory `{}` changed meanwhile; read it again and retry",
+            key.1
+        )))
     }
 
-    /// Removes a memory for good, with its job and the answers that hold its text, and takes it off the tunnels that
-    /// name it.
+    /// Removes a memory for good, with its job and the answers that hold its text, and takes it off
+    /// the tunnels that name it.
     pub(crate) fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         self.jobs.remove(key);
@@ -231,19 +307,36 @@ impl State {
         self.end_answers(key, None);
     }
 
-    fn soft_delete(&mut self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> usize {
-        let passing = self.admitted(filter).into_iter().map(|record| record.memory.clone());
-        let passing = passing.filter(|memory| self.note_file_of(&memory.space, &memory.id).is_none());
-        let mut chosen: Vec<Memory> = passing.filter(|memory| id.is_none_or(|id| memory.id == *id)).collect();
+    fn soft_delete(
+        &mut self,
+        filter: &Filter,
+        id: Option<&MemoryId>,
+        now: Timestamp,
+        limit: usize,
+    ) -> usize {
+        let passing = self
+            .admitted(filter)
+            .into_iter()
+            .map(|record| record.memory.clone());
+        let passing =
+            passing.filter(|memory| self.note_file_of(&memory.space, &memory.id).is_none());
+        let mut chosen: Vec<Memory> = passing
+            .filter(|memory| id.is_none_or(|id| memory.id == *id))
+            .collect();
         chosen.sort_by_key(|memory| memory.tier == Tier::ShortTerm);
         chosen.truncate(limit);
         let goes_with = |memory: &Memory, chosen: &Memory| {
-            let is_offspring = memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
+            let is_offspring =
+                memory.source.as_ref() == Some(&chosen.id) && memory.owner == chosen.owner;
             memory.space == chosen.space && (memory.id == chosen.id || is_offspring)
         };
         let mut hidden = Vec::new();
         for (key, record) in &mut self.records {
-            if record.deleted_at.is_none() && chosen.iter().any(|chosen| goes_with(&record.memory, chosen)) {
+            if record.deleted_at.is_none()
+                && chosen
+                    .iter()
+                    .any(|chosen| goes_with(&record.memory, chosen))
+            {
                 record.deleted_at = Some(now);
                 self.jobs.remove(key);
                 hidden.push(key.clone());
@@ -262,22 +355,38 @@ impl State {
         let expired = records().filter_map(|(key, record)| Some((record.memory.expires_at?, key)));
         let mut memories = earliest(&mut left, expired.filter(|(at, _)| *at <= sweep.expired_at));
         let deleted = records().filter_map(|(key, record)| Some((record.deleted_at?, key)));
-        let deleted = deleted.filter(|(at, key)| *at <= sweep.deleted_until && !memories.contains(key));
+        let deleted =
+            deleted.filter(|(at, key)| *at <= sweep.deleted_until && !memories.contains(key));
         memories.extend(earliest(&mut left, deleted));
         // First, since answers go with them.
         for key in &memories {
             self.remove(key);
         }
-        let cached = self.cache.iter().map(|(key, entry)| (entry.expires_at, key));
+        let cached = self
+            .cache
+            .iter()
+            .map(|(key, entry)| (entry.expires_at, key));
         let cached = earliest(&mut left, cached.filter(|(at, _)| *at <= sweep.expired_at));
-        let decided = self.decisions.iter().filter_map(|(key, decision)| Some((decision.expires_at?, key)));
+        let decided = self
+            .decisions
+            .iter()
+            .filter_map(|(key, decision)| Some((decision.expires_at?, key)));
         let decided = earliest(&mut left, decided.filter(|(at, _)| *at <= sweep.expired_at));
-        let answered = self.answers.iter().map(|(key, answer)| (answer.expires_at, key));
-        let answered = earliest(&mut left, answered.filter(|(at, _)| *at <= sweep.expired_at));
+        let answered = self
+            .answers
+            .iter()
+            .map(|(key, answer)| (answer.expires_at, key));
+        let answered = earliest(
+            &mut left,
+            answered.filter(|(at, _)| *at <= sweep.expired_at),
+        );
         let is_kept = |entry: &AuditEntry| entry.user.as_deref().is_some_and(is_pseudonym);
         let audited = self.audit.iter().filter(|(_, entry)| !is_kept(entry));
         let audited = audited.map(|(number, entry)| (entry.at, number));
-        let audited = earliest(&mut left, audited.filter(|(at, _)| *at < sweep.audited_before));
+        let audited = earliest(
+            &mut left,
+            audited.filter(|(at, _)| *at < sweep.audited_before),
+        );
         let wiped = self.wipes.iter().map(|(key, wipe)| (wipe.at, key));
         let wiped = earliest(&mut left, wiped.filter(|(at, _)| *at < sweep.wiped_before));
         self.cache.retain(|key, _| !cached.contains(key));
@@ -291,7 +400,10 @@ impl State {
 }
 
 /// The keys of the earliest of what is due, at most `left`, which falls by their number.
-fn earliest<'a, K: Ord + Clone + 'a>(left: &mut usize, due: impl Iterator<Item = (Timestamp, &'a K)>) -> Vec<K> {
+fn earliest<'a, K: Ord + Clone + 'a>(
+    left: &mut usize,
+    due: impl Iterator<Item = (Timestamp, &'a K)>,
+) -> Vec<K> {
     let mut due: Vec<_> = due.collect();
     due.sort();
     due.truncate(*left);
@@ -306,7 +418,13 @@ fn named(vector: Vector) -> (ModelId, Vector) {
 
 /// Whether these are two short-term memories at one position of an owner's thread.
 fn have_same_position(left: &Memory, right: &Memory) -> bool {
-    let place = |memory: &Memory| (memory.space.clone(), memory.owner.clone(), memory.thread.clone());
+    let place = |memory: &Memory| {
+        (
+            memory.space.clone(),
+            memory.owner.clone(),
+            memory.thread.clone(),
+        )
+    };
     left.id != right.id
         && left.owner.is_some()
         && left.thread.is_some()
@@ -318,7 +436,8 @@ pub(crate) fn conflict(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::Conflict, message)
 }
 
-/// Random bytes: what makes the hash maps of the standard library unpredictable is all that it offers.
+/// Random bytes: what makes the hash maps of the standard library unpredictable is all that it
+/// offers.
 fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     for part in bytes.chunks_exact_mut(8) {
@@ -329,7 +448,10 @@ fn random_bytes() -> [u8; 32] {
 
 impl Default for NaiveStore {
     fn default() -> Self {
-        NaiveStore { state: Mutex::default(), secret: random_bytes() }
+        NaiveStore {
+            state: Mutex::default(),
+            secret: random_bytes(),
+        }
     }
 }
 
@@ -352,7 +474,8 @@ impl Store for NaiveStore {
             after.apply(&batch.space, change)?;
         }
         // An answer that is kept changes nothing that anyone reads.
-        let keeps = |change: &Change| matches!(change, Change::KeepAnswer(_) | Change::NotWiped { .. });
+        let keeps =
+            |change: &Change| matches!(change, Change::KeepAnswer(_) | Change::NotWiped { .. });
         after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));
         *state = after;
         Ok(())
@@ -361,19 +484,32 @@ impl Store for NaiveStore {
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
         let state = self.state();
         let admitted = state.admitted(filter);
-        let found = ids.iter().filter_map(|id| admitted.iter().find(|record| record.memory.id == *id));
+        let found = ids
+            .iter()
+            .filter_map(|id| admitted.iter().find(|record| record.memory.id == *id));
         let successor = |memory: &Memory| filter.is_live_successor(memory);
-        Ok(found.map(|record| state.with_successor(&record.memory, successor)).collect())
+        Ok(found
+            .map(|record| state.with_successor(&record.memory, successor))
+            .collect())
     }
 
     fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
-        Ok(self.get_all(filter, ids)?.into_iter().map(|memory| (memory.id, memory.place)).collect())
+        Ok(self
+            .get_all(filter, ids)?
+            .into_iter()
+            .map(|memory| (memory.id, memory.place))
+            .collect())
     }
 
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>> {
         let state = self.state();
-        let ids = state.admitted(filter).into_iter().map(|record| record.memory.id.clone());
-        let mut ids: Vec<_> = ids.filter(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part)).collect();
+        let ids = state
+            .admitted(filter)
+            .into_iter()
+            .map(|record| record.memory.id.clone());
+        let mut ids: Vec<_> = ids
+            .filter(|id| id.as_str().starts_with(part) || id.as_str().ends_with(part))
+            .collect();
         ids.sort();
         ids.truncate(limit);
         Ok(ids)
@@ -391,7 +527,10 @@ impl Store for NaiveStore {
 
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>> {
         let listed = self.list(filter, Page { offset: 0, limit })?;
-        Ok(listed.into_iter().map(|memory| (memory.id, memory.revision)).collect())
+        Ok(listed
+            .into_iter()
+            .map(|memory| (memory.id, memory.revision))
+            .collect())
     }
 
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>> {
@@ -399,7 +538,10 @@ impl Store for NaiveStore {
         let mut admitted = state.admitted(filter);
         admitted.sort_by(|left, right| {
             let (left, right) = (&left.memory, &right.memory);
-            right.updated_at.cmp(&left.updated_at).then_with(|| left.id.cmp(&right.id))
+            right
+                .updated_at
+                .cmp(&left.updated_at)
+                .then_with(|| left.id.cmp(&right.id))
         });
         Ok(state.page(admitted, filter, page))
     }
@@ -419,11 +561,18 @@ impl Store for NaiveStore {
         let mut counts = BTreeMap::new();
         for record in state.admitted(filter) {
             let Memory { place, kind, .. } = record.memory.clone();
-            *counts.entry((place.collection, place.section, kind)).or_insert(0) += 1;
+            *counts
+                .entry((place.collection, place.section, kind))
+                .or_insert(0) += 1;
         }
         Ok(counts
             .into_iter()
-            .map(|((collection, section, kind), memories)| Tally { collection, section, kind, memories })
+            .map(|((collection, section, kind), memories)| Tally {
+                collection,
+                section,
+                kind,
+                memories,
+            })
             .collect())
     }
 
@@ -445,31 +594,58 @@ impl Store for NaiveStore {
 
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>> {
         let state = self.state();
-        let found = state.shown().find(|record| record.memory.space == *space && record.memory.id == *id);
-        let vectors =
-            |record: &Record| record.vectors.iter().map(|of_passage| of_passage.get(model).cloned()).collect();
+        let found = state
+            .shown()
+            .find(|record| record.memory.space == *space && record.memory.id == *id);
+        let vectors = |record: &Record| {
+            record
+                .vectors
+                .iter()
+                .map(|of_passage| of_passage.get(model).cloned())
+                .collect()
+        };
         Ok(found.and_then(vectors).unwrap_or_default())
     }
 
-    fn passage_range(&self, space: &Space, id: &MemoryId, passage: u32) -> Result<Option<Range<usize>>> {
+    fn passage_range(
+        &self,
+        space: &Space,
+        id: &MemoryId,
+        passage: u32,
+    ) -> Result<Option<Range<usize>>> {
         let state = self.state();
-        let found = state.shown().find(|record| record.memory.space == *space && record.memory.id == *id);
+        let found = state
+            .shown()
+            .find(|record| record.memory.space == *space && record.memory.id == *id);
         Ok(found.and_then(|record| Some(record.passages.get(passage as usize)?.range.clone())))
     }
 
-    fn without_vector(&self, model: &ModelId, order: FilingOrder, limit: usize) -> Result<Vec<(Space, MemoryId)>> {
+    fn without_vector(
+        &self,
+        model: &ModelId,
+        order: FilingOrder,
+        limit: usize,
+    ) -> Result<Vec<(Space, MemoryId)>> {
         let mut named = naive_search::without_vector(&self.state(), model, order);
         named.truncate(limit);
         Ok(named)
     }
 
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64> {
-        Ok(self.without_vector(model, FilingOrder::FirstFirst, usize::MAX)?.len() as u64)
+        Ok(self
+            .without_vector(model, FilingOrder::FirstFirst, usize::MAX)?
+            .len() as u64)
     }
 
     fn models(&self) -> Result<Vec<(ModelId, u64)>> {
         let mut counts = BTreeMap::new();
-        for model in self.state().records.values().flat_map(|record| &record.vectors).flat_map(BTreeMap::keys) {
+        for model in self
+            .state()
+            .records
+            .values()
+            .flat_map(|record| &record.vectors)
+            .flat_map(BTreeMap::keys)
+        {
             *counts.entry(model.clone()).or_insert(0) += 1;
         }
         let mut models: Vec<_> = counts.into_iter().collect();
@@ -484,10 +660,20 @@ impl Store for NaiveStore {
     fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
         let state = self.state();
         let mut vectors = state.records.values().flat_map(|record| &record.vectors);
-        Ok(vectors.any(|of_passage| of_passage.get(model).is_some_and(|vector| vector.values.len() != dimensions)))
+        Ok(vectors.any(|of_passage| {
+            of_passage
+                .get(model)
+                .is_some_and(|vector| vector.values.len() != dimensions)
+        }))
     }
 
-    fn soft_delete(&self, filter: &Filter, id: Option<&MemoryId>, now: Timestamp, limit: usize) -> Result<usize> {
+    fn soft_delete(
+        &self,
+        filter: &Filter,
+        id: Option<&MemoryId>,
+        now: Timestamp,
+        limit: usize,
+    ) -> Result<usize> {
         Ok(self.state().soft_delete(filter, id, now, limit))
     }
 
@@ -498,15 +684,21 @@ impl Store for NaiveStore {
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64> {
         let state = self.state();
         let memories = state.records.values().map(|record| &record.memory);
-        let owned = memories.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
-        let threads = owned.filter_map(|memory| memory.thread.as_ref()).filter(|other| other.name == thread);
+        let owned = memories
+            .filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
+        let threads = owned
+            .filter_map(|memory| memory.thread.as_ref())
+            .filter(|other| other.name == thread);
         Ok(threads.map(|thread| thread.position + 1).max().unwrap_or(0))
     }
 
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>> {
         let state = self.state();
         let count = |id: &MemoryId| {
-            state.records.get(&(space.clone(), id.clone())).map_or(0, |record| record.memory.access.count)
+            state
+                .records
+                .get(&(space.clone(), id.clone()))
+                .map_or(0, |record| record.memory.access.count)
         };
         Ok(ids.iter().map(count).collect())
     }
@@ -514,7 +706,10 @@ impl Store for NaiveStore {
     fn touch(&self, touches: &[Touch]) -> Result<()> {
         let mut state = self.state();
         for touch in touches {
-            if let Some(record) = state.records.get_mut(&(touch.space.clone(), touch.id.clone())) {
+            if let Some(record) = state
+                .records
+                .get_mut(&(touch.space.clone(), touch.id.clone()))
+            {
                 let access = &mut record.memory.access;
                 access.count += touch.access.count;
                 access.last = access.last.max(touch.access.last);
@@ -546,7 +741,9 @@ impl Store for NaiveStore {
         if state.leases.get(name).is_some_and(is_anothers) {
             return Ok(false);
         }
-        state.leases.insert(name.to_owned(), (holder.to_owned(), until));
+        state
+            .leases
+            .insert(name.to_owned(), (holder.to_owned(), until));
         Ok(true)
     }
 
@@ -577,7 +774,16 @@ impl Store for NaiveStore {
 
     fn size(&self) -> Result<StoreSize> {
         let state = self.state();
-        let passages = state.records.values().map(|record| record.passages.len() as u64).sum();
-        Ok(StoreSize { memories: state.records.len() as u64, passages, disk_bytes: 0, index_bytes: 0 })
+        let passages = state
+            .records
+            .values()
+            .map(|record| record.passages.len() as u64)
+            .sum();
+        Ok(StoreSize {
+            memories: state.records.len() as u64,
+            passages,
+            disk_bytes: 0,
+            index_bytes: 0,
+        })
     }
 }

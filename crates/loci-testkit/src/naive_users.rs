@@ -1,14 +1,14 @@
-//! What belongs to a user: cached answers, answers under keys, decisions, the audit log, and the removal of all of
-//! it; and tokens.
+//! What belongs to a user: cached answers, answers under keys, decisions, the audit log, and the
+//! removal of all of it; and tokens.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, CensusRow, Decision, DecisionStore, Error,
-    IdempotencyStore, KeyedAnswer, Memory, MemoryId, QueryVector, RecordVerb, Result, Space, Tier, Timestamp, Token,
-    TokenHash, TokenStore, Visibility, Wiped,
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, CensusRow, Decision, DecisionStore,
+    Error, IdempotencyStore, KeyedAnswer, Memory, MemoryId, QueryVector, RecordVerb, Result, Space,
+    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
@@ -29,26 +29,43 @@ pub(crate) struct Wipe {
 
 /// Whether a change of a memory takes it from a user who could read it.
 pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
-    let is_everyones = |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
-    let is_narrower =
-        is_everyones(before) || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
+    let is_everyones =
+        |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
+    let is_narrower = is_everyones(before)
+        || (before.visibility, after.visibility) == (Visibility::Shared, Visibility::Private);
     !is_everyones(after) && (is_narrower || before.owner != after.owner)
 }
 
 impl State {
     /// The wipes that concern an owner's data of this origin; of any, if there is none.
-    fn wipes_of(&self, space: &Space, owner: &str, origin: Option<&str>) -> impl Iterator<Item = &Wipe> {
-        let concerns = move |wiped: Option<&str>| wiped.is_none() || origin.is_none() || wiped == origin;
-        let wipes = self
-            .wipes
-            .iter()
-            .filter(move |((of_space, of, wiped), _)| of_space == space && of == owner && concerns(wiped.as_deref()));
+    fn wipes_of(
+        &self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+    ) -> impl Iterator<Item = &Wipe> {
+        let concerns =
+            move |wiped: Option<&str>| wiped.is_none() || origin.is_none() || wiped == origin;
+        let wipes = self.wipes.iter().filter(move |((of_space, of, wiped), _)| {
+            of_space == space && of == owner && concerns(wiped.as_deref())
+        });
         wipes.map(|(_, wipe)| wipe)
     }
 
-    pub(crate) fn not_wiped(&self, space: &Space, owner: &str, origin: Option<&str>, since: u64) -> Result<()> {
-        if self.wipes_of(space, owner, origin).any(|wipe| wipe.version > since) {
-            return Err(conflict("the data of this user was wiped meanwhile; call again"));
+    pub(crate) fn not_wiped(
+        &self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        since: u64,
+    ) -> Result<()> {
+        if self
+            .wipes_of(space, owner, origin)
+            .any(|wipe| wipe.version > since)
+        {
+            return Err(conflict(
+                "the data of this user was wiped meanwhile; call again",
+            ));
         }
         Ok(())
     }
@@ -58,18 +75,37 @@ impl State {
         for memory in self.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
             let is_there = memory.is_live(now) && memory.forgotten_at.is_none();
-            let is_counted = memory.is_of_conversation() && Tier::OF_CONVERSATIONS.contains(&memory.tier);
+            let is_counted =
+                memory.is_of_conversation() && Tier::OF_CONVERSATIONS.contains(&memory.tier);
             if is_owned && is_there && is_counted {
                 *counts.entry((memory.tier, memory.enrichment)).or_insert(0) += 1;
             }
         }
-        counts.into_iter().map(|((tier, enrichment), memories)| CensusRow { tier, enrichment, memories }).collect()
+        counts
+            .into_iter()
+            .map(|((tier, enrichment), memories)| CensusRow {
+                tier,
+                enrichment,
+                memories,
+            })
+            .collect()
     }
 
-    pub(crate) fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Vec<MemoryId> {
+    pub(crate) fn made_from(
+        &self,
+        space: &Space,
+        owner: &str,
+        sources: &[MemoryId],
+    ) -> Vec<MemoryId> {
         let owned = self.shown().map(|record| &record.memory);
-        let owned = owned.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
-        let made = owned.filter(|memory| memory.source.as_ref().is_some_and(|source| sources.contains(source)));
+        let owned =
+            owned.filter(|memory| memory.space == *space && memory.owner.as_deref() == Some(owner));
+        let made = owned.filter(|memory| {
+            memory
+                .source
+                .as_ref()
+                .is_some_and(|source| sources.contains(source))
+        });
         made.map(|memory| memory.id.clone()).collect()
     }
 
@@ -89,7 +125,9 @@ impl State {
                 continue;
             }
             if memory.owner.as_deref() != Some(owner) {
-                if let Some(pseudonym) = pseudonym.filter(|_| memory.updated_by.as_deref() == Some(owner)) {
+                if let Some(pseudonym) =
+                    pseudonym.filter(|_| memory.updated_by.as_deref() == Some(owner))
+                {
                     memory.updated_by = Some(pseudonym.to_owned());
                     memory.revision += 1;
                 }
@@ -104,26 +142,36 @@ impl State {
             self.remove(key);
         }
         let before = (self.cache.len(), self.decisions.len());
-        self.cache.retain(|_, entry| entry.space != *space || entry.owner != owner);
-        let is_meant =
-            |entry: &AuditEntry| entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin);
+        self.cache
+            .retain(|_, entry| entry.space != *space || entry.owner != owner);
+        let is_meant = |entry: &AuditEntry| {
+            entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin)
+        };
         let audit_entries = self.wipe_calls(space, owner, origin, pseudonym);
         for entry in self.audit.values_mut().filter(|entry| is_meant(entry)) {
             entry.caller.take_if(|caller| caller == owner);
         }
-        self.decisions.retain(|_, decision| decision.space != *space || decision.owner != owner);
+        self.decisions
+            .retain(|_, decision| decision.space != *space || decision.owner != owner);
         self.answers.retain(|_, answer| {
             let is_meant = origin.is_none_or(|origin| answer.origin == origin);
             !is_meant || answer.space != *space || answer.owner.as_deref() != Some(owner)
         });
         if origin.is_none() {
             self.graph.forget_owner(space, owner, pseudonym);
-            self.settings.retain(|(of, by, _), _| of != space || by.as_deref() != Some(owner));
+            self.settings
+                .retain(|(of, by, _), _| of != space || by.as_deref() != Some(owner));
         }
         self.version += 1;
         let key = (space.clone(), owner.to_owned(), origin.map(str::to_owned));
         let earlier = self.wipes.get(&key).map_or(now, |wipe| wipe.at);
-        self.wipes.insert(key, Wipe { at: now.max(earlier), version: self.version });
+        self.wipes.insert(
+            key,
+            Wipe {
+                at: now.max(earlier),
+                version: self.version,
+            },
+        );
         Wiped {
             memories: removed.len() as u64,
             cache_entries: (before.0 - self.cache.len()) as u64,
@@ -132,11 +180,18 @@ impl State {
         }
     }
 
-    /// Removes the calls of an owner, or leaves them under the pseudonym if they did something to records of others; of
-    /// how many it did either.
-    fn wipe_calls(&mut self, space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>) -> u64 {
-        let is_meant =
-            |entry: &AuditEntry| entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin);
+    /// Removes the calls of an owner, or leaves them under the pseudonym if they did something to
+    /// records of others; of how many it did either.
+    fn wipe_calls(
+        &mut self,
+        space: &Space,
+        owner: &str,
+        origin: Option<&str>,
+        pseudonym: Option<&str>,
+    ) -> u64 {
+        let is_meant = |entry: &AuditEntry| {
+            entry.space == *space && origin.is_none_or(|origin| entry.dialect == origin)
+        };
         let of_owner: Vec<u64> = self
             .audit
             .iter()
@@ -144,8 +199,12 @@ impl State {
             .map(|(number, _)| *number)
             .collect();
         for number in &of_owner {
-            let Some(mut entry) = self.audit.remove(number) else { continue };
-            entry.records.retain(|record| !record.is_own && record.verb != RecordVerb::Read);
+            let Some(mut entry) = self.audit.remove(number) else {
+                continue;
+            };
+            entry
+                .records
+                .retain(|record| !record.is_own && record.verb != RecordVerb::Read);
             if let Some(pseudonym) = pseudonym.filter(|_| !entry.records.is_empty()) {
                 (entry.user, entry.caller) = (Some(pseudonym.to_owned()), None);
                 (entry.query, entry.results, entry.further_records) = (None, None, 0);
@@ -160,31 +219,52 @@ impl State {
 
     pub(crate) fn keep_answer(&mut self, space: &Space, answer: &KeyedAnswer) -> Result<()> {
         if answer.space != *space {
-            return Err(Error::internal("an answer must be in the space of its batch"));
+            return Err(Error::internal(
+                "an answer must be in the space of its batch",
+            ));
         }
         let is_live = |id: &MemoryId| {
-            self.records.get(&(space.clone(), id.clone())).is_some_and(|record| {
-                let is_hidden = record.deleted_at.is_some() || record.memory.forgotten_at.is_some();
-                !is_hidden && record.memory.is_live(answer.created_at)
-            })
+            self.records
+                .get(&(space.clone(), id.clone()))
+                .is_some_and(|record| {
+                    let is_hidden =
+                        record.deleted_at.is_some() || record.memory.forgotten_at.is_some();
+                    !is_hidden && record.memory.is_live(answer.created_at)
+                })
         };
         if !answer.memories.iter().all(is_live) {
             return Ok(());
         }
-        let key = (space.clone(), answer.owner.clone(), answer.operation.clone(), answer.key.clone());
-        if self.answers.get(&key).is_some_and(|before| before.expires_at > answer.created_at) {
-            return Err(conflict("there is an answer under this key already; read it"));
+        let key = (
+            space.clone(),
+            answer.owner.clone(),
+            answer.operation.clone(),
+            answer.key.clone(),
+        );
+        if self
+            .answers
+            .get(&key)
+            .is_some_and(|before| before.expires_at > answer.created_at)
+        {
+            return Err(conflict(
+                "there is an answer under this key already; read it",
+            ));
         }
         self.answers.insert(key.clone(), answer.clone());
         loop {
-            let own: Vec<_> =
-                self.answers.iter().filter(|((of, owner, ..), _)| of == space && *owner == key.1).collect();
+            let own: Vec<_> = self
+                .answers
+                .iter()
+                .filter(|((of, owner, ..), _)| of == space && *owner == key.1)
+                .collect();
             let bytes: usize = own.iter().map(|(_, kept)| kept.answer.len()).sum();
             if own.len() <= KEYED_ANSWERS_MAX && bytes <= KEYED_ANSWERS_BYTES_MAX {
                 return Ok(());
             }
             let others = own.into_iter().filter(|(of, _)| **of != key);
-            let Some((oldest, _)) = others.min_by_key(|(of, kept)| (kept.created_at, *of)) else { return Ok(()) };
+            let Some((oldest, _)) = others.min_by_key(|(of, kept)| (kept.created_at, *of)) else {
+                return Ok(());
+            };
             let oldest = oldest.clone();
             self.answers.remove(&oldest);
         }
@@ -202,15 +282,26 @@ impl State {
         self.not_wiped(&entry.space, &entry.owner, None, since)?;
         let key = (entry.space.clone(), entry.id.clone());
         if self.cache.contains_key(&key) {
-            return Err(conflict(format!("there is a cache entry `{}` already", entry.id)));
+            return Err(conflict(format!(
+                "there is a cache entry `{}` already",
+                entry.id
+            )));
         }
         self.cache.insert(key, entry.clone());
         Ok(())
     }
 
-    fn live_entries(&self, space: &Space, owner: &str, now: Timestamp) -> impl Iterator<Item = &CacheEntry> {
+    fn live_entries(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> impl Iterator<Item = &CacheEntry> {
         let is_owned = move |entry: &&CacheEntry| entry.space == *space && entry.owner == owner;
-        self.cache.values().filter(is_owned).filter(move |entry| entry.expires_at > now)
+        self.cache
+            .values()
+            .filter(is_owned)
+            .filter(move |entry| entry.expires_at > now)
     }
 }
 
@@ -238,27 +329,48 @@ impl CacheStore for NaiveStore {
         let state = self.state();
         let scored = state.live_entries(space, owner, now).filter_map(|entry| {
             let same_words = entry.query == query;
-            let cosine = if same_words { 1.0 } else { vector_cosine(vector?, entry.vector.as_ref()?)? };
+            let cosine = if same_words {
+                1.0
+            } else {
+                vector_cosine(vector?, entry.vector.as_ref()?)?
+            };
             Some((same_words, cosine, entry))
         });
         let mut nearest: Vec<_> = scored.collect();
         nearest.sort_by(|left, right| {
-            let near = right.0.cmp(&left.0).then_with(|| right.1.total_cmp(&left.1));
+            let near = right
+                .0
+                .cmp(&left.0)
+                .then_with(|| right.1.total_cmp(&left.1));
             let order = |entry: &CacheEntry| (entry.created_at, Reverse(entry.id.clone()));
             near.then_with(|| order(right.2).cmp(&order(left.2)))
         });
-        Ok(nearest.into_iter().take(limit).map(|(_, cosine, entry)| (entry.clone(), cosine)).collect())
+        Ok(nearest
+            .into_iter()
+            .take(limit)
+            .map(|(_, cosine, entry)| (entry.clone(), cosine))
+            .collect())
     }
 
-    fn cached_queries(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<(MemoryId, String)>> {
+    fn cached_queries(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<(MemoryId, String)>> {
         let state = self.state();
-        Ok(state.live_entries(space, owner, now).map(|entry| (entry.id.clone(), entry.query.clone())).collect())
+        Ok(state
+            .live_entries(space, owner, now)
+            .map(|entry| (entry.id.clone(), entry.query.clone()))
+            .collect())
     }
 
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64> {
         let mut state = self.state();
         let before = state.cache.len();
-        state.cache.retain(|_, entry| entry.space != *space || entry.owner != owner || !ids.contains(&entry.id));
+        state.cache.retain(|_, entry| {
+            entry.space != *space || entry.owner != owner || !ids.contains(&entry.id)
+        });
         Ok((before - state.cache.len()) as u64)
     }
 }
@@ -272,8 +384,18 @@ impl IdempotencyStore for NaiveStore {
         key: &str,
         now: Timestamp,
     ) -> Result<Option<KeyedAnswer>> {
-        let key = (space.clone(), owner.map(str::to_owned), operation.to_owned(), key.to_owned());
-        Ok(self.state().answers.get(&key).filter(|answer| answer.expires_at > now).cloned())
+        let key = (
+            space.clone(),
+            owner.map(str::to_owned),
+            operation.to_owned(),
+            key.to_owned(),
+        );
+        Ok(self
+            .state()
+            .answers
+            .get(&key)
+            .filter(|answer| answer.expires_at > now)
+            .cloned())
     }
 }
 
@@ -281,31 +403,57 @@ impl DecisionStore for NaiveStore {
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool> {
         let mut state = self.state();
         state.not_wiped(&decision.space, &decision.owner, None, since)?;
-        let key = (decision.space.clone(), decision.owner.clone(), decision.key.clone());
-        let before = state.decisions.get(&key).filter(|before| is_alive(before, decision.updated_at));
+        let key = (
+            decision.space.clone(),
+            decision.owner.clone(),
+            decision.key.clone(),
+        );
+        let before = state
+            .decisions
+            .get(&key)
+            .filter(|before| is_alive(before, decision.updated_at));
         let is_new = before.is_none();
         let created_at = before.map_or(decision.created_at, |before| before.created_at);
-        state.decisions.insert(key, Decision { created_at, ..decision.clone() });
+        state.decisions.insert(
+            key,
+            Decision {
+                created_at,
+                ..decision.clone()
+            },
+        );
         Ok(is_new)
     }
 
-    fn decision(&self, space: &Space, owner: &str, key: &str, now: Timestamp) -> Result<Option<Decision>> {
+    fn decision(
+        &self,
+        space: &Space,
+        owner: &str,
+        key: &str,
+        now: Timestamp,
+    ) -> Result<Option<Decision>> {
         let state = self.state();
-        let found = state.decisions.get(&(space.clone(), owner.to_owned(), key.to_owned()));
+        let found = state
+            .decisions
+            .get(&(space.clone(), owner.to_owned(), key.to_owned()));
         Ok(found.filter(|decision| is_alive(decision, now)).cloned())
     }
 }
 
 pub(crate) fn is_alive(decision: &Decision, now: Timestamp) -> bool {
-    decision.expires_at.is_none_or(|expires_at| expires_at > now)
+    decision
+        .expires_at
+        .is_none_or(|expires_at| expires_at > now)
 }
 
 impl AuditStore for NaiveStore {
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()> {
         let mut state = self.state();
         for entry in entries {
-            let is_wiped =
-                |user: &String| state.wipes_of(&entry.space, user, Some(&entry.dialect)).any(|wipe| wipe.at > entry.at);
+            let is_wiped = |user: &String| {
+                state
+                    .wipes_of(&entry.space, user, Some(&entry.dialect))
+                    .any(|wipe| wipe.at > entry.at)
+            };
             if !entry.user.as_ref().is_some_and(is_wiped) {
                 state.last_audit_number += 1;
                 let number = state.last_audit_number;
@@ -318,15 +466,26 @@ impl AuditStore for NaiveStore {
     fn audit(&self, query: &AuditQuery) -> Result<Vec<(u64, AuditEntry)>> {
         let state = self.state();
         let passes = |number: u64, entry: &AuditEntry| {
-            query.space.as_ref().is_none_or(|space| entry.space == *space)
+            query
+                .space
+                .as_ref()
+                .is_none_or(|space| entry.space == *space)
                 && (query.user.is_none() || query.user == entry.user)
                 && query.tool.as_ref().is_none_or(|tool| entry.tool == *tool)
-                && query.record.as_ref().is_none_or(|id| entry.records.iter().any(|record| record.id == *id))
+                && query
+                    .record
+                    .as_ref()
+                    .is_none_or(|id| entry.records.iter().any(|record| record.id == *id))
                 && query.since.is_none_or(|since| entry.at >= since)
                 && query.after.is_none_or(|after| number > after)
         };
-        let passing = state.audit.iter().filter(|(number, entry)| passes(**number, entry));
-        let mut found: Vec<_> = passing.map(|(number, entry)| (*number, entry.clone())).collect();
+        let passing = state
+            .audit
+            .iter()
+            .filter(|(number, entry)| passes(**number, entry));
+        let mut found: Vec<_> = passing
+            .map(|(number, entry)| (*number, entry.clone()))
+            .collect();
         match query.after {
             Some(_) => found.truncate(query.limit),
             None => drop(found.drain(..found.len().saturating_sub(query.limit))),
@@ -338,8 +497,15 @@ impl AuditStore for NaiveStore {
 impl TokenStore for NaiveStore {
     fn add_token(&self, token: &Token) -> Result<()> {
         let mut state = self.state();
-        if state.tokens.iter().any(|other| other.id == token.id || other.hash == token.hash) {
-            let message = format!("a token named `{}`, or with the same secret, exists; choose another", token.id);
+        if state
+            .tokens
+            .iter()
+            .any(|other| other.id == token.id || other.hash == token.hash)
+        {
+            let message = format!(
+                "a token named `{}`, or with the same secret, exists; choose another",
+                token.id
+            );
             return Err(conflict(message));
         }
         state.tokens.push(token.clone());
@@ -348,19 +514,29 @@ impl TokenStore for NaiveStore {
 
     fn tokens(&self) -> Result<Vec<Token>> {
         let mut tokens = self.state().tokens.clone();
-        tokens.sort_by(|left, right| left.created_at.cmp(&right.created_at).then_with(|| left.id.cmp(&right.id)));
+        tokens.sort_by(|left, right| {
+            left.created_at
+                .cmp(&right.created_at)
+                .then_with(|| left.id.cmp(&right.id))
+        });
         Ok(tokens)
     }
 
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>> {
-        Ok(self.state().tokens.iter().find(|token| token.hash == *hash).cloned())
+        Ok(self
+            .state()
+            .tokens
+            .iter()
+            .find(|token| token.hash == *hash)
+            .cloned())
     }
 
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()> {
         let mut state = self.state();
         let token = state.tokens.iter_mut().find(|token| token.id == id);
-        let token =
-            token.ok_or_else(|| Error::not_found(format!("there is no token named `{id}`; list the tokens")))?;
+        let token = token.ok_or_else(|| {
+            Error::not_found(format!("there is no token named `{id}`; list the tokens"))
+        })?;
         token.revoked_at.get_or_insert(now);
         Ok(())
     }

@@ -20,7 +20,11 @@ impl Random {
 
     /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
-        if end == 0 { 0 } else { (self.bits() % end as u64) as usize }
+        if end == 0 {
+            0
+        } else {
+            (self.bits() % end as u64) as usize
+        }
     }
 
     /// True in `percent` of 100 cases.

@@ -15,9 +15,10 @@ struct Part {
     joint_rank: Option<u32>,
 }
 
-/// How many tokens the piece has: of all neighbours that are a token together, the two of the lowest rank are joined,
-/// the first of equals, until there are none (Sennrich et al. 2016, "Neural Machine Translation of Rare Words with
-/// Subword Units"). A heap of the pairs makes it O(n log n) for n bytes.
+/// How many tokens the piece has: of all neighbours that are a token together, the two of the
+/// lowest rank are joined, the first of equals, until there are none (Sennrich et al. 2016, "Neural
+/// Machine Translation of Rare Words with Subword Units"). A heap of the pairs makes it O(n log n)
+/// for n bytes.
 pub fn count(piece: &[u8]) -> usize {
     if rank(piece).is_some() {
         return 1;

@@ -5,7 +5,9 @@ use crate::vocabulary::tests::LOOKUPS;
 
 /// What others count.
 fn reference(text: &str) -> usize {
-    tiktoken_rs::o200k_base_singleton().encode_ordinary(text).len()
+    tiktoken_rs::o200k_base_singleton()
+        .encode_ordinary(text)
+        .len()
 }
 
 #[test]
@@ -13,7 +15,10 @@ fn known_counts() {
     let rows = [
         ("", 0),
         ("hello world", 2),
-        ("Prose: the harbour master's 3 ferries don't sail before 06:45.", 18),
+        (
+            "Prose: the harbour master's 3 ferries don't sail before 06:45.",
+            18,
+        ),
         ("Überprüfung der Straßenschäden", 7),
         ("Она пишет письмо брату", 5),
         ("記憶は文章のまま残る。", 11),
@@ -58,7 +63,9 @@ fn lookups(text: &str) -> usize {
 
 #[test]
 fn the_work_is_at_most_four_lookups_a_byte() {
-    for unit in ["a", " ", "\n", ",", "aA", "ab", "1", "漢", "😀", "e\u{301}", " \n", "\u{3000}", "ſ", "'"] {
+    for unit in [
+        "a", " ", "\n", ",", "aA", "ab", "1", "漢", "😀", "e\u{301}", " \n", "\u{3000}", "ſ", "'",
+    ] {
         let text = unit.repeat((1 << 17) / unit.len());
         let lookups = lookups(&text);
         assert!(lookups <= 4 * text.len(), "{unit:?}: {lookups}");
@@ -69,5 +76,8 @@ fn the_work_is_at_most_four_lookups_a_byte() {
 fn a_long_run_is_counted_as_the_sum_of_its_parts() {
     let part = "ab".repeat(PIECE_BYTES_MAX / 2);
     assert_eq!(BpeTokens.count(&part), reference(&part));
-    assert_eq!(BpeTokens.count(&part.repeat(256)), 256 * BpeTokens.count(&part));
+    assert_eq!(
+        BpeTokens.count(&part.repeat(256)),
+        256 * BpeTokens.count(&part)
+    );
 }

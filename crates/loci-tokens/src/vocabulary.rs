@@ -9,8 +9,8 @@ static ENDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ends"));
 /// By hash, the rank of a token, or [`EMPTY`]; a token whose slot is taken is in the next free one.
 static SLOT_RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
 
-/// The rank of the token that is these bytes, if they are one. Of two tokens that could be made, the one with the
-/// lower rank is made first.
+/// The rank of the token that is these bytes, if they are one. Of two tokens that could be made,
+/// the one with the lower rank is made first.
 pub fn rank(bytes: &[u8]) -> Option<u32> {
     #[cfg(test)]
     tests::LOOKUPS.with(|lookups| lookups.set(lookups.get() + 1));
@@ -26,12 +26,18 @@ pub fn rank(bytes: &[u8]) -> Option<u32> {
 
 fn token(rank: u32) -> Option<&'static [u8]> {
     let rank = rank as usize;
-    let start = rank.checked_sub(1).map_or(Some(0), |before| number(ENDS, before))?;
+    let start = rank
+        .checked_sub(1)
+        .map_or(Some(0), |before| number(ENDS, before))?;
     BYTES.get(start as usize..number(ENDS, rank)? as usize)
 }
 
 fn number(table: &[u8], index: usize) -> Option<u32> {
-    table.as_chunks().0.get(index).map(|bytes| u32::from_le_bytes(*bytes))
+    table
+        .as_chunks()
+        .0
+        .get(index)
+        .map(|bytes| u32::from_le_bytes(*bytes))
 }
 
 #[cfg(test)]

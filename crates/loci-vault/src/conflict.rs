@@ -5,26 +5,36 @@ const COPY_WORDS: &str = "conflicted copy";
 /// What Syncthing puts between the name and a date.
 const SYNC_CONFLICT: &str = ".sync-conflict-";
 
-/// The names that the file may have had before it became a copy; empty, if its name is not that of a copy. Names
-/// that people and file managers give to copies, such as `name (1).md`, are not among them.
+/// The names that the file may have had before it became a copy; empty, if its name is not that of
+/// a copy. Names that people and file managers give to copies, such as `name (1).md`, are not among
+/// them.
 pub(crate) fn originals(name: &str) -> Vec<String> {
-    let Some((stem, ending)) = name.rsplit_once('.') else { return Vec::new() };
+    let Some((stem, ending)) = name.rsplit_once('.') else {
+        return Vec::new();
+    };
     let original = |end: usize| format!("{}.{ending}", &stem[..end]);
     if let Some(start) = stem.rfind(SYNC_CONFLICT)
         && is_sync_conflict(&stem[start + SYNC_CONFLICT.len()..])
     {
         return vec![original(start)];
     }
-    let Some(words) = stem.rfind(COPY_WORDS).filter(|_| stem.ends_with(')')) else { return Vec::new() };
+    let Some(words) = stem.rfind(COPY_WORDS).filter(|_| stem.ends_with(')')) else {
+        return Vec::new();
+    };
     // Whose copy it is may have brackets, too.
-    stem[..words].match_indices(" (").map(|(start, _)| original(start)).collect()
+    stem[..words]
+        .match_indices(" (")
+        .map(|(start, _)| original(start))
+        .collect()
 }
 
 /// `20240101-123456-ABCDEFG`: date, time, and the device.
 fn is_sync_conflict(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_part = |length: usize, is_right: fn(&u8) -> bool| {
-        parts.next().is_some_and(|part| part.len() == length && part.as_bytes().iter().all(is_right))
+        parts
+            .next()
+            .is_some_and(|part| part.len() == length && part.as_bytes().iter().all(is_right))
     };
     is_part(8, u8::is_ascii_digit)
         && is_part(6, u8::is_ascii_digit)
@@ -40,11 +50,20 @@ mod tests {
     fn copies_are_told_by_their_names() {
         let rows: [(&str, &[&str]); 14] = [
             ("name (Ann's conflicted copy 2024-01-02).md", &["name.md"]),
-            ("name (Ann's conflicted copy 2024-01-02 (1)).md", &["name.md"]),
+            (
+                "name (Ann's conflicted copy 2024-01-02 (1)).md",
+                &["name.md"],
+            ),
             ("name (conflicted copy).md", &["name.md"]),
             ("name (conflicted copy 2020-01-02 030405).md", &["name.md"]),
-            ("a (b) (PC (new)'s conflicted copy 2024-01-02).md", &["a.md", "a (b).md", "a (b) (PC.md"]),
-            ("name.sync-conflict-20240101-123456-ABCDEFG.md", &["name.md"]),
+            (
+                "a (b) (PC (new)'s conflicted copy 2024-01-02).md",
+                &["a.md", "a (b).md", "a (b) (PC.md"],
+            ),
+            (
+                "name.sync-conflict-20240101-123456-ABCDEFG.md",
+                &["name.md"],
+            ),
             (
                 "name.sync-conflict-20240101-123456-ABCDEFG.sync-conflict-20240102-123456-ABCDEFG.md",
                 &["name.sync-conflict-20240101-123456-ABCDEFG.md"],

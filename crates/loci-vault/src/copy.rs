@@ -1,4 +1,5 @@
-//! Files of the folder as they are, byte for byte: for those who take them elsewhere and bring them back.
+//! Files of the folder as they are, byte for byte: for those who take them elsewhere and bring them
+//! back.
 
 use std::io::{self, ErrorKind, Read};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -45,16 +46,27 @@ impl VaultFolder {
     /// A file with all its bytes; none if it is gone, or something else than a file.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads to no note in the folder; `too_large` beyond `bytes_max`; `unavailable` if
-    /// it cannot be read, or is written all the time.
+    /// `invalid_argument` if the path leads to no note in the folder; `too_large` beyond
+    /// `bytes_max`; `unavailable` if it cannot be read, or is written all the time.
     pub fn copy_of(&self, path: &str, bytes_max: u64) -> Result<Option<FileCopy>> {
         let (parents, name) = parts(path)?;
-        let unreadable =
-            |error: io::Error| Error::unavailable(format!("the note {path} cannot be read: {}", reason(&error)));
-        let opened = self.site.enter(parents).and_then(|folder| folder.open_file(name));
+        let unreadable = |error: io::Error| {
+            Error::unavailable(format!(
+                "the note {path} cannot be read: {}",
+                reason(&error)
+            ))
+        };
+        let opened = self
+            .site
+            .enter(parents)
+            .and_then(|folder| folder.open_file(name));
         let file = match opened {
             Ok(file) => file,
-            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(unreadable(error)),
         };
         for _ in 0..ATTEMPTS {
@@ -63,24 +75,35 @@ impl VaultFolder {
                 return Ok(None);
             }
             if metadata.len() > bytes_max {
-                let message = format!("the note {path} has {} bytes; at most {bytes_max} are taken", metadata.len());
+                let message = format!(
+                    "the note {path} has {} bytes; at most {bytes_max} are taken",
+                    metadata.len()
+                );
                 return Err(Error::new(loci_core::ErrorCode::TooLarge, message));
             }
             let before = stamp(&metadata);
             let bytes = all(&file, bytes_max).map_err(unreadable)?;
-            if stamp(&file.metadata().map_err(unreadable)?) == before && bytes.len() as u64 == before.bytes {
-                return Ok(Some(FileCopy { bytes, modified_nanoseconds: before.modified_nanoseconds }));
+            if stamp(&file.metadata().map_err(unreadable)?) == before
+                && bytes.len() as u64 == before.bytes
+            {
+                return Ok(Some(FileCopy {
+                    bytes,
+                    modified_nanoseconds: before.modified_nanoseconds,
+                }));
             }
         }
-        Err(Error::unavailable(format!("the note {path} is being written all the time; try again")))
+        Err(Error::unavailable(format!(
+            "the note {path} is being written all the time; try again"
+        )))
     }
 
-    /// Puts a file into the folder, as a whole and durable, unless something has its path; makes the folders that it
-    /// is in. Follows no link. The caller holds the lock.
+    /// Puts a file into the folder, as a whole and durable, unless something has its path; makes
+    /// the folders that it is in. Follows no link. The caller holds the lock.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads to no note in the folder, or to none that its file system takes;
-    /// `unavailable` if nothing can be written: then nothing is there, unless the disk refuses to take it back, too.
+    /// `invalid_argument` if the path leads to no note in the folder, or to none that its file
+    /// system takes; `unavailable` if nothing can be written: then nothing is there, unless the
+    /// disk refuses to take it back, too.
     pub fn put_copy(&self, path: &str, copy: &FileCopy) -> Result<Placed> {
         let (parents, name) = parts(path)?;
         let mut folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
@@ -95,12 +118,17 @@ impl VaultFolder {
             return Ok(found(&folder, name, &copy.bytes));
         }
         let modified = moment(copy.modified_nanoseconds);
-        let created = self.site.temporary.create_as_of(&folder, name, &copy.bytes, modified);
+        let created = self
+            .site
+            .temporary
+            .create_as_of(&folder, name, &copy.bytes, modified);
         self.site.keep_displaced(parents);
         self.names.forget();
         match created {
             Ok(_) => Ok(Placed::New),
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(found(&folder, name, &copy.bytes)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                Ok(found(&folder, name, &copy.bytes))
+            }
             Err(error) => Err(not_taken(path, &error)),
         }
     }
@@ -111,7 +139,13 @@ fn not_taken(path: &str, error: &io::Error) -> Error {
     match error.kind() {
         // No other note has these faults, so that whoever puts several goes on.
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::PermissionDenied => {
-            Error::invalid("path", format!("leads to {path}, which cannot be written there: {}", reason(error)))
+            Error::invalid(
+                "path",
+                format!(
+                    "leads to {path}, which cannot be written there: {}",
+                    reason(error)
+                ),
+            )
         }
         _ => unwritable(error),
     }
@@ -119,10 +153,12 @@ fn not_taken(path: &str, error: &io::Error) -> Error {
 
 fn enter_or_make(folder: &Folder, name: &str, file_mode: u32) -> io::Result<Folder> {
     match folder.enter(name) {
-        Err(error) if error.kind() == ErrorKind::NotFound => match folder.make_folder(name, file_mode) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
-            _ => folder.enter(name),
-        },
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            match folder.make_folder(name, file_mode) {
+                Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error),
+                _ => folder.enter(name),
+            }
+        }
         entered => entered,
     }
 }
@@ -133,20 +169,29 @@ fn found(folder: &Folder, name: &str, bytes: &[u8]) -> Placed {
         let is_file = file.metadata().ok()?.is_file();
         Some(is_file && all(&file, bytes.len() as u64).ok()? == bytes)
     };
-    if is_same().unwrap_or(false) { Placed::Same } else { Placed::Other }
+    if is_same().unwrap_or(false) {
+        Placed::Same
+    } else {
+        Placed::Other
+    }
 }
 
 /// All bytes of a file, and one more than there may be, if there are more.
 fn all(mut file: &std::fs::File, bytes_max: u64) -> io::Result<Vec<u8>> {
     io::Seek::rewind(&mut file)?;
     let mut bytes = Vec::new();
-    file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
+    file.take(bytes_max.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
 fn moment(nanoseconds: i64) -> Option<SystemTime> {
     let since = Duration::from_nanos(nanoseconds.unsigned_abs());
-    if nanoseconds < 0 { UNIX_EPOCH.checked_sub(since) } else { UNIX_EPOCH.checked_add(since) }
+    if nanoseconds < 0 {
+        UNIX_EPOCH.checked_sub(since)
+    } else {
+        UNIX_EPOCH.checked_add(since)
+    }
 }
 
 #[cfg(test)]
@@ -167,40 +212,83 @@ mod tests {
     }
 
     fn copy(bytes: &[u8]) -> FileCopy {
-        FileCopy { bytes: bytes.to_vec(), modified_nanoseconds: 1_234_567_890_123_456_789 }
+        FileCopy {
+            bytes: bytes.to_vec(),
+            modified_nanoseconds: 1_234_567_890_123_456_789,
+        }
     }
 
     #[test]
     fn a_file_comes_back_with_its_bytes_and_its_time() {
         let outside = tempfile::tempdir().unwrap();
-        let folder = VaultFolder::new(outside.path().join("a/notes"), outside.path().join("lock"), Arc::new(Epoch));
+        let folder = VaultFolder::new(
+            outside.path().join("a/notes"),
+            outside.path().join("lock"),
+            Arc::new(Epoch),
+        );
         let _lock = folder.lock().unwrap();
-        for (path, bytes) in [("tea.md", &b"tea\r\n"[..]), ("a/b c/\u{65e5}.MD", b"\xff\0"), ("a/empty.md", b"")] {
+        for (path, bytes) in [
+            ("tea.md", &b"tea\r\n"[..]),
+            ("a/b c/\u{65e5}.MD", b"\xff\0"),
+            ("a/empty.md", b""),
+        ] {
             assert_eq!(folder.copy_of(path, 9), Ok(None));
-            assert_eq!(folder.put_copy(path, &copy(bytes)), Ok(Placed::New), "{path}");
-            assert_eq!(folder.copy_of(path, bytes.len() as u64), Ok(Some(copy(bytes))), "{path}");
-            assert_eq!(folder.put_copy(path, &copy(bytes)), Ok(Placed::Same), "{path}");
+            assert_eq!(
+                folder.put_copy(path, &copy(bytes)),
+                Ok(Placed::New),
+                "{path}"
+            );
+            assert_eq!(
+                folder.copy_of(path, bytes.len() as u64),
+                Ok(Some(copy(bytes))),
+                "{path}"
+            );
+            assert_eq!(
+                folder.put_copy(path, &copy(bytes)),
+                Ok(Placed::Same),
+                "{path}"
+            );
             for other in [&b"other"[..], &[bytes, b"x"].concat()] {
-                assert_eq!(folder.put_copy(path, &copy(other)), Ok(Placed::Other), "{path}");
+                assert_eq!(
+                    folder.put_copy(path, &copy(other)),
+                    Ok(Placed::Other),
+                    "{path}"
+                );
             }
             assert_eq!(folder.copy_of(path, 9), Ok(Some(copy(bytes))), "{path}");
         }
-        assert_eq!(folder.copy_of("tea.md", 4).unwrap_err().code, ErrorCode::TooLarge);
-        let names = fs::read_dir(outside.path().join("a/notes")).unwrap().count();
+        assert_eq!(
+            folder.copy_of("tea.md", 4).unwrap_err().code,
+            ErrorCode::TooLarge
+        );
+        let names = fs::read_dir(outside.path().join("a/notes"))
+            .unwrap()
+            .count();
         assert_eq!(names, 2, "no temporary file is left");
     }
 
     #[test]
     fn what_one_note_alone_cannot_have_is_no_fault_of_the_folder() {
         let outside = tempfile::tempdir().unwrap();
-        let folder = VaultFolder::new(outside.path().join("notes"), outside.path().join("lock"), Arc::new(Epoch));
+        let folder = VaultFolder::new(
+            outside.path().join("notes"),
+            outside.path().join("lock"),
+            Arc::new(Epoch),
+        );
         let _lock = folder.lock().unwrap();
-        for path in [format!("{}.md", "z".repeat(300)), format!("{}/x.md", "z".repeat(300))] {
+        for path in [
+            format!("{}.md", "z".repeat(300)),
+            format!("{}/x.md", "z".repeat(300)),
+        ] {
             let error = folder.put_copy(&path, &copy(b"x")).unwrap_err();
             assert_eq!(error.code, ErrorCode::InvalidArgument, "{error:?}");
             assert!(error.message.contains(&path), "{error:?}");
         }
-        assert_eq!(fs::read_dir(outside.path().join("notes")).unwrap().count(), 0, "no temporary file is left");
+        assert_eq!(
+            fs::read_dir(outside.path().join("notes")).unwrap().count(),
+            0,
+            "no temporary file is left"
+        );
         assert_eq!(folder.put_copy("after.md", &copy(b"x")), Ok(Placed::New));
     }
 
@@ -224,21 +312,41 @@ mod tests {
             "a\0.md",
             "./x.md",
         ] {
-            assert_eq!(folder.put_copy(path, &copy(b"x")).unwrap_err().code, ErrorCode::InvalidArgument, "{path}");
-            assert_eq!(folder.copy_of(path, 9).unwrap_err().code, ErrorCode::InvalidArgument, "{path}");
-            assert_eq!(VaultFolder::check_path(path).unwrap_err().code, ErrorCode::InvalidArgument, "{path}");
+            assert_eq!(
+                folder.put_copy(path, &copy(b"x")).unwrap_err().code,
+                ErrorCode::InvalidArgument,
+                "{path}"
+            );
+            assert_eq!(
+                folder.copy_of(path, 9).unwrap_err().code,
+                ErrorCode::InvalidArgument,
+                "{path}"
+            );
+            assert_eq!(
+                VaultFolder::check_path(path).unwrap_err().code,
+                ErrorCode::InvalidArgument,
+                "{path}"
+            );
         }
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(outside.path(), root.join("out")).unwrap();
-            std::os::unix::fs::symlink(outside.path().join("new.md"), root.join("link.md")).unwrap();
+            std::os::unix::fs::symlink(outside.path().join("new.md"), root.join("link.md"))
+                .unwrap();
             fs::write(outside.path().join("there.md"), "secret").unwrap();
-            std::os::unix::fs::symlink(outside.path().join("there.md"), root.join("deep/there.md")).unwrap();
+            std::os::unix::fs::symlink(outside.path().join("there.md"), root.join("deep/there.md"))
+                .unwrap();
             for path in ["out/x.md", "link.md", "deep/there.md"] {
-                assert_eq!(folder.put_copy(path, &copy(b"secret")), Ok(Placed::Other), "{path}");
+                assert_eq!(
+                    folder.put_copy(path, &copy(b"secret")),
+                    Ok(Placed::Other),
+                    "{path}"
+                );
                 assert!(!matches!(folder.copy_of(path, 9), Ok(Some(_))), "{path}");
             }
-            assert!(!outside.path().join("x.md").exists() && !outside.path().join("new.md").exists());
+            assert!(
+                !outside.path().join("x.md").exists() && !outside.path().join("new.md").exists()
+            );
         }
     }
 }

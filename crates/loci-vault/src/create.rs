@@ -16,9 +16,10 @@ const HEAD_BYTES: u64 = 4 << 10;
 const UUID_TIME: usize = 14;
 const UUID_LENGTH: usize = 36;
 
-/// The names at the top of the folder, as of its last change: listing them for each new note would take longer than
-/// writing it. The time of a change is coarse, so that a name that others made in the instant of our last write may
-/// be missing; it stays safe, since nothing is ever renamed over another file.
+/// The names at the top of the folder, as of its last change: listing them for each new note would
+/// take longer than writing it. The time of a change is coarse, so that a name that others made in
+/// the instant of our last write may be missing; it stays safe, since nothing is ever renamed over
+/// another file.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Option<Listing>>);
 
@@ -44,20 +45,40 @@ impl Names {
     /// The folder cannot be listed.
     pub fn free(&self, folder: &Folder, base: &str) -> io::Result<(Free, Vec<String>)> {
         let metadata = folder.metadata()?;
-        let (which, modified_nanoseconds) = (identity(&metadata), stamp(&metadata).modified_nanoseconds);
+        let (which, modified_nanoseconds) =
+            (identity(&metadata), stamp(&metadata).modified_nanoseconds);
         let mut listing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_current = |known: &Listing| known.folder == which && known.modified_nanoseconds == modified_nanoseconds;
+        let is_current = |known: &Listing| {
+            known.folder == which && known.modified_nanoseconds == modified_nanoseconds
+        };
         let known = if let Some(known) = listing.take().filter(is_current) {
             known
         } else {
-            let names = folder.names()?.into_iter().map(|name| (folded(&name), name)).collect();
-            Listing { folder: which, modified_nanoseconds, names }
+            let names = folder
+                .names()?
+                .into_iter()
+                .map(|name| (folded(&name), name))
+                .collect();
+            Listing {
+                folder: which,
+                modified_nanoseconds,
+                names,
+            }
         };
         let alike = known.names.range((base.to_owned(), String::new())..);
         let alike = alike.take_while(|(name, _)| name.starts_with(base));
-        let (taken, files) = alike.filter_map(|(name, file)| Some((number(name, base)?, file.clone()))).unzip();
+        let (taken, files) = alike
+            .filter_map(|(name, file)| Some((number(name, base)?, file.clone())))
+            .unzip();
         *listing = Some(known);
-        Ok((Free { base: base.to_owned(), taken, next: 1 }, files))
+        Ok((
+            Free {
+                base: base.to_owned(),
+                taken,
+                next: 1,
+            },
+            files,
+        ))
     }
 
     /// Notes that a file was made.
@@ -87,7 +108,11 @@ impl Iterator for Free {
         }
         let number = self.next;
         self.next += 1;
-        Some(if number == 1 { format!("{}.md", self.base) } else { format!("{}-{number}.md", self.base) })
+        Some(if number == 1 {
+            format!("{}.md", self.base)
+        } else {
+            format!("{}-{number}.md", self.base)
+        })
     }
 }
 
@@ -98,20 +123,35 @@ fn number(name: &str, base: &str) -> Option<u64> {
         return Some(1);
     }
     let number = rest.strip_prefix('-')?;
-    number.parse().ok().filter(|number: &u64| *number > 1 && !rest.starts_with("-0") && !rest.starts_with("-+"))
+    number
+        .parse()
+        .ok()
+        .filter(|number: &u64| *number > 1 && !rest.starts_with("-0") && !rest.starts_with("-+"))
 }
 
 /// The file among these whose `uid` differs from this one in nothing but its time.
-pub(crate) fn made_before(folder: &Folder, files: Vec<String>, id: &str, now: Timestamp) -> Option<(String, FileRead)> {
+pub(crate) fn made_before(
+    folder: &Folder,
+    files: Vec<String>,
+    id: &str,
+    now: Timestamp,
+) -> Option<(String, FileRead)> {
     let making = id.get(UUID_TIME..).filter(|_| id.len() == UUID_LENGTH)?;
     files.into_iter().find_map(|name| {
         // Most are not it, and need not be read as a whole.
         let mut head = Vec::new();
-        folder.open_file(&name).ok()?.take(HEAD_BYTES).read_to_end(&mut head).ok()?;
-        head.windows(making.len()).find(|part| part.eq_ignore_ascii_case(making.as_bytes()))?;
+        folder
+            .open_file(&name)
+            .ok()?
+            .take(HEAD_BYTES)
+            .read_to_end(&mut head)
+            .ok()?;
+        head.windows(making.len())
+            .find(|part| part.eq_ignore_ascii_case(making.as_bytes()))?;
         let read = read::read(folder, &name, now)?;
         let found = read.content.as_ref()?.note.id.as_ref()?.as_str();
-        let is_same = found.len() == UUID_LENGTH && found.get(UUID_TIME..)?.eq_ignore_ascii_case(making);
+        let is_same =
+            found.len() == UUID_LENGTH && found.get(UUID_TIME..)?.eq_ignore_ascii_case(making);
         is_same.then_some((name, read))
     })
 }
@@ -138,7 +178,14 @@ mod tests {
         for (name, expected) in rows {
             assert_eq!(number(name, "tea"), expected, "{name}");
         }
-        let free = Free { base: "tea".to_owned(), taken: [1, 3].into(), next: 1 };
-        assert_eq!(free.take(3).collect::<Vec<_>>(), ["tea-2.md", "tea-4.md", "tea-5.md"]);
+        let free = Free {
+            base: "tea".to_owned(),
+            taken: [1, 3].into(),
+            next: 1,
+        };
+        assert_eq!(
+            free.take(3).collect::<Vec<_>>(),
+            ["tea-2.md", "tea-4.md", "tea-5.md"]
+        );
     }
 }

@@ -21,16 +21,26 @@ pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds),
+        Err(before) => {
+            i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanoseconds| -nanoseconds)
+        }
     });
-    FileStamp { bytes: metadata.len(), modified_nanoseconds: nanoseconds }
+    FileStamp {
+        bytes: metadata.len(),
+        modified_nanoseconds: nanoseconds,
+    }
 }
 
-/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since the place of a
-/// folder that was deleted is given to others.
+/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since
+/// the place of a folder that was deleted is given to others.
 pub(crate) fn identity(metadata: &Metadata) -> String {
-    let made = metadata.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-    let made = made.map(|made| made.as_nanos().to_string()).unwrap_or_default();
+    let made = metadata
+        .created()
+        .ok()
+        .and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    let made = made
+        .map(|made| made.as_nanos().to_string())
+        .unwrap_or_default();
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;

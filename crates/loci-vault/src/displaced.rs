@@ -13,7 +13,8 @@ use crate::write::short;
 
 /// Files that are kept open; of more, those that were displaced first are given up.
 pub(crate) const KEPT_MAX: usize = 64;
-/// How long nobody must have written for what is there to be taken for whole before the time is over.
+/// How long nobody must have written for what is there to be taken for whole before the time is
+/// over.
 const PAUSE_SECONDS: i64 = 5;
 /// How long a file is kept open.
 pub(crate) const KEPT_SECONDS: i64 = 60;
@@ -31,11 +32,15 @@ pub(crate) struct Displaced {
 impl Displaced {
     /// Opens a file that is about to lose its name.
     pub fn open(folder: &Folder, name: &str, known: &[String]) -> io::Result<Self> {
-        Ok(Displaced { file: folder.open_file(name)?, known: known.to_vec(), stamp: None })
+        Ok(Displaced {
+            file: folder.open_file(name)?,
+            known: known.to_vec(),
+            stamp: None,
+        })
     }
 
-    /// The hash of what it holds, once whoever is just writing has done so; none if it is no file, or larger than
-    /// a note may be.
+    /// The hash of what it holds, once whoever is just writing has done so; none if it is no file,
+    /// or larger than a note may be.
     pub fn hash(&self) -> io::Result<Option<ContentHash>> {
         wait_for_writers(&self.file)?;
         Ok(read::contents(&self.file)?.map(|(bytes, _)| read::hash(&bytes)))
@@ -46,14 +51,19 @@ impl Displaced {
         self.stamp = None;
     }
 
-    /// Whether it holds something that is known nowhere else. Its bytes are looked at if its stamp is another one
-    /// than the last time and the writer pauses, or in any case if this is the last time: two writes in one instant
-    /// have one stamp. A file that has a name again, or another one, loses nothing.
+    /// Whether it holds something that is known nowhere else. Its bytes are looked at if its stamp
+    /// is another one than the last time and the writer pauses, or in any case if this is the last
+    /// time: two writes in one instant have one stamp. A file that has a name again, or another
+    /// one, loses nothing.
     pub fn is_changed(&mut self, now: Timestamp, is_last: bool) -> io::Result<bool> {
         let metadata = self.file.metadata()?;
         let stamp = stamp(&metadata);
-        let pauses = stamp.modified_nanoseconds / 1_000 <= now.plus_seconds(-PAUSE_SECONDS).microseconds();
-        if stamp.bytes == 0 || has_name(&metadata) || !is_last && (self.stamp == Some(stamp) || !pauses) {
+        let pauses =
+            stamp.modified_nanoseconds / 1_000 <= now.plus_seconds(-PAUSE_SECONDS).microseconds();
+        if stamp.bytes == 0
+            || has_name(&metadata)
+            || !is_last && (self.stamp == Some(stamp) || !pauses)
+        {
             return Ok(false);
         }
         let hash = self.hash()?;

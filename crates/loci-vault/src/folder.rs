@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{
-    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note,
-    NoteFolder, NoteLock, Result,
+    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead,
+    FileStamp, FolderScan, Note, NoteFolder, NoteLock, Result,
 };
 
 use crate::create::{Names, made_before};
@@ -24,9 +24,10 @@ const NAMES_TRIED_MAX: usize = 1_000;
 
 /// A folder of Markdown notes on the disk.
 ///
-/// Its temporary files lie beside the notes for the moment of a write; its lock lies elsewhere. What a crash left
-/// of the former is cleared when the lock is taken. A file that a note had before it was written anew is kept open
-/// for a minute, without a name: what somebody still writes into it is put beside the note.
+/// Its temporary files lie beside the notes for the moment of a write; its lock lies elsewhere.
+/// What a crash left of the former is cleared when the lock is taken. A file that a note had before
+/// it was written anew is kept open for a minute, without a name: what somebody still writes into
+/// it is put beside the note.
 pub struct VaultFolder {
     pub(crate) site: Arc<Site>,
     pub(crate) names: Names,
@@ -35,15 +36,20 @@ pub struct VaultFolder {
 }
 
 impl VaultFolder {
-    /// The folder at that path, which is made when the first note is, with its lock in that file, whose own folder
-    /// must exist when it is taken. Touches no disk.
+    /// The folder at that path, which is made when the first note is, with its lock in that file,
+    /// whose own folder must exist when it is taken. Touches no disk.
     pub fn new(root: PathBuf, lock_file: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let site = Arc::new(Site::new(root, lock_file, clock));
-        VaultFolder { site, names: Names::default(), scanned: Mutex::default() }
+        VaultFolder {
+            site,
+            names: Names::default(),
+            scanned: Mutex::default(),
+        }
     }
 
-    /// The same with new files of these permissions (octal `600` for their owner alone, without it), and new folders
-    /// for those who may read such files. A file that is there keeps its own. On Windows nothing changes.
+    /// The same with new files of these permissions (octal `600` for their owner alone, without
+    /// it), and new folders for those who may read such files. A file that is there keeps its own.
+    /// On Windows nothing changes.
     #[must_use]
     pub fn with_file_mode(mut self, mode: u32) -> Self {
         // Nothing else holds the new folder yet.
@@ -67,7 +73,8 @@ impl VaultFolder {
     /// Whether the folder is the one that was last scanned, so that what is not in it is gone.
     fn is_as_scanned(&self) -> bool {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
-        which(&self.site.root).is_ok_and(|which| which.is_some() && (scanned.is_none() || *scanned == which))
+        which(&self.site.root)
+            .is_ok_and(|which| which.is_some() && (scanned.is_none() || *scanned == which))
     }
 }
 
@@ -82,7 +89,10 @@ impl NoteFolder for VaultFolder {
 
     fn scan(&self) -> Result<FolderScan> {
         let scan = scan(&self.site.root)?;
-        self.scanned.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&scan.identity);
+        self.scanned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone_from(&scan.identity);
         Ok(scan)
     }
 
@@ -92,8 +102,22 @@ impl NoteFolder for VaultFolder {
 
     fn read(&self, path: &str) -> Result<Option<FileRead>> {
         let (parents, name) = parts(path)?;
-        let problem = |problem| Ok(Some(unread(FileStamp { bytes: 0, modified_nanoseconds: 0 }, problem)));
-        let gone = || if self.is_as_scanned() { Ok(None) } else { problem(away()) };
+        let problem = |problem| {
+            Ok(Some(unread(
+                FileStamp {
+                    bytes: 0,
+                    modified_nanoseconds: 0,
+                },
+                problem,
+            )))
+        };
+        let gone = || {
+            if self.is_as_scanned() {
+                Ok(None)
+            } else {
+                problem(away())
+            }
+        };
         match self.site.enter(parents) {
             Ok(folder) => match read::read(&folder, name, self.site.clock.now()) {
                 Some(read) => Ok(Some(read)),
@@ -112,9 +136,13 @@ impl NoteFolder for VaultFolder {
         check_size(note)?;
         let text = frontmatter::fresh(note)?;
         let folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
-        let (free, alike) = self.names.free(&folder, &slug(title)).map_err(|error| unwritable(&error))?;
+        let (free, alike) = self
+            .names
+            .free(&folder, &slug(title))
+            .map_err(|error| unwritable(&error))?;
         let alike = if may_be_there { alike } else { Vec::new() };
-        if let Some((path, read)) = made_before(&folder, alike, id.as_str(), self.site.clock.now()) {
+        if let Some((path, read)) = made_before(&folder, alike, id.as_str(), self.site.clock.now())
+        {
             return Ok(Created::Before(path, read));
         }
         for name in free.take(NAMES_TRIED_MAX) {
@@ -123,48 +151,68 @@ impl NoteFolder for VaultFolder {
             match created {
                 Ok(stamp) => {
                     self.names.add(&folder, &name);
-                    return Ok(Created::New(name, read::understand(text.as_bytes(), stamp, false)));
+                    return Ok(Created::New(
+                        name,
+                        read::understand(text.as_bytes(), stamp, false),
+                    ));
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     self.names.forget();
                     // Of the same instant as the listing, it may be the earlier attempt itself.
                     let there = if may_be_there { vec![name] } else { Vec::new() };
-                    if let Some((path, read)) = made_before(&folder, there, id.as_str(), self.site.clock.now()) {
+                    if let Some((path, read)) =
+                        made_before(&folder, there, id.as_str(), self.site.clock.now())
+                    {
                         return Ok(Created::Before(path, read));
                     }
                 }
                 Err(error) => return Err(unwritable(&error)),
             }
         }
-        Err(Error::unavailable("there are too many notes of that title; choose another one"))
+        Err(Error::unavailable(
+            "there are too many notes of that title; choose another one",
+        ))
     }
 
     fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead> {
         let (parents, name) = parts(path)?;
         check_size(note)?;
         let failed = |error: io::Error| match error.kind() {
-            ErrorKind::NotFound if self.is_as_scanned() => Error::not_found(format!("the note {path} is gone")),
+            ErrorKind::NotFound if self.is_as_scanned() => {
+                Error::not_found(format!("the note {path} is gone"))
+            }
             _ => unwritable(&error),
         };
         let changed = || {
-            let message = format!("the note {path} was changed by somebody else meanwhile; read it again and repeat");
+            let message = format!(
+                "the note {path} was changed by somebody else meanwhile; read it again and repeat"
+            );
             Error::new(ErrorCode::Conflict, message)
         };
         let folder = self.site.enter(parents).map_err(failed)?;
-        let (bytes, metadata) = read::bytes(&folder, name).map_err(failed)?.ok_or_else(changed)?;
+        let (bytes, metadata) = read::bytes(&folder, name)
+            .map_err(failed)?
+            .ok_or_else(changed)?;
         let stamp = stamp(&metadata);
-        if read::is_being_written(&stamp, self.site.clock.now()) || read::hash(&bytes) != *expected {
+        if read::is_being_written(&stamp, self.site.clock.now()) || read::hash(&bytes) != *expected
+        {
             return Err(changed());
         }
-        let text = read::text(&bytes).map_err(|problem| Error::new(ErrorCode::Conflict, problem.message))?;
+        let text = read::text(&bytes)
+            .map_err(|problem| Error::new(ErrorCode::Conflict, problem.message))?;
         let Some(new) = frontmatter::rewrite(text, note)? else {
             return Ok(read::understand(&bytes, stamp, false));
         };
         if metadata.permissions().readonly() {
-            let message = format!("the note {path} is read-only; whoever made it so may allow to write it, and repeat");
+            let message = format!(
+                "the note {path} is read-only; whoever made it so may allow to write it, and repeat"
+            );
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let replaced = self.site.temporary.replace(&folder, name, expected, new.as_bytes(), &metadata);
+        let replaced =
+            self.site
+                .temporary
+                .replace(&folder, name, expected, new.as_bytes(), &metadata);
         self.site.keep_displaced(parents);
         match replaced {
             Ok(stamp) => Ok(read::understand(new.as_bytes(), stamp, false)),
@@ -181,12 +229,18 @@ impl Drop for VaultFolder {
 }
 
 pub(crate) fn unwritable(error: &io::Error) -> Error {
-    Error::unavailable(format!("the folder of notes cannot be written: {}", reason(error)))
+    Error::unavailable(format!(
+        "the folder of notes cannot be written: {}",
+        reason(error)
+    ))
 }
 
 fn away() -> FileProblem {
     let message = "its folder is not there, or another one than before; if it is on a drive that is away, connect it";
-    FileProblem { kind: FileProblemKind::Unreadable, message: message.to_owned() }
+    FileProblem {
+        kind: FileProblemKind::Unreadable,
+        message: message.to_owned(),
+    }
 }
 
 /// The folders and the name of a path that a scan could give.
@@ -214,7 +268,10 @@ fn check_size(note: &Note) -> Result<()> {
 
 /// Makes a folder and those above it, durable.
 fn make(path: &Path, file_mode: u32) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     match make_folder_at(path, file_mode) {
         Err(error) if error.kind() == ErrorKind::NotFound && path.parent().is_some() => {
             make(parent, file_mode)?;

@@ -32,12 +32,19 @@ struct Broken {
 
 impl Broken {
     fn new(line: usize, problem: impl Into<Cow<'static, str>>) -> Self {
-        Broken { line, problem: problem.into() }
+        Broken {
+            line,
+            problem: problem.into(),
+        }
     }
 
     fn message(&self) -> String {
         // The line that opens it comes before.
-        format!("line {}: {}; the file is read as plain text until that is mended", self.line + 1, self.problem)
+        format!(
+            "line {}: {}; the file is read as plain text until that is mended",
+            self.line + 1,
+            self.problem
+        )
     }
 }
 
@@ -58,14 +65,23 @@ struct Parsed<'a> {
     note: Note,
 }
 
-/// The note that a text is. One with a broken frontmatter is plain text from its beginning, and deleted if a line of
-/// that says so.
+/// The note that a text is. One with a broken frontmatter is plain text from its beginning, and
+/// deleted if a line of that says so.
 pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
     match parse(text) {
         Ok(parsed) => (parsed.note, None),
         Err(broken) => {
-            let problem = FileProblem { kind: FileProblemKind::BrokenFrontmatter, message: broken.message() };
-            (Note { is_deleted: says_deleted(text), ..plain(text) }, Some(problem))
+            let problem = FileProblem {
+                kind: FileProblemKind::BrokenFrontmatter,
+                message: broken.message(),
+            };
+            (
+                Note {
+                    is_deleted: says_deleted(text),
+                    ..plain(text)
+                },
+                Some(problem),
+            )
         }
     }
 }
@@ -91,14 +107,18 @@ pub(crate) fn fresh(note: &Note) -> Result<String> {
     Ok(text)
 }
 
-/// The text changed so that it says what the note says, and in nothing else. None if it says so already.
+/// The text changed so that it says what the note says, and in nothing else. None if it says so
+/// already.
 ///
 /// # Errors
-/// `conflict` if its frontmatter is broken, or could not be changed line by line without losing something, such as
-/// what other keys refer to.
+/// `conflict` if its frontmatter is broken, or could not be changed line by line without losing
+/// something, such as what other keys refer to.
 pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     let parsed = parse(text).map_err(|broken| {
-        let message = format!("the note cannot be changed, since its frontmatter is broken ({})", broken.message());
+        let message = format!(
+            "the note cannot be changed, since its frontmatter is broken ({})",
+            broken.message()
+        );
         Error::new(ErrorCode::Conflict, message)
     })?;
     let note = normal(note);
@@ -108,7 +128,9 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     let by_hand = |why: &str| Error::new(ErrorCode::Conflict, format!("{why}; change it by hand"));
     let has_too_many = |entry: &Entry| keys::has_too_many_tags(&entry.value);
     if !parsed.note.agrees(Key::Tags, &note) && parsed.entry(Key::Tags).is_some_and(has_too_many) {
-        return Err(by_hand(&format!("the frontmatter of the note has more than {TAGS_MAX} tags")));
+        return Err(by_hand(&format!(
+            "the frontmatter of the note has more than {TAGS_MAX} tags"
+        )));
     }
     let end = line_end(text);
     let (start, old_body) = match &parsed.head {
@@ -139,20 +161,24 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     }
     match verify(&new, &note) {
         Ok(foreign) if foreign == parsed.foreign() => Ok(Some(new)),
-        _ => {
-            Err(by_hand("the frontmatter of the note has something in it that loci cannot change without breaking it"))
-        }
+        _ => Err(by_hand(
+            "the frontmatter of the note has something in it that loci cannot change without breaking it",
+        )),
     }
 }
 
-/// The body as a note holds it: LF at the end of each line, none at the end of all. Carriage returns before a
-/// line feed go with it, however many, so that what was read and written is read as the same.
+/// The body as a note holds it: LF at the end of each line, none at the end of all. Carriage
+/// returns before a line feed go with it, however many, so that what was read and written is read
+/// as the same.
 pub(crate) fn normal_body(text: &str) -> String {
     let text = text.trim_end_matches(['\r', '\n']);
     if !text.contains('\r') {
         return text.to_owned();
     }
-    let lines: Vec<_> = text.split('\n').map(|line| line.trim_end_matches('\r')).collect();
+    let lines: Vec<_> = text
+        .split('\n')
+        .map(|line| line.trim_end_matches('\r'))
+        .collect();
     lines.join("\n")
 }
 
@@ -172,31 +198,53 @@ impl Parsed<'_> {
 fn verify(text: &str, note: &Note) -> Result<Vec<String>> {
     match parse(text) {
         Ok(parsed) if parsed.note == *note => Ok(parsed.foreign()),
-        _ => Err(Error::internal("the note cannot be written so that it would be read as the same")),
+        _ => Err(Error::internal(
+            "the note cannot be written so that it would be read as the same",
+        )),
     }
 }
 
 fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
-    let no_head = || Parsed { head: None, lines: Vec::new(), entries: Vec::new(), note: plain(text) };
-    let Some(head) = head(text)? else { return Ok(no_head()) };
+    let no_head = || Parsed {
+        head: None,
+        lines: Vec::new(),
+        entries: Vec::new(),
+        note: plain(text),
+    };
+    let Some(head) = head(text)? else {
+        return Ok(no_head());
+    };
     let yaml = &text[head.yaml.clone()];
     let lines: Vec<_> = yaml.split_inclusive('\n').collect();
-    let Some(entries) = entries(yaml, &lines)? else { return Ok(no_head()) };
-    let mut note = Note { body: normal_body(&text[head.body..]), ..Note::default() };
+    let Some(entries) = entries(yaml, &lines)? else {
+        return Ok(no_head());
+    };
+    let mut note = Note {
+        body: normal_body(&text[head.body..]),
+        ..Note::default()
+    };
     for entry in &entries {
         if let Some(key) = Key::named(&entry.name) {
-            note.take(key, &entry.value)
-                .map_err(|problem| Broken::new(entry.lines.start + 1, format!("`{}` {problem}", key.name())))?;
+            note.take(key, &entry.value).map_err(|problem| {
+                Broken::new(entry.lines.start + 1, format!("`{}` {problem}", key.name()))
+            })?;
         }
     }
-    Ok(Parsed { head: Some(head), lines, entries, note })
+    Ok(Parsed {
+        head: Some(head),
+        lines,
+        entries,
+        note,
+    })
 }
 
-/// Finds the frontmatter. A rule at the beginning that nothing closes is a part of the text, unless a key of
-/// ours follows.
+/// Finds the frontmatter. A rule at the beginning that nothing closes is a part of the text, unless
+/// a key of ours follows.
 fn head(text: &str) -> Result<Option<Head>, Broken> {
     let rest = &text[mark_len(text)..];
-    let Some((opening, after)) = rest.split_once('\n') else { return Ok(None) };
+    let Some((opening, after)) = rest.split_once('\n') else {
+        return Ok(None);
+    };
     if opening.trim_end() != RULE {
         return Ok(None);
     }
@@ -204,12 +252,18 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
     let mut end = start;
     for line in after.split_inclusive('\n') {
         if matches!(line.trim_end(), RULE | "...") {
-            return Ok(Some(Head { yaml: start..end, body: end + line.len() }));
+            return Ok(Some(Head {
+                yaml: start..end,
+                body: end + line.len(),
+            }));
         }
         end += line.len();
     }
     let mut first = after.lines().take_while(|line| !line.trim().is_empty());
-    if first.any(|line| line.split_once(':').is_some_and(|(name, _)| Key::named(name).is_some())) {
+    if first.any(|line| {
+        line.split_once(':')
+            .is_some_and(|(name, _)| Key::named(name).is_some())
+    }) {
         return Err(Broken::new(0, format!("no line `{RULE}` closes it")));
     }
     Ok(None)
@@ -217,7 +271,10 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
 
 /// The text as a note without frontmatter.
 fn plain(text: &str) -> Note {
-    Note { body: normal_body(&text[mark_len(text)..]), ..Note::default() }
+    Note {
+        body: normal_body(&text[mark_len(text)..]),
+        ..Note::default()
+    }
 }
 
 /// Whether a line of the broken frontmatter at the beginning says that the note is deleted.
@@ -227,8 +284,13 @@ fn says_deleted(text: &str) -> bool {
         // It ends with a blank line.
         _ => (text.split_once('\n').map_or("", |(_, after)| after), false),
     };
-    let lines = || yaml.lines().take_while(|line| is_closed || !line.trim().is_empty());
-    let first = lines().find(|line| entries::is_said(line)).unwrap_or_default();
+    let lines = || {
+        yaml.lines()
+            .take_while(|line| is_closed || !line.trim().is_empty())
+    };
+    let first = lines()
+        .find(|line| entries::is_said(line))
+        .unwrap_or_default();
     let indent = &first[..first.len() - first.trim_start().len()];
     let says = |line: &str| {
         let (name, value) = line.strip_prefix(indent)?.split_once(':')?;
@@ -253,7 +315,11 @@ fn normal(note: &Note) -> Note {
 }
 
 fn mark_len(text: &str) -> usize {
-    if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
+    if text.starts_with(BYTE_ORDER_MARK) {
+        BYTE_ORDER_MARK.len_utf8()
+    } else {
+        0
+    }
 }
 
 /// How the first line of the text ends.

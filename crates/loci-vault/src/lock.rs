@@ -1,5 +1,5 @@
-//! The lock of a folder of notes: a file outside of it. It holds the process that has the lock, and a token that
-//! tells this lock from every other one, wherever that lies.
+//! The lock of a folder of notes: a file outside of it. It holds the process that has the lock, and
+//! a token that tells this lock from every other one, wherever that lies.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -15,8 +15,9 @@ use crate::read::reason;
 
 /// How long a lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many threads of a process wait that long. Others wait only while the lock goes from hand to hand: each takes a
-/// place among the calls of the process, of which those that need no note want some, too.
+/// How many threads of a process wait that long. Others wait only while the lock goes from hand to
+/// hand: each takes a place among the calls of the process, of which those that need no note want
+/// some, too.
 const PATIENT_MAX: usize = 16;
 /// How long the others wait for a lock that nobody here has got meanwhile.
 const HURRIED_PATIENCE: Duration = Duration::from_secs(2);
@@ -82,17 +83,25 @@ impl LockFile {
 
     #[cfg(test)]
     pub fn with_patience(path: PathBuf, patience: Duration) -> Self {
-        LockFile { patience, hurried_patience: patience, ..LockFile::new(path) }
+        LockFile {
+            patience,
+            hurried_patience: patience,
+            ..LockFile::new(path)
+        }
     }
 
     /// Waits for the lock.
     ///
     /// # Errors
-    /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or 2 where 16 threads of
-    /// this process wait for it already.
+    /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or
+    /// 2 where 16 threads of this process wait for it already.
     pub fn lock(&self) -> Result<Held> {
-        let failed =
-            |error: io::Error| Error::unavailable(format!("the lock of the notes cannot be taken: {}", reason(&error)));
+        let failed = |error: io::Error| {
+            Error::unavailable(format!(
+                "the lock of the notes cannot be taken: {}",
+                reason(&error)
+            ))
+        };
         let mut file = open(&self.path).map_err(failed)?;
         let start = Instant::now();
         self.wait_for(&file, start).map_err(|error| match error {
@@ -103,7 +112,12 @@ impl LockFile {
         // Only a hint for others: a full disk must not keep anybody from reading.
         let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
         let token = self.token_in(&mut file);
-        Ok(Held { file: Some(file), turn: Arc::clone(&self.turn), token, was_abandoned })
+        Ok(Held {
+            file: Some(file),
+            turn: Arc::clone(&self.turn),
+            token,
+            was_abandoned,
+        })
     }
 
     /// Waits for the lock; `WouldBlock` if others have it for too long.
@@ -116,8 +130,13 @@ impl LockFile {
         let outcome = loop {
             let outcome = file.try_lock();
             let is_hurried = waiting.count > PATIENT_MAX
-                && waiting.since.is_some_and(|since| since.elapsed() >= self.hurried_patience);
-            if !matches!(outcome, Err(TryLockError::WouldBlock)) || is_hurried || start.elapsed() >= self.patience {
+                && waiting
+                    .since
+                    .is_some_and(|since| since.elapsed() >= self.hurried_patience);
+            if !matches!(outcome, Err(TryLockError::WouldBlock))
+                || is_hurried
+                || start.elapsed() >= self.patience
+            {
                 break outcome;
             }
             let waited = self.turn.released.wait_timeout(waiting, PAUSE);
@@ -135,10 +154,18 @@ impl LockFile {
         let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = [0; TOKEN_DIGITS];
         let read = seek(file).and_then(|()| file.read_exact(&mut text));
-        match str::from_utf8(&text).ok().filter(|text| read.is_ok() && is_token(text)) {
+        match str::from_utf8(&text)
+            .ok()
+            .filter(|text| read.is_ok() && is_token(text))
+        {
             Some(found) => found.clone_into(&mut token),
-            // Where that fails, what a crash of this process leaves is not known to be ours afterwards.
-            None => _ = seek(file).and_then(|()| writeln!(file, "{token}")).and_then(|()| file.sync_all()),
+            // Where that fails, what a crash of this process leaves is not known to be ours
+            // afterwards.
+            None => {
+                _ = seek(file)
+                    .and_then(|()| writeln!(file, "{token}"))
+                    .and_then(|()| file.sync_all());
+            }
         }
         token.clone()
     }
@@ -148,7 +175,13 @@ impl LockFile {
             holder if holder.is_empty() => "another process".to_owned(),
             holder => format!("the process {holder}"),
         };
-        let seconds = self.turn.waiting().since.map_or(start, |since| since.min(start)).elapsed().as_secs();
+        let seconds = self
+            .turn
+            .waiting()
+            .since
+            .map_or(start, |since| since.min(start))
+            .elapsed()
+            .as_secs();
         Error::unavailable(format!(
             "the notes have been locked by {who} for {seconds} seconds; wait for it or end it, and repeat"
         ))
@@ -179,7 +212,10 @@ pub(crate) fn random_token() -> String {
 
 /// Whether it could be one.
 pub(crate) fn is_token(text: &str) -> bool {
-    text.len() == TOKEN_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
+    text.len() == TOKEN_DIGITS
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'a'..=b'f'))
 }
 
 fn open(path: &Path) -> io::Result<File> {
@@ -193,8 +229,14 @@ fn open(path: &Path) -> io::Result<File> {
 /// The process that says that it holds the lock; empty if none does.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    let read = file.rewind().and_then(|()| file.take(NOBODY.len() as u64).read_to_string(&mut text));
-    if read.is_err() { String::new() } else { text.trim().to_owned() }
+    let read = file
+        .rewind()
+        .and_then(|()| file.take(NOBODY.len() as u64).read_to_string(&mut text));
+    if read.is_err() {
+        String::new()
+    } else {
+        text.trim().to_owned()
+    }
 }
 
 fn write(file: &mut File, text: &[u8]) -> io::Result<()> {
@@ -230,7 +272,10 @@ mod tests {
             assert!(heard.try_recv().is_err());
             drop(held);
             for _ in 0..4 {
-                assert_eq!((heard.recv().unwrap(), heard.recv().unwrap()), ("taken", "given back"));
+                assert_eq!(
+                    (heard.recv().unwrap(), heard.recv().unwrap()),
+                    ("taken", "given back")
+                );
             }
         });
     }
@@ -242,7 +287,12 @@ mod tests {
         let held = lock.lock().unwrap();
         let error = lock.lock().map(drop).unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
-        assert!(error.message.contains(&format!("the process {}", process::id())), "{error}");
+        assert!(
+            error
+                .message
+                .contains(&format!("the process {}", process::id())),
+            "{error}"
+        );
         drop(held);
         assert!(!lock.lock().unwrap().was_abandoned);
     }
@@ -262,13 +312,21 @@ mod tests {
             }
             for _ in PATIENT_MAX..THREADS {
                 let refused = heard.recv().unwrap().unwrap_err();
-                assert!(refused.message.contains(&format!("the process {}", process::id())), "{refused}");
+                assert!(
+                    refused
+                        .message
+                        .contains(&format!("the process {}", process::id())),
+                    "{refused}"
+                );
             }
             // At once, once it lasts.
             while lock.turn.waiting().count < PATIENT_MAX {
                 thread::yield_now();
             }
-            assert_eq!(lock.lock().map(drop).unwrap_err().code, ErrorCode::Unavailable);
+            assert_eq!(
+                lock.lock().map(drop).unwrap_err().code,
+                ErrorCode::Unavailable
+            );
             drop(held);
             for _ in 0..PATIENT_MAX {
                 heard.recv().unwrap().unwrap();
@@ -295,12 +353,19 @@ mod tests {
         let first = lock("one");
         let one = token(&first);
         assert!(is_token(&one), "{one}");
-        assert_eq!((token(&first), token(&lock("one"))), (one.clone(), one.clone()));
+        assert_eq!(
+            (token(&first), token(&lock("one"))),
+            (one.clone(), one.clone())
+        );
         assert_ne!(token(&lock("other")), one);
         // What was emptied, or written over, gets back what it had.
         for text in ["", "4711\n", "4711      \n0123456789abcdeX\n"] {
             std::fs::write(&first.path, text).unwrap();
-            assert_eq!((token(&first), token(&lock("one"))), (one.clone(), one.clone()), "{text:?}");
+            assert_eq!(
+                (token(&first), token(&lock("one"))),
+                (one.clone(), one.clone()),
+                "{text:?}"
+            );
         }
     }
 
@@ -319,6 +384,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = LockFile::new(folder.path().join("lock"));
         drop(lock.lock().unwrap());
-        assert_eq!(std::fs::metadata(&lock.path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&lock.path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }

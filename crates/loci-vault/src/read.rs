@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
 
 use loci_core::limits::CONTENT_BYTES_MAX;
-use loci_core::{ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, Timestamp};
+use loci_core::{
+    ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, Timestamp,
+};
 use sha2::{Digest, Sha256};
 
 use crate::conflict;
@@ -30,12 +32,29 @@ pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileRe
         match attempt(folder, name, &file, now) {
             Ok(Some(read)) => return Some(read),
             Ok(None) => {}
-            Err(error) => return Some(unread(FileStamp { bytes: 0, modified_nanoseconds: 0 }, unreadable(&error))),
+            Err(error) => {
+                return Some(unread(
+                    FileStamp {
+                        bytes: 0,
+                        modified_nanoseconds: 0,
+                    },
+                    unreadable(&error),
+                ));
+            }
         }
     }
-    let stamp = FileStamp { bytes: 0, modified_nanoseconds: 0 };
+    let stamp = FileStamp {
+        bytes: 0,
+        modified_nanoseconds: 0,
+    };
     let message = "it is being written all the time; it is read again at the next look".to_owned();
-    Some(unread(stamp, FileProblem { kind: FileProblemKind::Unreadable, message }))
+    Some(unread(
+        stamp,
+        FileProblem {
+            kind: FileProblemKind::Unreadable,
+            message,
+        },
+    ))
 }
 
 /// What the bytes of a file say.
@@ -44,7 +63,13 @@ pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> Fi
         Ok((content, problem)) => (Some(content), problem),
         Err(problem) => (None, Some(problem)),
     };
-    FileRead { stamp, is_settled, hash: hash(bytes), content, problem }
+    FileRead {
+        stamp,
+        is_settled,
+        hash: hash(bytes),
+        content,
+        problem,
+    }
 }
 
 /// The text of a note.
@@ -52,13 +77,21 @@ pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> Fi
 /// # Errors
 /// Why it cannot be one.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
-    let problem = |message: &str| FileProblem { kind: FileProblemKind::NotText, message: message.to_owned() };
-    let text = str::from_utf8(bytes).map_err(|_| problem("it is no text in UTF-8; save it as that"))?;
-    if text.contains('\0') { Err(problem("it holds NUL, which no text does")) } else { Ok(text) }
+    let problem = |message: &str| FileProblem {
+        kind: FileProblemKind::NotText,
+        message: message.to_owned(),
+    };
+    let text =
+        str::from_utf8(bytes).map_err(|_| problem("it is no text in UTF-8; save it as that"))?;
+    if text.contains('\0') {
+        Err(problem("it holds NUL, which no text does"))
+    } else {
+        Ok(text)
+    }
 }
 
-/// Whether somebody who writes in place may just have emptied the file, to fill it again. One whose time is in the
-/// future would be so for ever.
+/// Whether somebody who writes in place may just have emptied the file, to fill it again. One whose
+/// time is in the future would be so for ever.
 pub(crate) fn is_being_written(stamp: &FileStamp, now: Timestamp) -> bool {
     let modified = stamp.modified_nanoseconds / 1_000;
     let is_recent = modified.abs_diff(now.microseconds()) <= SETTLED_MICROSECONDS.unsigned_abs();
@@ -74,8 +107,12 @@ pub(crate) fn hash(bytes: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(bytes).into())
 }
 
-/// All bytes of a file that is no larger than a note may be, and what the file is; none if it is something else.
-pub(crate) fn bytes(folder: &Folder, name: &str) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
+/// All bytes of a file that is no larger than a note may be, and what the file is; none if it is
+/// something else.
+pub(crate) fn bytes(
+    folder: &Folder,
+    name: &str,
+) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
     contents(&folder.open_file(name)?)
 }
 
@@ -96,30 +133,52 @@ fn bytes_of(file: &File, length: u64) -> io::Result<Vec<u8>> {
 }
 
 /// One attempt; none if the file changed meanwhile.
-fn attempt(folder: &Folder, name: &str, file: &File, now: Timestamp) -> io::Result<Option<FileRead>> {
+fn attempt(
+    folder: &Folder,
+    name: &str,
+    file: &File,
+    now: Timestamp,
+) -> io::Result<Option<FileRead>> {
     let metadata = file.metadata()?;
     let before = stamp(&metadata);
     if !metadata.is_file() {
         return Ok(Some(unread(before, not_a_file())));
     }
     let is_settled = is_settled(&before, now);
-    let passed_over = |problem| FileRead { is_settled, ..unread(before, problem) };
+    let passed_over = |problem| FileRead {
+        is_settled,
+        ..unread(before, problem)
+    };
     if metadata.len() > FILE_BYTES_MAX {
         return Ok(Some(passed_over(too_large())));
     }
     let originals = conflict::originals(name);
-    if let Some(original) = originals.iter().find(|name| folder.is_file(name).unwrap_or(false)) {
-        let message =
-            format!("a sync client made it of another version of `{original}`; merge the two and delete this one");
+    if let Some(original) = originals
+        .iter()
+        .find(|name| folder.is_file(name).unwrap_or(false))
+    {
+        let message = format!(
+            "a sync client made it of another version of `{original}`; merge the two and delete this one"
+        );
         // Not settled, so that it is looked at again: without the other one, it is a note.
-        return Ok(Some(unread(before, FileProblem { kind: FileProblemKind::ConflictCopy, message })));
+        return Ok(Some(unread(
+            before,
+            FileProblem {
+                kind: FileProblemKind::ConflictCopy,
+                message,
+            },
+        )));
     }
     let bytes = bytes_of(file, metadata.len())?;
     if stamp(&file.metadata()?) != before || bytes.len() as u64 != before.bytes {
         return Ok(None);
     }
     // Its original may come back without a change of this one, which then is a copy.
-    Ok(Some(understand(&bytes, before, is_settled && originals.is_empty())))
+    Ok(Some(understand(
+        &bytes,
+        before,
+        is_settled && originals.is_empty(),
+    )))
 }
 
 fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProblem> {
@@ -128,7 +187,14 @@ fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProbl
         return Err(too_large());
     }
     let Mentions { tags, links } = mentions(&note.body);
-    Ok((NoteContent { note, text_tags: tags, links }, problem))
+    Ok((
+        NoteContent {
+            note,
+            text_tags: tags,
+            links,
+        },
+        problem,
+    ))
 }
 
 /// What is known of a file that cannot be opened.
@@ -136,33 +202,63 @@ fn unopened(folder: &Folder, name: &str, error: &io::Error) -> Option<FileRead> 
     if error.kind() == ErrorKind::NotFound {
         return None;
     }
-    let problem = if folder.is_file(name).unwrap_or(true) { unreadable(error) } else { not_a_file() };
-    Some(unread(FileStamp { bytes: 0, modified_nanoseconds: 0 }, problem))
+    let problem = if folder.is_file(name).unwrap_or(true) {
+        unreadable(error)
+    } else {
+        not_a_file()
+    };
+    Some(unread(
+        FileStamp {
+            bytes: 0,
+            modified_nanoseconds: 0,
+        },
+        problem,
+    ))
 }
 
 pub(crate) fn unread(stamp: FileStamp, problem: FileProblem) -> FileRead {
-    FileRead { stamp, is_settled: false, hash: UNREAD, content: None, problem: Some(problem) }
+    FileRead {
+        stamp,
+        is_settled: false,
+        hash: UNREAD,
+        content: None,
+        problem: Some(problem),
+    }
 }
 
 pub(crate) fn not_a_file() -> FileProblem {
-    let message = "it is a link or no regular file, which is not followed; put the file itself here".to_owned();
-    FileProblem { kind: FileProblemKind::NotAFile, message }
+    let message =
+        "it is a link or no regular file, which is not followed; put the file itself here"
+            .to_owned();
+    FileProblem {
+        kind: FileProblemKind::NotAFile,
+        message,
+    }
 }
 
 /// For a name that no path can hold.
 pub(crate) fn unnamable() -> FileProblem {
     let message = "its name is no text in UTF-8; rename it".to_owned();
-    FileProblem { kind: FileProblemKind::NotAFile, message }
+    FileProblem {
+        kind: FileProblemKind::NotAFile,
+        message,
+    }
 }
 
 pub(crate) fn unreadable(error: &io::Error) -> FileProblem {
     let message = format!("it cannot be read: {}", reason(error));
-    FileProblem { kind: FileProblemKind::Unreadable, message }
+    FileProblem {
+        kind: FileProblemKind::Unreadable,
+        message,
+    }
 }
 
 fn too_large() -> FileProblem {
     let message = format!("its text is larger than {CONTENT_BYTES_MAX} bytes; split it");
-    FileProblem { kind: FileProblemKind::TooLarge, message }
+    FileProblem {
+        kind: FileProblemKind::TooLarge,
+        message,
+    }
 }
 
 /// Why the disk refuses, and what to do.
@@ -171,10 +267,18 @@ pub(crate) fn reason(error: &io::Error) -> String {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
             "the disk is full, or no more of it is allowed; free some space and repeat".to_owned()
         }
-        ErrorKind::ReadOnlyFilesystem => "the disk is read-only; make it writable and repeat".to_owned(),
-        ErrorKind::PermissionDenied => "permission is denied; change who may read and write there".to_owned(),
-        ErrorKind::NotFound => "it is not there; if it is on a drive that is away, connect it".to_owned(),
-        ErrorKind::NotADirectory => "it is no folder; choose another place or remove what is there".to_owned(),
+        ErrorKind::ReadOnlyFilesystem => {
+            "the disk is read-only; make it writable and repeat".to_owned()
+        }
+        ErrorKind::PermissionDenied => {
+            "permission is denied; change who may read and write there".to_owned()
+        }
+        ErrorKind::NotFound => {
+            "it is not there; if it is on a drive that is away, connect it".to_owned()
+        }
+        ErrorKind::NotADirectory => {
+            "it is no folder; choose another place or remove what is there".to_owned()
+        }
         _ => error.to_string(),
     }
 }

@@ -17,7 +17,9 @@ const DEPTH_MAX: usize = 64;
 /// Whether a file of that name is a note.
 pub(crate) fn is_note_name(name: &str) -> bool {
     let bytes = name.as_bytes();
-    name.len() > 3 && !name.starts_with('.') && bytes[bytes.len() - 3..].eq_ignore_ascii_case(b".md")
+    name.len() > 3
+        && !name.starts_with('.')
+        && bytes[bytes.len() - 3..].eq_ignore_ascii_case(b".md")
 }
 
 /// What is in the folder, and in its folders.
@@ -29,14 +31,29 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
     if before.is_none() {
         return Ok(FolderScan::default());
     }
-    let mut scan = FolderScan { identity: before, ..FolderScan::default() };
-    let FolderScan { files, skipped, unreadable_folders, .. } = &mut scan;
+    let mut scan = FolderScan {
+        identity: before,
+        ..FolderScan::default()
+    };
+    let FolderScan {
+        files,
+        skipped,
+        unreadable_folders,
+        ..
+    } = &mut scan;
     let walked = walk(root, unreadable_folders, &mut |path, entry, kind| {
         if !is_note_name(&entry.file_name().to_string_lossy()) {
             return;
         }
         if !kind.is_file() || entry.file_name().to_str().is_none() {
-            skipped.push((path, if kind.is_file() { unnamable() } else { not_a_file() }));
+            skipped.push((
+                path,
+                if kind.is_file() {
+                    unnamable()
+                } else {
+                    not_a_file()
+                },
+            ));
             return;
         }
         match entry.metadata() {
@@ -47,10 +64,14 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
     });
     walked.map_err(|error| unavailable(&error))?;
     if which(root)? != scan.identity {
-        return Err(Error::unavailable("the folder of notes was replaced while it was looked at; repeat"));
+        return Err(Error::unavailable(
+            "the folder of notes was replaced while it was looked at; repeat",
+        ));
     }
-    scan.files.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-    scan.skipped.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    scan.files
+        .sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    scan.skipped
+        .sort_unstable_by(|one, other| one.0.cmp(&other.0));
     scan.unreadable_folders.sort_unstable();
     Ok(scan)
 }
@@ -68,11 +89,15 @@ pub(crate) fn which(root: &Path) -> Result<Option<String>> {
 }
 
 fn unavailable(error: &io::Error) -> Error {
-    Error::unavailable(format!("the folder of notes cannot be looked at: {}", reason(error)))
+    Error::unavailable(format!(
+        "the folder of notes cannot be looked at: {}",
+        reason(error)
+    ))
 }
 
-/// Visits everything that is no folder, in no order, with its path. Folders whose names begin with a dot are passed
-/// over; those that cannot be read, that lie too deep or follow too many files are noted.
+/// Visits everything that is no folder, in no order, with its path. Folders whose names begin with
+/// a dot are passed over; those that cannot be read, that lie too deep or follow too many files are
+/// noted.
 ///
 /// # Errors
 /// The root cannot be read.
@@ -101,7 +126,11 @@ pub(crate) fn walk(
         let listed = list(entries, DirEntry::file_type, &mut |entry, kind| {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            let path = if folder.is_empty() { name.clone().into_owned() } else { format!("{folder}/{name}") };
+            let path = if folder.is_empty() {
+                name.clone().into_owned()
+            } else {
+                format!("{folder}/{name}")
+            };
             if !kind.is_dir() {
                 visited += 1;
                 visit(path, entry, kind);
@@ -123,8 +152,8 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// Visits the entries with their kinds. One that goes away meanwhile is left out; whatever else goes wrong ends the
-/// list, so that what follows is not known.
+/// Visits the entries with their kinds. One that goes away meanwhile is left out; whatever else
+/// goes wrong ends the list, so that what follows is not known.
 fn list<Entry, Kind>(
     entries: impl Iterator<Item = io::Result<Entry>>,
     kind: impl Fn(&Entry) -> io::Result<Kind>,
@@ -152,13 +181,21 @@ mod tests {
         let rows = [
             (vec![Ok(Ok(1)), Ok(gone), Ok(Ok(2))], vec![1, 2], true),
             (vec![Ok(Ok(1)), Ok(denied), Ok(Ok(2))], vec![1], false),
-            (vec![Ok(Ok(1)), Err(ErrorKind::NotFound), Ok(Ok(2))], vec![1], false),
+            (
+                vec![Ok(Ok(1)), Err(ErrorKind::NotFound), Ok(Ok(2))],
+                vec![1],
+                false,
+            ),
             (vec![Err(ErrorKind::Other)], vec![], false),
         ];
         for (entries, expected, is_whole) in rows {
             let mut visited = Vec::new();
             let entries = entries.into_iter().map(|entry| entry.map_err(error));
-            let listed = list(entries, |kind| kind.map_err(error), &mut |_, number: i32| visited.push(number));
+            let listed = list(
+                entries,
+                |kind| kind.map_err(error),
+                &mut |_, number: i32| visited.push(number),
+            );
             assert_eq!((visited, listed.is_ok()), (expected, is_whole));
         }
     }

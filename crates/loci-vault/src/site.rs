@@ -1,4 +1,5 @@
-//! The place of a folder of notes on the disk, with its lock, its temporary files and what these displaced.
+//! The place of a folder of notes on the disk, with its lock, its temporary files and what these
+//! displaced.
 
 use std::io::{self, ErrorKind};
 use std::mem;
@@ -64,7 +65,8 @@ impl Site {
         });
         let cleared = left.iter().map(|path| {
             let (parents, name) = split(path);
-            self.enter(parents).and_then(|folder| self.temporary.clear(&folder, name))
+            self.enter(parents)
+                .and_then(|folder| self.temporary.clear(&folder, name))
         });
         // A folder that is away is looked through when it is back.
         let mut is_cleared = walked.is_ok();
@@ -80,15 +82,22 @@ impl Site {
     /// Opens the folder at the end of a path, none of which may be a link.
     pub fn enter(&self, parents: &str) -> io::Result<Folder> {
         let parents = parents.split('/').filter(|parent| !parent.is_empty());
-        parents.fold(Folder::open(&self.root), |folder, parent| folder?.enter(parent))
+        parents.fold(Folder::open(&self.root), |folder, parent| {
+            folder?.enter(parent)
+        })
     }
 
-    /// Keeps what a write has displaced in that folder, and sees to it that it is looked at when its time is over.
+    /// Keeps what a write has displaced in that folder, and sees to it that it is looked at when
+    /// its time is over.
     pub fn keep_displaced(self: &Arc<Self>, parents: &str) {
         let until = self.clock.now().plus_seconds(KEPT_SECONDS);
         let mut files = self.keep.files();
         for displaced in self.temporary.take_displaced() {
-            files.kept.push_back(Kept { displaced, parents: parents.to_owned(), until });
+            files.kept.push_back(Kept {
+                displaced,
+                parents: parents.to_owned(),
+                until,
+            });
         }
         while files.kept.len() > KEPT_MAX {
             let oldest = files.kept.pop_front();
@@ -105,10 +114,20 @@ impl Site {
     /// Looks at each displaced file when its time is over, until there are none.
     fn await_the_last(self: &Arc<Self>) {
         let mut files = self.keep.files();
-        while let Some(until) = files.kept.front().map(|oldest| oldest.until).filter(|_| !files.has_ended) {
-            let left = until.microseconds().saturating_sub(self.clock.now().microseconds());
+        while let Some(until) = files
+            .kept
+            .front()
+            .map(|oldest| oldest.until)
+            .filter(|_| !files.has_ended)
+        {
+            let left = until
+                .microseconds()
+                .saturating_sub(self.clock.now().microseconds());
             if let Ok(left @ 1..) = u64::try_from(left) {
-                let waited = self.keep.ended.wait_timeout(files, Duration::from_micros(left));
+                let waited = self
+                    .keep
+                    .ended
+                    .wait_timeout(files, Duration::from_micros(left));
                 (files, _) = waited.unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
@@ -129,7 +148,10 @@ impl Site {
         let mut files = self.keep.files();
         files.has_ended = true;
         self.keep.ended.notify_all();
-        let is_changed = files.kept.iter_mut().any(|kept| kept.displaced.is_changed(now, true).unwrap_or(true));
+        let is_changed = files
+            .kept
+            .iter_mut()
+            .any(|kept| kept.displaced.is_changed(now, true).unwrap_or(true));
         drop(files);
         // A fault of the lock has been told to others; what was written is worth more.
         let held = is_changed.then(|| self.lock());
@@ -137,33 +159,42 @@ impl Site {
         drop(held);
     }
 
-    /// Looks whether somebody wrote into what was displaced. Whoever calls holds the lock of the folder.
+    /// Looks whether somebody wrote into what was displaced. Whoever calls holds the lock of the
+    /// folder.
     fn look(&self, is_end: bool) {
         let mut files = self.keep.files();
         let kept = mem::take(&mut files.kept).into_iter();
         files.kept = kept.filter_map(|kept| self.look_at(kept, is_end)).collect();
     }
 
-    /// Puts what somebody wrote into a displaced file beside the note. None if it need not be kept any longer.
+    /// Puts what somebody wrote into a displaced file beside the note. None if it need not be kept
+    /// any longer.
     fn look_at(&self, mut kept: Kept, is_end: bool) -> Option<Kept> {
         let now = self.clock.now();
         let is_last = is_end || kept.until <= now;
-        let put = kept.displaced.is_changed(now, is_last).and_then(|is_changed| {
-            if !is_changed {
-                return Ok(());
-            }
-            // Its folder may be gone.
-            let folder = self.enter(&kept.parents).or_else(|_| self.enter(""))?;
-            let hash = self.temporary.put_beside(&folder, &kept.displaced.file)?;
-            kept.displaced.known.push(hash);
-            Ok(())
-        });
+        let put = kept
+            .displaced
+            .is_changed(now, is_last)
+            .and_then(|is_changed| {
+                if !is_changed {
+                    return Ok(());
+                }
+                // Its folder may be gone.
+                let folder = self.enter(&kept.parents).or_else(|_| self.enter(""))?;
+                let hash = self.temporary.put_beside(&folder, &kept.displaced.file)?;
+                kept.displaced.known.push(hash);
+                Ok(())
+            });
         match put {
             Ok(()) => (!is_last).then_some(kept),
             Err(error) => {
                 tracing::warn!(%error, "what somebody wrote into a note that loci had changed cannot be kept yet");
                 kept.displaced.forget_stamp();
-                let until = if is_last { now.plus_seconds(KEPT_SECONDS) } else { kept.until };
+                let until = if is_last {
+                    now.plus_seconds(KEPT_SECONDS)
+                } else {
+                    kept.until
+                };
                 Some(Kept { until, ..kept })
             }
         }

@@ -10,13 +10,13 @@ const NAMELESS: &str = "note";
 /// What follows a name that is another thing to Windows.
 const SUFFIX: &str = "-note";
 
-/// The title in kebab case: letters and digits of any script in lower case, a hyphen between the words. At most 85 bytes
-/// of UTF-8, and a name that every file system takes.
+/// The title in kebab case: letters and digits of any script in lower case, a hyphen between the
+/// words. At most 85 bytes of UTF-8, and a name that every file system takes.
 pub fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in folded(title).chars() {
-        let is_word =
-            character.is_alphanumeric() || is_combining_mark(character) && !slug.is_empty() && !slug.ends_with('-');
+        let is_word = character.is_alphanumeric()
+            || is_combining_mark(character) && !slug.is_empty() && !slug.ends_with('-');
         if is_word {
             slug.push(character);
         } else if !slug.is_empty() && !slug.ends_with('-') {
@@ -43,7 +43,11 @@ pub(crate) fn folded(name: &str) -> String {
         return name.to_ascii_lowercase();
     }
     // Lower case may take a letter apart.
-    name.nfc().collect::<String>().to_lowercase().nfc().collect()
+    name.nfc()
+        .collect::<String>()
+        .to_lowercase()
+        .nfc()
+        .collect()
 }
 
 /// Names of devices on Windows, in lower case, whatever ending they have
@@ -54,8 +58,11 @@ fn is_reserved(name: &str) -> bool {
         let number = characters.next();
         number.is_some_and(|number| "0123456789¹²³".contains(number)) && characters.next().is_none()
     };
-    let number = name.strip_prefix("com").or_else(|| name.strip_prefix("lpt"));
-    matches!(name, "con" | "prn" | "aux" | "nul" | "conin" | "conout") || number.is_some_and(is_numbered)
+    let number = name
+        .strip_prefix("com")
+        .or_else(|| name.strip_prefix("lpt"));
+    matches!(name, "con" | "prn" | "aux" | "nul" | "conin" | "conout")
+        || number.is_some_and(is_numbered)
 }
 
 #[cfg(test)]

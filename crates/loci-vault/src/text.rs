@@ -31,7 +31,8 @@ pub(crate) fn mentions(text: &str) -> Mentions {
     for (event, range) in Parser::new_ext(text, Options::ENABLE_WIKILINKS).into_offset_iter() {
         match event {
             Event::Text(_) if hidden > 0 => {}
-            // What stands for another character, such as `&#35;`, is of another length, and no tag either way.
+            // What stands for another character, such as `&#35;`, is of another length, and no tag
+            // either way.
             Event::Text(said) if said.as_ref() == &text[range.clone()] => {
                 if piece.end != range.start {
                     find_tags(text, piece, &mut tags);
@@ -39,22 +40,39 @@ pub(crate) fn mentions(text: &str) -> Mentions {
                 }
                 piece.end = range.end;
             }
-            Event::Start(Tag::Link { link_type, dest_url, .. } | Tag::Image { link_type, dest_url, .. }) => {
+            Event::Start(
+                Tag::Link {
+                    link_type,
+                    dest_url,
+                    ..
+                }
+                | Tag::Image {
+                    link_type,
+                    dest_url,
+                    ..
+                },
+            ) => {
                 hidden += 1;
                 if let Some(link) = link_target(link_type, &dest_url) {
                     links.add(&link);
                 }
             }
             Event::Start(Tag::CodeBlock(_)) => hidden += 1,
-            Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => hidden = hidden.saturating_sub(1),
+            Event::End(TagEnd::Link | TagEnd::Image | TagEnd::CodeBlock) => {
+                hidden = hidden.saturating_sub(1);
+            }
             _ => {}
         }
     }
     find_tags(text, piece, &mut tags);
-    Mentions { tags: tags.kept, links: links.kept }
+    Mentions {
+        tags: tags.kept,
+        links: links.kept,
+    }
 }
 
-/// What a link leads to: a name or a path, without the place in it. None if it leads out of the notes.
+/// What a link leads to: a name or a path, without the place in it. None if it leads out of the
+/// notes.
 fn link_target(kind: LinkType, destination: &str) -> Option<String> {
     let place = destination.find(['#', '|']).unwrap_or(destination.len());
     let target = &destination[..place];
@@ -63,19 +81,25 @@ fn link_target(kind: LinkType, destination: &str) -> Option<String> {
         let target = target.strip_suffix('\\').unwrap_or(target).trim();
         return Some(target.to_owned()).filter(|target| !target.is_empty());
     }
-    let is_note = target.len() > 3 && target.as_bytes()[target.len() - 3..].eq_ignore_ascii_case(b".md");
+    let is_note =
+        target.len() > 3 && target.as_bytes()[target.len() - 3..].eq_ignore_ascii_case(b".md");
     if !is_note || target.starts_with('/') || target.contains(':') {
         return None;
     }
     Some(percent_decoded(target)).filter(|target| !target.contains('\0'))
 }
 
-/// The text with `%20` and the like as the bytes that they stand for; as it was, if those are no UTF-8.
+/// The text with `%20` and the like as the bytes that they stand for; as it was, if those are no
+/// UTF-8.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
-        let digit = |index: usize| after.get(index).and_then(|digit| char::from(*digit).to_digit(16));
+        let digit = |index: usize| {
+            after
+                .get(index)
+                .and_then(|digit| char::from(*digit).to_digit(16))
+        };
         if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
             bytes.push((high * 16 + low) as u8);
             rest = &after[2..];
@@ -87,8 +111,8 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Adds the tags of a piece of the text: `#` at the beginning of a word that is no address, with letters, digits,
-/// `_`, `-` and `/` after it, not all of them digits.
+/// Adds the tags of a piece of the text: `#` at the beginning of a word that is no address, with
+/// letters, digits, `_`, `-` and `/` after it, not all of them digits.
 fn find_tags(text: &str, piece: std::ops::Range<usize>, tags: &mut Distinct) {
     let said = &text[piece.clone()];
     let mut before = text[..piece.start].chars().next_back();
@@ -102,7 +126,9 @@ fn find_tags(text: &str, piece: std::ops::Range<usize>, tags: &mut Distinct) {
             is_address |= said[start..].starts_with("://");
             if character == '#' && !is_address && before.is_none_or(may_precede) {
                 let tag = &said[start + 1..];
-                let tag = &tag[..tag.find(|character| !is_tag_character(character)).unwrap_or(tag.len())];
+                let tag = &tag[..tag
+                    .find(|character| !is_tag_character(character))
+                    .unwrap_or(tag.len())];
                 next = start + 1 + tag.len();
                 let tag = tag.trim_matches('/');
                 if tag.contains(|character: char| !character.is_numeric()) {
@@ -115,12 +141,18 @@ fn find_tags(text: &str, piece: std::ops::Range<usize>, tags: &mut Distinct) {
 }
 
 fn is_tag_character(character: char) -> bool {
-    character.is_alphanumeric() || matches!(character, '_' | '-' | '/') || is_combining_mark(character)
+    character.is_alphanumeric()
+        || matches!(character, '_' | '-' | '/')
+        || is_combining_mark(character)
 }
 
 /// Whether a word may begin after this character.
 fn may_precede(character: char) -> bool {
-    if character.is_ascii() { " \t\r\n([{\"',;|*>".contains(character) } else { !is_tag_character(character) }
+    if character.is_ascii() {
+        " \t\r\n([{\"',;|*>".contains(character)
+    } else {
+        !is_tag_character(character)
+    }
 }
 
 /// Texts, each once, up to a number and a length.
@@ -133,11 +165,19 @@ struct Distinct {
 
 impl Distinct {
     fn of(count_max: usize, bytes_max: usize) -> Self {
-        Distinct { kept: Vec::new(), seen: HashSet::new(), count_max, bytes_max }
+        Distinct {
+            kept: Vec::new(),
+            seen: HashSet::new(),
+            count_max,
+            bytes_max,
+        }
     }
 
     fn add(&mut self, text: &str) {
-        if self.kept.len() < self.count_max && text.len() <= self.bytes_max && self.seen.insert(text.to_owned()) {
+        if self.kept.len() < self.count_max
+            && text.len() <= self.bytes_max
+            && self.seen.insert(text.to_owned())
+        {
             self.kept.push(text.to_owned());
         }
     }
@@ -150,23 +190,47 @@ mod tests {
     #[test]
     fn tags_are_words_with_a_hash_before_them() {
         let rows: [(&str, &[&str]); 22] = [
-            ("#one and #two-three #four/five #six_7 #1a", &["one", "two-three", "four/five", "six_7", "1a"]),
+            (
+                "#one and #two-three #four/five #six_7 #1a",
+                &["one", "two-three", "four/five", "six_7", "1a"],
+            ),
             ("#one #two #one", &["one", "two"]),
             ("#über #日本 #тег #हिन्दी", &["über", "日本", "тег", "हिन्दी"]),
             ("# heading\n\n## second", &[]),
             ("# heading #tag\n\n#no-heading", &["tag", "no-heading"]),
             ("#123 #2024/01 #2024/q1", &["2024/01", "2024/q1"]),
             ("`#code` ``x #code`` #after", &["after"]),
-            ("```\n#code\n```\n\n    #code\n\n~~~ #info\n#code\n~~~\n#after", &["after"]),
-            ("https://example.org/#frag http://x.y/a,#frag #after", &["after"]),
-            ("<https://example.org/#frag> [#text](x.md) [[#heading]] [[Name#heading]]", &[]),
+            (
+                "```\n#code\n```\n\n    #code\n\n~~~ #info\n#code\n~~~\n#after",
+                &["after"],
+            ),
+            (
+                "https://example.org/#frag http://x.y/a,#frag #after",
+                &["after"],
+            ),
+            (
+                "<https://example.org/#frag> [#text](x.md) [[#heading]] [[Name#heading]]",
+                &[],
+            ),
             ("word#tag a&#98; ##two \\#three", &[]),
-            ("(#in) [#box] \"#quote\" *#star* **#bold** > #quoted", &["in", "box", "quote", "star", "bold", "quoted"]),
-            ("#a, #b. #c; #d: #e! #f? #g", &["a", "b", "c", "d", "e", "f", "g"]),
+            (
+                "(#in) [#box] \"#quote\" *#star* **#bold** > #quoted",
+                &["in", "box", "quote", "star", "bold", "quoted"],
+            ),
+            (
+                "#a, #b. #c; #d: #e! #f? #g",
+                &["a", "b", "c", "d", "e", "f", "g"],
+            ),
             ("笔记，#标签。「#引」", &["标签", "引"]),
-            ("- #item\n- [ ] #todo\n\n> #quote", &["item", "todo", "quote"]),
+            (
+                "- #item\n- [ ] #todo\n\n> #quote",
+                &["item", "todo", "quote"],
+            ),
             ("#snake_case_name and #a*b*", &["snake_case_name", "a"]),
-            ("<div>\n#html\n</div>\n\n<!-- #comment -->\n\n#after", &["after"]),
+            (
+                "<div>\n#html\n</div>\n\n<!-- #comment -->\n\n#after",
+                &["after"],
+            ),
             ("#path/ #/path", &["path"]),
             ("| #cell | x#y |\n|--|--|\n| #two | |", &["cell", "two"]),
             ("#", &[]),
@@ -181,21 +245,33 @@ mod tests {
     #[test]
     fn links_are_names_and_paths_of_notes() {
         let rows: [(&str, &[&str]); 14] = [
-            ("[[Name]] [[folder/Name#heading|shown]] ![[embed]]", &["Name", "folder/Name", "embed"]),
+            (
+                "[[Name]] [[folder/Name#heading|shown]] ![[embed]]",
+                &["Name", "folder/Name", "embed"],
+            ),
             ("[[Name]] [[Name|other]] [[ Name ]]", &["Name"]),
             ("[[#heading]] [[|x]] [[]] [[ ]]", &[]),
             (
                 "[x](other%20note.md) [y](<a b.md>) [z](../up.md#part) [w](Über.MD)",
                 &["other note.md", "a b.md", "../up.md", "Über.MD"],
             ),
-            ("[x](https://example.org/a.md) [y](/root.md) [z](mailto:a@b.md) [p](image.png) [q](#x.md)", &[]),
+            (
+                "[x](https://example.org/a.md) [y](/root.md) [z](mailto:a@b.md) [p](image.png) [q](#x.md)",
+                &[],
+            ),
             ("`[[code]]` \\[[escaped]]", &[]),
             ("```\n[[code]]\n```\n\n    [[code]]", &[]),
             ("| [[a\\|b]] |\n|---|\n| x |", &["a"]),
             ("[r][ref] [ref]\n\n[ref]: target.md", &["target.md"]),
-            ("[[file (1).md]] [[a.b]] [[日本]]", &["file (1).md", "a.b", "日本"]),
+            (
+                "[[file (1).md]] [[a.b]] [[日本]]",
+                &["file (1).md", "a.b", "日本"],
+            ),
             ("[x](%ff.md) [y](100%.md)", &["%ff.md", "100%.md"]),
-            ("# Heading [[in heading]]\n\n- [[in list]]", &["in heading", "in list"]),
+            (
+                "# Heading [[in heading]]\n\n- [[in list]]",
+                &["in heading", "in list"],
+            ),
             ("![alt](note.md) [not a link] [x]", &["note.md"]),
             ("[[not closed", &[]),
         ];
@@ -206,12 +282,19 @@ mod tests {
 
     #[test]
     fn what_is_found_is_bounded() {
-        let many: Vec<_> = (0..1_000).map(|number| format!("#t{number} [[n{number}]]")).collect();
+        let many: Vec<_> = (0..1_000)
+            .map(|number| format!("#t{number} [[n{number}]]"))
+            .collect();
         let found = mentions(&many.join(" "));
         assert_eq!((found.tags.len(), found.links.len()), (TAGS_MAX, LINKS_MAX));
         let (tag, link) = ("a".repeat(TAG_BYTES_MAX), "b".repeat(LINK_BYTES_MAX));
-        let found = mentions(&format!("#{tag} #{tag}x [[{link}]] [[{link}y]] #last [[end]]"));
-        assert_eq!((found.tags, found.links), (vec![tag, "last".to_owned()], vec![link, "end".to_owned()]));
+        let found = mentions(&format!(
+            "#{tag} #{tag}x [[{link}]] [[{link}y]] #last [[end]]"
+        ));
+        assert_eq!(
+            (found.tags, found.links),
+            (vec![tag, "last".to_owned()], vec![link, "end".to_owned()])
+        );
     }
 
     proptest::proptest! {

@@ -15,17 +15,18 @@ use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
 use bell::{Bell, Wake};
 
-/// How long the lock is left alone after another process was found to have it, how often the folder is looked for at
-/// its path, and how often a change is assumed where there are no events.
+/// How long the lock is left alone after another process was found to have it, how often the folder
+/// is looked for at its path, and how often a change is assumed where there are no events.
 const TICK: Duration = Duration::from_secs(1);
-/// Whoever has the lock says every [`TICK`] that it watches; one that has not done so for this long is stopped, and
-/// others do not rely on it.
+/// Whoever has the lock says every [`TICK`] that it watches; one that has not done so for this long
+/// is stopped, and others do not rely on it.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
 /// What a [`FolderWatch`] reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
-    /// Something may have changed, and this process watches, or whoever else does gives no sign of life.
+    /// Something may have changed, and this process watches, or whoever else does gives no sign of
+    /// life.
     Changed,
     /// Another process watches.
     ByAnother,
@@ -33,17 +34,19 @@ pub enum Watched {
 
 /// Watches a folder of notes, on a thread of its own, until it is dropped.
 ///
-/// Of all processes (and watches of one process) that name the same lock file, one watches. It reports
-/// [`Watched::Changed`] once at the beginning, for what happened before, and then soon after notes or folders were
-/// made, written, renamed or removed: when nothing else has happened for 150 ms, at the latest 500 ms after the
-/// first. The others report [`Watched::ByAnother`] once, and the next of them takes over within about a second. A process
-/// that is stopped (Ctrl-Z) keeps the lock and does not watch: some seconds later each of the others reports
-/// [`Watched::Changed`] every second, and [`Watched::ByAnother`] once it goes on.
+/// Of all processes (and watches of one process) that name the same lock file, one watches. It
+/// reports [`Watched::Changed`] once at the beginning, for what happened before, and then soon
+/// after notes or folders were made, written, renamed or removed: when nothing else has happened
+/// for 150 ms, at the latest 500 ms after the first. The others report [`Watched::ByAnother`] once,
+/// and the next of them takes over within about a second. A process that is stopped (Ctrl-Z) keeps
+/// the lock and does not watch: some seconds later each of the others reports [`Watched::Changed`]
+/// every second, and [`Watched::ByAnother`] once it goes on.
 ///
-/// A report means that it is time to look, no more: renaming any visible file reports too, and so does everything
-/// that makes it doubtful what was missed. Reading notes reports nothing, and neither does what happens to files and
-/// in folders whose names begin with a dot. Where a folder gives no events, because it is on a file system that
-/// others change too or because the system's limit of watches is reached, a change is reported every second.
+/// A report means that it is time to look, no more: renaming any visible file reports too, and so
+/// does everything that makes it doubtful what was missed. Reading notes reports nothing, and
+/// neither does what happens to files and in folders whose names begin with a dot. Where a folder
+/// gives no events, because it is on a file system that others change too or because the system's
+/// limit of watches is reached, a change is reported every second.
 ///
 /// The folder need not be there: it is looked for every second.
 #[derive(Debug)]
@@ -53,9 +56,10 @@ pub struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is made if it is missing, for
-    /// this user alone; it must lie outside the folder. `report` is called on the thread of the watch, and while it
-    /// runs nothing else is reported: let it wake somebody up.
+    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is made if
+    /// it is missing, for this user alone; it must lie outside the folder. `report` is called on
+    /// the thread of the watch, and while it runs nothing else is reported: let it wake somebody
+    /// up.
     ///
     /// # Errors
     /// If the lock file cannot be made or locked, or the thread not started.
@@ -91,14 +95,24 @@ impl FolderWatch {
             stamp(&lock);
         }
         let bell = Arc::new(Bell::default());
-        let mut worker = Worker { root, report, ignores_events, bell: Arc::clone(&bell), said: None };
-        let thread =
-            thread::Builder::new().name("vault-watch".to_owned()).spawn(move || worker.run(&lock, is_locked))?;
-        Ok(Self { bell, thread: Some(thread) })
+        let mut worker = Worker {
+            root,
+            report,
+            ignores_events,
+            bell: Arc::clone(&bell),
+            said: None,
+        };
+        let thread = thread::Builder::new()
+            .name("vault-watch".to_owned())
+            .spawn(move || worker.run(&lock, is_locked))?;
+        Ok(Self {
+            bell,
+            thread: Some(thread),
+        })
     }
 
-    /// Lets another process watch, for one that cannot look at what has changed. If none has begun some seconds later,
-    /// this one watches again, and reports that.
+    /// Lets another process watch, for one that cannot look at what has changed. If none has begun
+    /// some seconds later, this one watches again, and reports that.
     pub fn give_up(&self) {
         self.bell.give_up();
     }
@@ -109,23 +123,32 @@ impl Drop for FolderWatch {
     fn drop(&mut self) {
         self.bell.stop();
         // A report that drops its own watch would wait for itself.
-        if let Some(thread) = self.thread.take_if(|thread| thread.thread().id() != thread::current().id()) {
+        if let Some(thread) = self
+            .thread
+            .take_if(|thread| thread.thread().id() != thread::current().id())
+        {
             // It panics only if a report does, which has said so itself.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether some process watches, by the lock file of its [`FolderWatch`]; one that is stopped does not.
+/// Whether some process watches, by the lock file of its [`FolderWatch`]; one that is stopped does
+/// not.
 pub fn is_watched(lock_file: &Path) -> bool {
     // Shared, so that two who ask at once do not take each other for the watcher.
-    File::open(lock_file)
-        .is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) && is_stamped(&lock))
+    File::open(lock_file).is_ok_and(|lock| {
+        matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) && is_stamped(&lock)
+    })
 }
 
-/// Says that whoever holds the lock watches. Nothing is flushed; where it fails, others look for themselves.
+/// Says that whoever holds the lock watches. Nothing is flushed; where it fails, others look for
+/// themselves.
 fn stamp(lock: &File) {
-    #[expect(clippy::disallowed_methods, reason = "processes tell each other by it how old a stamp is, nothing else")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "processes tell each other by it how old a stamp is, nothing else"
+    )]
     let now = SystemTime::now();
     if let Err(error) = lock.set_modified(now) {
         tracing::debug!(%error, "cannot say that this process watches the notes");
@@ -135,7 +158,8 @@ fn stamp(lock: &File) {
 /// Whether whoever holds the lock has said a moment ago that it watches.
 fn is_stamped(lock: &File) -> bool {
     let stamped = lock.metadata().and_then(|metadata| metadata.modified());
-    // By how far it lies from now on either side: a clock that is put back makes no stamp good for hours.
+    // By how far it lies from now on either side: a clock that is put back makes no stamp good for
+    // hours.
     let age = stamped.map(|stamped| stamped.elapsed().unwrap_or_else(|ahead| ahead.duration()));
     age.is_ok_and(|age| age < SILENCE_MAX)
 }
@@ -243,7 +267,9 @@ impl<R: Fn(Watched)> Worker<R> {
                         (self.report)(Watched::ByAnother);
                     }
                 }
-                Err(error) if is_told => tracing::debug!(%error, "the lock of the folder's watcher still fails"),
+                Err(error) if is_told => {
+                    tracing::debug!(%error, "the lock of the folder's watcher still fails");
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot lock the file that says which process watches the folder of notes");
                     is_told = true;
@@ -264,10 +290,15 @@ impl<R: Fn(Watched)> Worker<R> {
             let folder = self.root.display();
             match watcher {
                 Ok(_) => tracing::info!(%folder, "watches the notes by events of the file system"),
-                Err(reason) => tracing::info!(%folder, %reason, "looks for changed notes every second"),
+                Err(reason) => {
+                    tracing::info!(%folder, %reason, "looks for changed notes every second");
+                }
             }
         }
-        View { identity, watcher: watcher.and_then(Result::ok) }
+        View {
+            identity,
+            watcher: watcher.and_then(Result::ok),
+        }
     }
 
     /// A watcher of all visible folders, or why there can be none.
@@ -276,9 +307,14 @@ impl<R: Fn(Watched)> Worker<R> {
             return Err("polling was asked for".to_owned());
         }
         // Some systems name the paths of events without the links that lead to them.
-        let root = self.root.canonicalize().map_err(|error| error.to_string())?;
+        let root = self
+            .root
+            .canonicalize()
+            .map_err(|error| error.to_string())?;
         if let Some(kind) = mounts::without_events(&root) {
-            return Err(format!("others can change a file system of the kind {kind} without an event"));
+            return Err(format!(
+                "others can change a file system of the kind {kind} without an event"
+            ));
         }
         let (bell, top) = (Arc::clone(&self.bell), root.clone());
         let ring = move |event: notify::Result<notify::Event>| {
@@ -299,8 +335,9 @@ impl View {
     }
 }
 
-/// Watches the folder and the folders in it. Where the system knows no recursion, each folder is watched for itself:
-/// left to it, [`notify`] would watch hidden ones too, and give up at the first that it may not read.
+/// Watches the folder and the folders in it. Where the system knows no recursion, each folder is
+/// watched for itself: left to it, [`notify`] would watch hidden ones too, and give up at the first
+/// that it may not read.
 fn watch_folders(watcher: &mut impl Watcher, root: &Path) -> notify::Result<()> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return watcher.watch(root, RecursiveMode::Recursive);
@@ -309,7 +346,9 @@ fn watch_folders(watcher: &mut impl Watcher, root: &Path) -> notify::Result<()> 
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            if events::is_hidden(&entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if events::is_hidden(&entry.file_name())
+                || !entry.file_type().is_ok_and(|kind| kind.is_dir())
+            {
                 continue;
             }
             match watcher.watch(&entry.path(), RecursiveMode::NonRecursive) {
@@ -327,7 +366,10 @@ fn is_out_of_reach(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::PathNotFound => true,
         notify::ErrorKind::Io(error) => {
-            matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied)
+            matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied
+            )
         }
         _ => false,
     }
@@ -336,7 +378,8 @@ fn is_out_of_reach(error: &notify::Error) -> bool {
 /// What tells the folder at a path from another one that takes its place: device and inode.
 #[cfg(unix)]
 type Identity = (u64, u64);
-/// What tells the folder at a path from another one that takes its place: when it was made, if that is known.
+/// What tells the folder at a path from another one that takes its place: when it was made, if that
+/// is known.
 #[cfg(not(unix))]
 type Identity = Option<std::time::SystemTime>;
 
@@ -344,7 +387,10 @@ type Identity = Option<std::time::SystemTime>;
 fn identity(path: &Path) -> Option<Identity> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
     #[cfg(unix)]
-    return Some((std::os::unix::fs::MetadataExt::dev(&metadata), std::os::unix::fs::MetadataExt::ino(&metadata)));
+    return Some((
+        std::os::unix::fs::MetadataExt::dev(&metadata),
+        std::os::unix::fs::MetadataExt::ino(&metadata),
+    ));
     #[cfg(not(unix))]
     return Some(metadata.created().ok());
 }

@@ -1,16 +1,18 @@
 //! Putting a file in place as a whole, and never in the place of something that nobody has read.
 //!
-//! Everything goes through temporary files in the folder of the note. One that is being written is named
-//! `.loci-TOKEN-RANDOM.new`, and holds nothing that anybody relies on. Before a written one changes places with a
-//! note it is named `.loci-TOKEN-RANDOM-OLD-NEW.swap` after the hashes of both, so that whoever finds it after a crash
-//! can tell the two from a third text, which somebody wrote in between and which must not be lost. The token is that
-//! of the lock: another loci that writes into the same folder under another lock has files of its own.
+//! Everything goes through temporary files in the folder of the note. One that is being written is
+//! named `.loci-TOKEN-RANDOM.new`, and holds nothing that anybody relies on. Before a written one
+//! changes places with a note it is named `.loci-TOKEN-RANDOM-OLD-NEW.swap` after the hashes of
+//! both, so that whoever finds it after a crash can tell the two from a third text, which somebody
+//! wrote in between and which must not be lost. The token is that of the lock: another loci that
+//! writes into the same folder under another lock has files of its own.
 //!
-//! Who has the old file open goes on writing into it after it has lost its name. It is kept open for
-//! [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and what is written into it until then is put beside the note.
-//! What is lost all the same: what somebody writes through such an open file later than that, or before it was looked
-//! at again if this process is killed or [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced meanwhile; and,
-//! where two names cannot be exchanged, a file that somebody puts in the place of the note between our last look at
+//! Who has the old file open goes on writing into it after it has lost its name. It is kept open
+//! for [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and what is written into it until then is
+//! put beside the note. What is lost all the same: what somebody writes through such an open file
+//! later than that, or before it was looked at again if this process is killed or
+//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced meanwhile; and, where two names
+//! cannot be exchanged, a file that somebody puts in the place of the note between our last look at
 //! it and the renaming.
 
 use std::fs::{File, Metadata};
@@ -34,8 +36,8 @@ const NAMED_BYTES: usize = 8;
 /// Names that are tried for a file that is put back.
 const RECOVERED_MAX: usize = 1_000;
 
-/// Why a note was not written. It is as it was, or as somebody else has made it; where two names cannot be exchanged,
-/// it may be the new one, if only making that durable failed.
+/// Why a note was not written. It is as it was, or as somebody else has made it; where two names
+/// cannot be exchanged, it may be the new one, if only making that durable failed.
 #[derive(Debug)]
 pub(crate) enum Refused {
     /// Something else is in the file than what was expected.
@@ -62,7 +64,11 @@ pub(crate) struct Temporary {
 
 impl Default for Temporary {
     fn default() -> Self {
-        Temporary { token: Mutex::new(random_token()), displaced: Mutex::default(), mode: FILE_MODE }
+        Temporary {
+            token: Mutex::new(random_token()),
+            displaced: Mutex::default(),
+            mode: FILE_MODE,
+        }
     }
 }
 
@@ -74,19 +80,30 @@ impl Temporary {
 
     /// What has lost its name since the last time.
     pub fn take_displaced(&self) -> Vec<Displaced> {
-        mem::take(&mut *self.displaced.lock().unwrap_or_else(PoisonError::into_inner))
+        mem::take(
+            &mut *self
+                .displaced
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
     }
 
     fn keep(&self, displaced: Displaced) {
         // Elsewhere, a file has its name until it is closed.
         if cfg!(unix) {
-            self.displaced.lock().unwrap_or_else(PoisonError::into_inner).push(displaced);
+            self.displaced
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(displaced);
         }
     }
 
     /// What the names begin with.
     fn begin(&self) -> String {
-        format!("{PREFIX}{}-", self.token.lock().unwrap_or_else(PoisonError::into_inner))
+        format!(
+            "{PREFIX}{}-",
+            self.token.lock().unwrap_or_else(PoisonError::into_inner)
+        )
     }
 
     /// Whether it is the name of one of ours.
@@ -107,17 +124,22 @@ impl Temporary {
         }
         let (random, hashes) = rest.strip_suffix(".swap")?.split_once('-')?;
         let (old, new) = hashes.split_once('-')?;
-        let is_hash = |hash: &str| hash.len() == 2 * NAMED_BYTES && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-        (is_token(random) && is_hash(old) && is_hash(new)).then(|| Purpose::Swap([old.to_owned(), new.to_owned()]))
+        let is_hash = |hash: &str| {
+            hash.len() == 2 * NAMED_BYTES && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        (is_token(random) && is_hash(old) && is_hash(new))
+            .then(|| Purpose::Swap([old.to_owned(), new.to_owned()]))
     }
 
-    /// Removes a temporary file that a crash left; keeps it under a visible name if it holds what somebody else
-    /// wrote. Does nothing to what only has such a name.
+    /// Removes a temporary file that a crash left; keeps it under a visible name if it holds what
+    /// somebody else wrote. Does nothing to what only has such a name.
     ///
     /// # Errors
     /// The disk refuses.
     pub fn clear(&self, folder: &Folder, name: &str) -> io::Result<()> {
-        let Some(purpose) = self.purpose(name) else { return Ok(()) };
+        let Some(purpose) = self.purpose(name) else {
+            return Ok(());
+        };
         match purpose {
             Purpose::New if folder.is_file(name)? => folder.remove(name),
             Purpose::Swap(known) if folder.is_file(name)? => self.discard(folder, name, &known),
@@ -128,8 +150,8 @@ impl Temporary {
     /// Writes a new file under a name that must be free.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if it is not; else the disk refuses. Nothing of ours is there then, unless the disk
-    /// refuses to take that back, too.
+    /// [`ErrorKind::AlreadyExists`] if it is not; else the disk refuses. Nothing of ours is there
+    /// then, unless the disk refuses to take that back, too.
     pub fn create(&self, folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<FileStamp> {
         self.create_as_of(folder, name, bytes, None)
     }
@@ -170,7 +192,13 @@ impl Temporary {
     ) -> Result<FileStamp, Refused> {
         let (new, stamp) = self.write(folder, &mut &*bytes, Some(like), None)?;
         let hashes = [short(expected), short(&read::hash(bytes))];
-        let swap = format!("{}{}-{}-{}.swap", self.begin(), random_token(), hashes[0], hashes[1]);
+        let swap = format!(
+            "{}{}-{}-{}.swap",
+            self.begin(),
+            random_token(),
+            hashes[0],
+            hashes[1]
+        );
         if let Err(error) = folder.rename_to_free(&new, &swap) {
             folder.remove(&new)?;
             return Err(error.into());
@@ -179,7 +207,11 @@ impl Temporary {
         tests::pause(tests::Moment::BeforeExchange);
         match folder.exchange(&swap, name) {
             Ok(Some(())) => {}
-            Ok(None) => return self.over(folder, name, &swap, expected, &hashes).map(|()| stamp),
+            Ok(None) => {
+                return self
+                    .over(folder, name, &swap, expected, &hashes)
+                    .map(|()| stamp);
+            }
             Err(error) => {
                 self.discard(folder, &swap, &hashes)?;
                 return Err(error.into());
@@ -240,7 +272,9 @@ impl Temporary {
             // Not every file system can hold every time, and none is lost with it.
             let _ = file.set_modified(modified);
         }
-        let written = copied.and_then(|_| flush(&file)).and_then(|()| file.metadata());
+        let written = copied
+            .and_then(|_| flush(&file))
+            .and_then(|()| file.metadata());
         #[cfg(test)]
         tests::pause(tests::Moment::Written);
         match written {
@@ -252,8 +286,8 @@ impl Temporary {
         }
     }
 
-    /// Renames the new file over the old one where the two cannot change places: a file that somebody puts there in
-    /// the instant after the look is lost.
+    /// Renames the new file over the old one where the two cannot change places: a file that
+    /// somebody puts there in the instant after the look is lost.
     fn over(
         &self,
         folder: &Folder,
@@ -282,19 +316,31 @@ impl Temporary {
         Ok(folder.flush()?)
     }
 
-    /// Gives the note its name back, unless somebody put something else in the place of ours meanwhile.
-    fn put_back(&self, folder: &Folder, name: &str, swap: &str, hashes: &[String; 2]) -> io::Result<()> {
-        let is_ours = matches!(hash_in(folder, name), Ok(Some(found)) if short(&found) == hashes[1]);
+    /// Gives the note its name back, unless somebody put something else in the place of ours
+    /// meanwhile.
+    fn put_back(
+        &self,
+        folder: &Folder,
+        name: &str,
+        swap: &str,
+        hashes: &[String; 2],
+    ) -> io::Result<()> {
+        let is_ours =
+            matches!(hash_in(folder, name), Ok(Some(found)) if short(&found) == hashes[1]);
         if is_ours {
             folder.exchange(swap, name)?;
         }
         self.discard(folder, swap, hashes)
     }
 
-    /// Removes a temporary file that holds one of these texts; gives it a visible name if it holds another one.
+    /// Removes a temporary file that holds one of these texts; gives it a visible name if it holds
+    /// another one.
     fn discard(&self, folder: &Folder, name: &str, known: &[String]) -> io::Result<()> {
         let displaced = Displaced::open(folder, name, known)?;
-        if !displaced.hash()?.is_some_and(|hash| known.contains(&short(&hash))) {
+        if !displaced
+            .hash()?
+            .is_some_and(|hash| known.contains(&short(&hash)))
+        {
             return put_visible(folder, name);
         }
         folder.remove(name)?;
@@ -313,7 +359,11 @@ enum Purpose {
 /// Gives a temporary file that holds what somebody else wrote a visible name.
 fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
     for number in 1..=RECOVERED_MAX {
-        let visible = if number == 1 { "recovered note.md".to_owned() } else { format!("recovered note {number}.md") };
+        let visible = if number == 1 {
+            "recovered note.md".to_owned()
+        } else {
+            format!("recovered note {number}.md")
+        };
         match folder.rename_to_free(name, &visible) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             renamed => {
@@ -325,7 +375,9 @@ fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
             }
         }
     }
-    Err(io::Error::other("there are too many recovered notes; look through them and delete them"))
+    Err(io::Error::other(
+        "there are too many recovered notes; look through them and delete them",
+    ))
 }
 
 /// The hash of a file; none if it is no file, or larger than a note may be.
@@ -339,7 +391,9 @@ pub(crate) fn short(hash: &ContentHash) -> String {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    bytes
+        .iter()
+        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ type Files = BTreeMap<PathBuf, String>;
 
 /// How long a report is waited for that has to come.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long it stays quiet when nothing is to be reported: longer than the longest burst of changes.
+/// How long it stays quiet when nothing is to be reported: longer than the longest burst of
+/// changes.
 const QUIET: Duration = Duration::from_millis(800);
 /// More reports than any change here makes.
 const REPORTS_MAX: usize = 30;
@@ -50,7 +51,11 @@ impl Watching {
         let (sender, reports) = channel();
         let seen = root.clone();
         let report = move |watched| drop(sender.send((watched, files(&seen))));
-        Self { watch: FolderWatch::start(root.clone(), lock_file, report).unwrap(), reports, root }
+        Self {
+            watch: FolderWatch::start(root.clone(), lock_file, report).unwrap(),
+            reports,
+            root,
+        }
     }
 
     fn next(&self) -> Watched {
@@ -95,12 +100,17 @@ impl Watching {
     }
 
     fn stays_quiet(&self, change: &str) {
-        assert_eq!(self.reports.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout), "reported: {change}");
+        assert_eq!(
+            self.reports.recv_timeout(QUIET),
+            Err(RecvTimeoutError::Timeout),
+            "reported: {change}"
+        );
     }
 }
 
-/// How often something is tried that a stall of some seconds spoils: who gives no sign of life for so long is taken for
-/// one that is stopped, and others look for themselves. What is wrong is so each time.
+/// How often something is tried that a stall of some seconds spoils: who gives no sign of life for
+/// so long is taken for one that is stopped, and others look for themselves. What is wrong is so
+/// each time.
 const ATTEMPTS: usize = 3;
 
 /// Holds that the one sees a change to a note, and the other does not.
@@ -142,15 +152,27 @@ fn every_change_to_notes_and_folders_is_reported() {
             fs::create_dir_all(at("a/b/c")).unwrap();
             write("a/b/c/deep.md", "five");
         }),
-        ("a note in a folder that is new", &|| write("a/b/c/deeper.md", "six")),
+        ("a note in a folder that is new", &|| {
+            write("a/b/c/deeper.md", "six");
+        }),
         ("a renamed folder", &|| rename("a", "moved")),
-        ("a note in a folder below a renamed one", &|| write("moved/b/c/deep.md", "seven")),
-        ("a folder with the name of a note", &|| fs::create_dir(at("folder.md")).unwrap()),
+        ("a note in a folder below a renamed one", &|| {
+            write("moved/b/c/deep.md", "seven");
+        }),
+        ("a folder with the name of a note", &|| {
+            fs::create_dir(at("folder.md")).unwrap();
+        }),
         ("a note in it", &|| write("folder.md/note.md", "eight")),
-        ("a removed note", &|| fs::remove_file(at("note.md")).unwrap()),
+        ("a removed note", &|| {
+            fs::remove_file(at("note.md")).unwrap();
+        }),
         ("a note moved away", &|| rename("renamed.md", ".renamed.md")),
-        ("a folder moved away", &|| fs::rename(at("moved"), folder.path().join("away")).unwrap()),
-        ("a removed folder", &|| fs::remove_dir_all(at("folder.md")).unwrap()),
+        ("a folder moved away", &|| {
+            fs::rename(at("moved"), folder.path().join("away")).unwrap();
+        }),
+        ("a removed folder", &|| {
+            fs::remove_dir_all(at("folder.md")).unwrap();
+        }),
     ];
     for (change, make) in steps {
         make();
@@ -164,7 +186,12 @@ fn what_is_hidden_or_no_note_is_not_reported_and_neither_is_reading() {
     let at = |path: &str| watching.root.join(path);
     watching.settle();
     fs::create_dir_all(at(".git/objects")).unwrap();
-    for file in [".note.md.tmp", ".git/note.md", ".git/objects/note.md", "picture.png"] {
+    for file in [
+        ".note.md.tmp",
+        ".git/note.md",
+        ".git/objects/note.md",
+        "picture.png",
+    ] {
         fs::write(at(file), "x").unwrap();
     }
     fs::rename(at(".note.md.tmp"), at(".other.md")).unwrap();
@@ -260,12 +287,17 @@ fn one_watches_and_the_next_takes_over() {
     fs::write(second.root.join("note.md"), "four").unwrap();
     second.sees("what happened after it");
     let gone = first.reports.recv_timeout(PATIENCE).map(|_| ());
-    assert_eq!(gone, Err(RecvTimeoutError::Disconnected), "the thread of a dropped watch goes on");
+    assert_eq!(
+        gone,
+        Err(RecvTimeoutError::Disconnected),
+        "the thread of a dropped watch goes on"
+    );
     drop(second.watch);
     assert!(!is_watched(&lock_file));
 }
 
-/// Has the lock file, as the watch of another process has it, and says with `stamp` that it watches.
+/// Has the lock file, as the watch of another process has it, and says with `stamp` that it
+/// watches.
 struct Other(fs::File);
 
 impl Other {
@@ -292,7 +324,10 @@ fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
         fs::metadata(&file).unwrap().modified().unwrap()
     };
     for (seconds, watched) in [(0, true), (60, false), (86_400, false)] {
-        for at in [now() - Duration::from_secs(seconds), now() + Duration::from_secs(seconds)] {
+        for at in [
+            now() - Duration::from_secs(seconds),
+            now() + Duration::from_secs(seconds),
+        ] {
             other.stamp(at);
             assert_eq!(is_watched(&lock_file), watched, "{seconds}");
         }
@@ -307,7 +342,12 @@ fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
         other.stamp(now());
         watching.next()
     });
-    assert!(reported.into_iter().any(|watched| watched == Watched::ByAnother), "the other goes on");
+    assert!(
+        reported
+            .into_iter()
+            .any(|watched| watched == Watched::ByAnother),
+        "the other goes on"
+    );
     // It is stopped again, without the lock being let go.
     assert_eq!(watching.next(), Watched::Changed);
     drop(other);
@@ -331,7 +371,10 @@ fn who_gives_up_lets_another_watch_and_goes_on_if_there_is_none() {
         first.watch.give_up();
         first.next() == Watched::ByAnother
     });
-    assert!(gives_way, "it watches again, though another one waits for it");
+    assert!(
+        gives_way,
+        "it watches again, though another one waits for it"
+    );
     assert_eq!(second.next(), Watched::Changed);
     one_alone_sees(&second, &first);
 }
@@ -346,7 +389,10 @@ fn nobody_watches_where_no_lock_file_is_and_it_is_made_for_one_user() {
     let _watch = FolderWatch::start(root, lock_file.clone(), |_| {}).unwrap();
     assert!(is_watched(&lock_file));
     #[cfg(unix)]
-    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&lock_file).unwrap().permissions()), 0o100_600);
+    assert_eq!(
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&lock_file).unwrap().permissions()),
+        0o100_600
+    );
 }
 
 #[test]
@@ -356,19 +402,26 @@ fn without_events_a_change_is_reported_again_and_again() {
     let (sender, reports) = channel();
     let report = move |watched| sender.send(watched).unwrap_or_default();
     let root = watching.root.clone();
-    let watch = FolderWatch::start_polling(root.clone(), folder.path().join("lock"), report).unwrap();
+    let watch =
+        FolderWatch::start_polling(root.clone(), folder.path().join("lock"), report).unwrap();
     for _ in 0..3 {
         assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
     }
     fs::remove_dir_all(&root).unwrap();
     // One for the folder that is gone, and one that may have come before.
     let is_quiet = (0..REPORTS_MAX).any(|_| reports.recv_timeout(2 * QUIET).is_err());
-    assert!(is_quiet, "a folder that is not there is reported again and again");
+    assert!(
+        is_quiet,
+        "a folder that is not there is reported again and again"
+    );
     fs::create_dir(&root).unwrap();
     for _ in 0..3 {
         assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
     }
     drop(watch);
     while reports.try_recv().is_ok() {}
-    assert_eq!(reports.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
+    assert_eq!(
+        reports.recv_timeout(PATIENCE),
+        Err(RecvTimeoutError::Disconnected)
+    );
 }

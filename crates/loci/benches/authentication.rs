@@ -1,5 +1,6 @@
-//! What it costs to tell who calls, from the headers of a request to its caller, by a token of ours and by those of
-//! an OpenID provider whose keys are known: `cargo bench -p loci --bench authentication`.
+//! What it costs to tell who calls, from the headers of a request to its caller, by a token of ours
+//! and by those of an OpenID provider whose keys are known: `cargo bench -p loci --bench
+//! authentication`.
 
 #![expect(clippy::unwrap_used, reason = "a bench that fails may panic")]
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
@@ -37,24 +38,44 @@ fn main() {
     for number in 0..TOKENS {
         store.add_token(&token(number)).unwrap();
     }
-    let signers = [("rsa", Signer::rsa()), ("ec", Signer::p256()), ("ed", Signer::ed25519())];
+    let signers = [
+        ("rsa", Signer::rsa()),
+        ("ec", Signer::p256()),
+        ("ed", Signer::ed25519()),
+    ];
     let keys: Vec<_> = signers.iter().map(|(id, signer)| signer.jwk(id)).collect();
     let provider = Provider::new(&keys);
     let verifier = Arc::new(provider.ready(|_| ()));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
 
-    println!("microseconds for a call, median of {ROUNDS} rounds of {CALLS} (goal {GOAL_MICROSECONDS})");
-    let of_store: Vec<HeaderMap> = (0..CALLS).map(|number| headers(&secret(number * TOKENS / CALLS))).collect();
+    println!(
+        "microseconds for a call, median of {ROUNDS} rounds of {CALLS} (goal {GOAL_MICROSECONDS})"
+    );
+    let of_store: Vec<HeaderMap> = (0..CALLS)
+        .map(|number| headers(&secret(number * TOKENS / CALLS)))
+        .collect();
     let authentication = authentication(&store, &verifier, &provider);
     runtime.block_on(async {
-        println!("  of loci token          {:6.1}", median(async || round(&authentication, &of_store).await).await);
+        println!(
+            "  of loci token          {:6.1}",
+            median(async || round(&authentication, &of_store).await).await
+        );
         for (id, signer) in &signers {
             let claims = |number: usize| provider.claims_with(&json!({ "jti": number }));
-            let of_issuer: Vec<_> = (0..CALLS).map(|number| headers(&signer.usual(id, &claims(number)))).collect();
+            let of_issuer: Vec<_> = (0..CALLS)
+                .map(|number| headers(&signer.usual(id, &claims(number))))
+                .collect();
             // Another set of keys remembers no token.
             let new = median(async || {
                 let verifier = Arc::clone(&verifier);
-                tokio::task::spawn_blocking(move || verifier.probe().map(|_| ())).await.unwrap().unwrap();
+                tokio::task::spawn_blocking(move || verifier.probe().map(|_| ()))
+                    .await
+                    .unwrap()
+                    .unwrap();
                 round(&authentication, &of_issuer).await
             });
             let new = new.await;
@@ -65,7 +86,11 @@ fn main() {
     });
 }
 
-fn authentication(store: &Arc<SqliteStore>, verifier: &Arc<OidcVerifier>, provider: &Provider) -> Authentication {
+fn authentication(
+    store: &Arc<SqliteStore>,
+    verifier: &Arc<OidcVerifier>,
+    provider: &Provider,
+) -> Authentication {
     Authentication::Bearer {
         tokens: Arc::<SqliteStore>::clone(store),
         verifier: Some(Arc::<OidcVerifier>::clone(verifier)),
@@ -101,7 +126,12 @@ async fn round(authentication: &Authentication, calls: &[HeaderMap]) -> f64 {
     let base = support::RESOURCE.strip_suffix("/mcp/mememory");
     let start = Instant::now();
     for headers in calls {
-        black_box(authentication.caller(black_box(headers), base, "/mcp/mememory").await).unwrap();
+        black_box(
+            authentication
+                .caller(black_box(headers), base, "/mcp/mememory")
+                .await,
+        )
+        .unwrap();
     }
     start.elapsed().as_nanos() as f64 / calls.len() as f64 / 1_000.0
 }

@@ -7,8 +7,8 @@ use crate::exit::Failure;
 /// Checks that a server may use the data folder; warns if others on this machine may read it.
 ///
 /// # Errors
-/// [`Exit::DataFolder`](crate::exit::Exit::DataFolder) if others may write into it, or into a file in it: who can
-/// write the database can be anyone to this server.
+/// [`Exit::DataFolder`](crate::exit::Exit::DataFolder) if others may write into it, or into a file
+/// in it: who can write the database can be anyone to this server.
 #[cfg(unix)]
 pub fn check(data: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::PermissionsExt;
@@ -21,7 +21,10 @@ pub fn check(data: &Path) -> Result<(), Failure> {
     const WRITE: u32 = 0o022;
     const READ_OR_ENTER: u32 = 0o055;
     let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());
-    let mode = |path: &Path| path.symlink_metadata().map_or(0, |metadata| metadata.permissions().mode());
+    let mode = |path: &Path| {
+        path.symlink_metadata()
+            .map_or(0, |metadata| metadata.permissions().mode())
+    };
     let folder_mode = mode(data);
     if folder_mode & (WRITE | READ_OR_ENTER) == 0 {
         return Ok(());
@@ -36,7 +39,9 @@ pub fn check(data: &Path) -> Result<(), Failure> {
         return Err(Failure::new(Exit::DataFolder, message));
     }
     let shown = data.display();
-    note(format_args!("warning: others on this machine may read {shown}; chmod 700 '{shown}' keeps it to yourself"));
+    note(format_args!(
+        "warning: others on this machine may read {shown}; chmod 700 '{shown}' keeps it to yourself"
+    ));
     Ok(())
 }
 

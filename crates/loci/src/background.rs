@@ -1,5 +1,5 @@
-//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches, one reads the
-//! notes that people changed, one what hooks left of transcripts.
+//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches,
+//! one reads the notes that people changed, one what hooks left of transcripts.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak, mpsc};
@@ -60,31 +60,59 @@ impl Background {
         let (ending, ended) = mpsc::channel();
         let engine = Arc::clone(&parts.engine);
         let (stopping, bells) = (Arc::default(), Vec::new());
-        let mut background = Background { engine, stopping, bells, ended, ending: None, watch: None };
+        let mut background = Background {
+            engine,
+            stopping,
+            bells,
+            ended,
+            ending: None,
+            watch: None,
+        };
         let (interval, flush) = (settings.maintenance, settings.flush);
         let mut worker = |work, bell: &Arc<Bell>| {
             background.bells.push(Arc::clone(bell));
             let (bell, stopping) = (Arc::clone(bell), Arc::clone(&background.stopping));
-            Worker { work, bell, stopping, interval, is_failing: false, _ending: ending.clone() }
+            Worker {
+                work,
+                bell,
+                stopping,
+                interval,
+                is_failing: false,
+                _ending: ending.clone(),
+            }
         };
         let [noting, sweeping, embedding, enriching, reading, reconciling] =
             std::array::from_fn(|_| Arc::clone(&parts.engine));
         let store = Arc::clone(&parts.store);
 
-        worker("noting calls", parts.engine.to_write()).spawn(interval, move || flush_notes(&noting, flush, interval));
+        worker("noting calls", parts.engine.to_write())
+            .spawn(interval, move || flush_notes(&noting, flush, interval));
         worker("sweeping", &Arc::default()).spawn(interval, move || {
             let begun = Instant::now();
-            Ok(if sweeping.sweep()? > 0 { sweep_pause(begun.elapsed()) } else { interval })
+            Ok(if sweeping.sweep()? > 0 {
+                sweep_pause(begun.elapsed())
+            } else {
+                interval
+            })
         });
         // Soon, so that no other process takes this one's model for one that nobody uses any more.
-        worker("embedding", parts.engine.to_embed())
-            .spawn(START_PAUSE, move || Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX))));
+        worker("embedding", parts.engine.to_embed()).spawn(START_PAUSE, move || {
+            Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
+        });
         // What other processes left can wait until the first calls are answered.
         worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
-            Ok(if enriching.enrich()? { Duration::ZERO } else { until_next_job(&enriching, &store, interval) })
+            Ok(if enriching.enrich()? {
+                Duration::ZERO
+            } else {
+                until_next_job(&enriching, &store, interval)
+            })
         });
         worker("reading transcripts", &Arc::default()).spawn(START_PAUSE, move || {
-            Ok(if conversation::read_on(&reading)? > 0 { Duration::ZERO } else { interval })
+            Ok(if conversation::read_on(&reading)? > 0 {
+                Duration::ZERO
+            } else {
+                interval
+            })
         });
         if let Some(changed) = parts.engine.to_reconcile() {
             let looks = Arc::<AtomicBool>::default();
@@ -97,7 +125,8 @@ impl Background {
                     if !looks.load(Ordering::SeqCst) {
                         reconciling.notes_kept_by_another();
                     } else if let Err(error) = reconciling.reconcile() {
-                        // Another one may be able to, such as a newer loci that has upgraded the database.
+                        // Another one may be able to, such as a newer loci that has upgraded the
+                        // database.
                         watch.upgrade().inspect(|watch| watch.give_up());
                         return Err(error);
                     }
@@ -110,10 +139,13 @@ impl Background {
         background
     }
 
-    /// Ends what is done under leases, in a thread of its own, when the process was asked to end: the last calls may
-    /// take most of the time that an end has, and other processes need not wait for the leases.
+    /// Ends what is done under leases, in a thread of its own, when the process was asked to end:
+    /// the last calls may take most of the time that an end has, and other processes need not wait
+    /// for the leases.
     pub fn end_rounds(&mut self) {
-        let Some(ending) = self.ending.take() else { return };
+        let Some(ending) = self.ending.take() else {
+            return;
+        };
         let engine = Arc::clone(&self.engine);
         let end = move || {
             engine.end_rounds();
@@ -131,10 +163,15 @@ fn embed(engine: &Engine) -> Result<Option<Duration>> {
     let begun = Instant::now();
     let tended = engine.tend_models()?;
     let pause = sweep_pause(begun.elapsed());
-    Ok(if engine.embed_pending()? > 0 { Some(Duration::ZERO) } else { (tended > 0).then_some(pause) })
+    Ok(if engine.embed_pending()? > 0 {
+        Some(Duration::ZERO)
+    } else {
+        (tended > 0).then_some(pause)
+    })
 }
 
-/// Watches the notes, or waits until no other process does. `looks` says whether this process is to read them.
+/// Watches the notes, or waits until no other process does. `looks` says whether this process is to
+/// read them.
 fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
     let report = {
         let (looks, changed) = (Arc::clone(looks), Arc::clone(&changed));
@@ -160,7 +197,11 @@ fn flush_notes(engine: &Engine, linger: Duration, interval: Duration) -> Result<
     }
     engine.flush()?;
     // What was noted meanwhile was not the first, so that no bell rang for it.
-    Ok(if engine.buffered() > 0 { Duration::ZERO } else { interval })
+    Ok(if engine.buffered() > 0 {
+        Duration::ZERO
+    } else {
+        interval
+    })
 }
 
 /// The pause after a round of sweeping that took this long: three quarters of the time belong to
@@ -173,10 +214,14 @@ fn sweep_pause(round: Duration) -> Duration {
 /// Jobs may come in or come due in other processes, too.
 fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> Duration {
     let now = engine.now();
-    let next = store.next_job_at(now).ok().flatten().map_or(f64::INFINITY, |next| {
-        const DAY_SECONDS: f64 = 86_400.0;
-        DAY_SECONDS * next.days_since(now)
-    });
+    let next = store
+        .next_job_at(now)
+        .ok()
+        .flatten()
+        .map_or(f64::INFINITY, |next| {
+            const DAY_SECONDS: f64 = 86_400.0;
+            DAY_SECONDS * next.days_since(now)
+        });
     // At least a moment: a job that another process holds may be due by its lease alone.
     Duration::from_secs_f64(next.clamp(1.0, interval.as_secs_f64().max(1.0)))
 }
@@ -195,7 +240,10 @@ struct Worker {
 impl Worker {
     fn spawn(self, wait: Duration, round: impl FnMut() -> Result<Duration> + Send + 'static) {
         let work = self.work;
-        if let Err(error) = thread::Builder::new().name(work.to_owned()).spawn(move || self.run(wait, round)) {
+        if let Err(error) = thread::Builder::new()
+            .name(work.to_owned())
+            .spawn(move || self.run(wait, round))
+        {
             tracing::warn!(%error, "there is no thread for {work}, which does not happen in this process");
         }
     }
@@ -290,7 +338,10 @@ mod tests {
     #[test]
     fn sweeping_leaves_most_of_the_time_to_others() {
         for (round, pause) in [(0, 10), (3, 10), (4, 12), (100, 300)] {
-            assert_eq!(sweep_pause(Duration::from_millis(round)), Duration::from_millis(pause));
+            assert_eq!(
+                sweep_pause(Duration::from_millis(round)),
+                Duration::from_millis(pause)
+            );
         }
     }
 }

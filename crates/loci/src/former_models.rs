@@ -10,9 +10,9 @@ use loci_http::HttpModel;
 use crate::settings::{EmbeddingChoice, Runtime, Settings, model_folder};
 use crate::wiring::{embedder, http_model};
 
-/// The model in the binary, those that are installed, the one in the folder of the settings, and those behind the endpoint, if that is what the
-/// settings choose. No address of another endpoint is taken from the database: neither texts nor a key go where the
-/// settings do not send them.
+/// The model in the binary, those that are installed, the one in the folder of the settings, and
+/// those behind the endpoint, if that is what the settings choose. No address of another endpoint
+/// is taken from the database: neither texts nor a key go where the settings do not send them.
 pub struct KnownModels {
     choice: EmbeddingChoice,
     folder: Option<PathBuf>,
@@ -31,21 +31,44 @@ impl KnownModels {
     }
 
     fn local(&self, model: &ModelId) -> Option<Arc<dyn Embedder>> {
-        let folder = self.folder.iter().filter(|_| LocalModel::is_of_a_folder(model));
-        let in_folder = folder.flat_map(|folder| Runtime::all().map(|on| EmbeddingChoice::Folder(folder.clone(), on)));
-        let installed = CatalogueModel::of_fingerprint(model).map(|known| (known, model_folder(&self.data, known)));
+        let folder = self
+            .folder
+            .iter()
+            .filter(|_| LocalModel::is_of_a_folder(model));
+        let in_folder = folder.flat_map(|folder| {
+            Runtime::all().map(|on| EmbeddingChoice::Folder(folder.clone(), on))
+        });
+        let installed = CatalogueModel::of_fingerprint(model)
+            .map(|known| (known, model_folder(&self.data, known)));
         let installed = installed.filter(|(_, folder)| folder.exists());
         let installed = installed.into_iter().flat_map(|(known, folder)| {
             Runtime::all().map(move |on| EmbeddingChoice::Installed(known, folder.clone(), on))
         });
-        let mut choices = Runtime::all().map(EmbeddingChoice::Bundled).chain(installed).chain(in_folder);
-        choices.find_map(|choice| embedder(&choice).ok().filter(|found| found.model() == model))
+        let mut choices = Runtime::all()
+            .map(EmbeddingChoice::Bundled)
+            .chain(installed)
+            .chain(in_folder);
+        choices.find_map(|choice| {
+            embedder(&choice)
+                .ok()
+                .filter(|found| found.model() == model)
+        })
     }
 
     fn at_endpoint(&self, model: &ModelId) -> Option<Arc<dyn Embedder>> {
-        let EmbeddingChoice::Http { url, api_key, timeout, .. } = &self.choice else { return None };
+        let EmbeddingChoice::Http {
+            url,
+            api_key,
+            timeout,
+            ..
+        } = &self.choice
+        else {
+            return None;
+        };
         let name = HttpModel::name_at(url, model)?;
-        Some(Arc::new(http_model(url, name, api_key.clone(), *timeout).ok()?))
+        Some(Arc::new(
+            http_model(url, name, api_key.clone(), *timeout).ok()?,
+        ))
     }
 }
 
@@ -62,9 +85,19 @@ mod tests {
 
     use super::*;
 
-    fn found(choice: EmbeddingChoice, folder: Option<&std::path::Path>, model: &str) -> Option<String> {
-        let known = KnownModels { choice, folder: folder.map(Into::into), data: PathBuf::new() };
-        known.embedder_of(&ModelId::new(model)).map(|embedder| embedder.model().to_string())
+    fn found(
+        choice: EmbeddingChoice,
+        folder: Option<&std::path::Path>,
+        model: &str,
+    ) -> Option<String> {
+        let known = KnownModels {
+            choice,
+            folder: folder.map(Into::into),
+            data: PathBuf::new(),
+        };
+        known
+            .embedder_of(&ModelId::new(model))
+            .map(|embedder| embedder.model().to_string())
     }
 
     #[test]
@@ -73,7 +106,10 @@ mod tests {
         for name in ["model.onnx", "tokenizer.json"] {
             std::fs::write(folder.path().join(name), name).unwrap();
         }
-        let in_folder = LocalModel::from_folder(folder.path()).unwrap().model().to_string();
+        let in_folder = LocalModel::from_folder(folder.path())
+            .unwrap()
+            .model()
+            .to_string();
         let bundled = LocalModel::bundled().model().to_string();
         for (model, folder, is_found) in [
             (bundled.as_str(), None, true),
@@ -83,7 +119,11 @@ mod tests {
             ("unusable", Some(folder.path()), false),
             ("http:m@http://localhost:1/v1", Some(folder.path()), false),
         ] {
-            assert_eq!(found(EmbeddingChoice::NoModel, folder, model).is_some(), is_found, "{model}");
+            assert_eq!(
+                found(EmbeddingChoice::NoModel, folder, model).is_some(),
+                is_found,
+                "{model}"
+            );
         }
     }
 
@@ -93,10 +133,17 @@ mod tests {
         let model = CatalogueModel::find("multilingual-e5-small").unwrap();
         let folder = model_folder(data.path(), model);
         let fingerprint = LocalModel::of_catalogue(model, &folder).model().clone();
-        let known = KnownModels { choice: EmbeddingChoice::NoModel, folder: None, data: data.path().to_owned() };
+        let known = KnownModels {
+            choice: EmbeddingChoice::NoModel,
+            folder: None,
+            data: data.path().to_owned(),
+        };
         assert!(known.embedder_of(&fingerprint).is_none());
         std::fs::create_dir_all(folder).unwrap();
-        assert_eq!(known.embedder_of(&fingerprint).unwrap().model(), &fingerprint);
+        assert_eq!(
+            known.embedder_of(&fingerprint).unwrap().model(),
+            &fingerprint
+        );
     }
 
     #[test]
@@ -116,9 +163,18 @@ mod tests {
             ("http://localhost:2/v1", false),
             ("http://elsewhere.example/v1", false),
         ] {
-            assert_eq!(found(choice(url), None, model), is_found.then(|| model.to_owned()), "{url}");
+            assert_eq!(
+                found(choice(url), None, model),
+                is_found.then(|| model.to_owned()),
+                "{url}"
+            );
         }
-        for model in ["http:@http://localhost:1/v1", "http:old", "old@http://localhost:1/v1", ""] {
+        for model in [
+            "http:@http://localhost:1/v1",
+            "http:old",
+            "old@http://localhost:1/v1",
+            "",
+        ] {
             assert_eq!(found(choice(url), None, model), None, "{model}");
         }
         // Names may hold what separates them from the address.

@@ -4,7 +4,10 @@
 //! uses it. A command is one file under `commands`. Nothing here means anything of its own; that
 //! is the engine's.
 
-#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test that fails may panic"))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
 
 mod access;
 mod archive;
@@ -41,16 +44,27 @@ use crate::settings::{SETTINGS, Settings, Variables};
 fn main() -> ExitCode {
     panics::keep_contents_out();
     let (outcome, is_hook) = match Cli::try_parse() {
-        Ok(cli) => (run(&cli), matches!(cli.command, Command::Hook(Hook::Run { .. }))),
+        Ok(cli) => (
+            run(&cli),
+            matches!(cli.command, Command::Hook(Hook::Run { .. })),
+        ),
         Err(error) => {
-            // A closed stream is no reason to fail otherwise. An error may quote an argument, and a terminal obey it.
+            // A closed stream is no reason to fail otherwise. An error may quote an argument, and a
+            // terminal obey it.
             if error.use_stderr() {
                 note(error.to_string().trim_end());
             } else {
                 let _ = error.print();
             }
             // Help is no failure.
-            (if error.use_stderr() { Err(Failure::new(Exit::Usage, "")) } else { Ok(()) }, names_hook())
+            (
+                if error.use_stderr() {
+                    Err(Failure::new(Exit::Usage, ""))
+                } else {
+                    Ok(())
+                },
+                names_hook(),
+            )
         }
     };
     match outcome {
@@ -59,7 +73,8 @@ fn main() -> ExitCode {
             if !failure.message.is_empty() {
                 note(format_args!("error: {}", failure.message));
             }
-            // To a host 2 means that its agent must not go on; nothing that fails here is worth that.
+            // To a host 2 means that its agent must not go on; nothing that fails here is worth
+            // that.
             let exit = if is_hook { Exit::Failure } else { failure.exit };
             ExitCode::from(exit as u8)
         }
@@ -103,7 +118,9 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Show { id } => commands::show::run(settings, id, output),
         Command::Forget { id } => commands::forget::run(settings, id, output),
         Command::Stats => commands::stats::run(settings, output),
-        Command::Bootstrap { project } => commands::bootstrap::run(settings, project.as_deref(), output),
+        Command::Bootstrap { project } => {
+            commands::bootstrap::run(settings, project.as_deref(), output)
+        }
         Command::Trust(arguments) => commands::trust::run(settings, arguments, output),
         Command::Palace(command) => commands::palace::run(settings, command, output),
         Command::Hook(command) => commands::hook::run(settings, command, output),
@@ -118,18 +135,29 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
         Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
         Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),
         Command::Bench(command) => commands::bench::run(settings, command, output),
-        Command::Completions { .. } | Command::Man { .. } | Command::Notices | Command::Reference => Ok(()),
+        Command::Completions { .. }
+        | Command::Man { .. }
+        | Command::Notices
+        | Command::Reference => Ok(()),
     }
 }
 
 /// The environment variables that may be settings.
 fn variables() -> Result<Variables, Failure> {
-    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let of_others: BTreeSet<&str> = SETTINGS.iter().filter_map(|setting| setting.alias).collect();
-    let ours = all.filter(|(name, _)| name.starts_with("LOCI_") || of_others.contains(name.as_str()));
+    let all =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let of_others: BTreeSet<&str> = SETTINGS
+        .iter()
+        .filter_map(|setting| setting.alias)
+        .collect();
+    let ours =
+        all.filter(|(name, _)| name.starts_with("LOCI_") || of_others.contains(name.as_str()));
     ours.map(|(name, value)| match value.into_string() {
         Ok(value) => Ok((name, value)),
-        Err(_) => Err(Failure::new(Exit::Usage, format!("the environment variable {name} is no UTF-8 text"))),
+        Err(_) => Err(Failure::new(
+            Exit::Usage,
+            format!("the environment variable {name} is no UTF-8 text"),
+        )),
     })
     .collect()
 }
@@ -137,13 +165,29 @@ fn variables() -> Result<Variables, Failure> {
 /// Logs to stderr. Of other people's code only errors are logged: its finer levels may quote what
 /// a caller sent.
 fn start_log(settings: &Settings, command: &Command) {
-    let usual = if matches!(command, Command::Serve(_)) { LevelFilter::INFO } else { LevelFilter::WARN };
+    let usual = if matches!(command, Command::Serve(_)) {
+        LevelFilter::INFO
+    } else {
+        LevelFilter::WARN
+    };
     let log = settings.log.unwrap_or(usual);
     let targets = Targets::new()
         .with_default(LevelFilter::ERROR)
-        // The SDK calls it an error that a client which cancelled its call, or is gone, gets no reply.
-        .with_target("rmcp::service", if log >= LevelFilter::DEBUG { LevelFilter::ERROR } else { LevelFilter::OFF })
+        // The SDK calls it an error that a client which cancelled its call, or is gone, gets no
+        // reply.
+        .with_target(
+            "rmcp::service",
+            if log >= LevelFilter::DEBUG {
+                LevelFilter::ERROR
+            } else {
+                LevelFilter::OFF
+            },
+        )
         .with_target("loci", log);
-    let lines = tracing_subscriber::fmt::layer().with_writer(LogWriter).with_ansi(false);
-    tracing_subscriber::registry().with(lines.with_filter(targets)).init();
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(LogWriter)
+        .with_ansi(false);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(targets))
+        .init();
 }

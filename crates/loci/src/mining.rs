@@ -19,7 +19,8 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 
-/// Files younger than this when they were read are read again: a change right after may not show in their time.
+/// Files younger than this when they were read are read again: a change right after may not show in
+/// their time.
 const SETTLED_SECONDS: i64 = 2;
 
 /// Failures that are listed; the others are counted alone.
@@ -27,8 +28,8 @@ const FAILURES_LISTED_MAX: usize = 20;
 /// Attempts at a file that other processes read at the same time.
 const ATTEMPTS_MAX: usize = 20;
 
-/// What came of a whole folder, counted by files and by drawers. Each file is one of `read`, `unchanged`, `passed_over`
-/// and `failures`.
+/// What came of a whole folder, counted by files and by drawers. Each file is one of `read`,
+/// `unchanged`, `passed_over` and `failures`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     /// The wings that they were filed in.
@@ -64,8 +65,19 @@ pub struct Report {
 impl Report {
     /// As a value.
     pub fn value(&self, is_dry: bool) -> Value {
-        let Report { wings, is_ignored: _, files, read, moved, unchanged, passed_over, gone, ignored, drawers, .. } =
-            self;
+        let Report {
+            wings,
+            is_ignored: _,
+            files,
+            read,
+            moved,
+            unchanged,
+            passed_over,
+            gone,
+            ignored,
+            drawers,
+            ..
+        } = self;
         json!({
             "wings": wings,
             "dry_run": is_dry,
@@ -125,7 +137,13 @@ pub fn caller() -> Caller {
 /// [`Exit::Usage`] if it is not there, or its name is no UTF-8.
 pub fn absolute(path: &Path) -> Result<String, Failure> {
     let real = path.canonicalize().map_err(|error| {
-        Failure::new(Exit::Usage, format!("{} cannot be read: {error}; give a folder that is there", path.display()))
+        Failure::new(
+            Exit::Usage,
+            format!(
+                "{} cannot be read: {error}; give a folder that is there",
+                path.display()
+            ),
+        )
     })?;
     in_utf8(real)
 }
@@ -135,9 +153,12 @@ pub fn absolute(path: &Path) -> Result<String, Failure> {
 /// # Errors
 /// [`Exit::Usage`] if it is not UTF-8.
 pub fn in_utf8(path: PathBuf) -> Result<String, Failure> {
-    path.into_os_string()
-        .into_string()
-        .map_err(|path| Failure::new(Exit::Usage, format!("{} is no path in UTF-8", path.display())))
+    path.into_os_string().into_string().map_err(|path| {
+        Failure::new(
+            Exit::Usage,
+            format!("{} is no path in UTF-8", path.display()),
+        )
+    })
 }
 
 /// The absolute path of a transcript that a host names: without links, and itself not one.
@@ -145,8 +166,13 @@ pub fn in_utf8(path: PathBuf) -> Result<String, Failure> {
 /// # Errors
 /// If it is not there, or is a link.
 pub fn transcript(named: &Path) -> io::Result<PathBuf> {
-    let folder = named.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let real = folder.canonicalize()?.join(named.file_name().ok_or(io::ErrorKind::NotFound)?);
+    let folder = named
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let real = folder
+        .canonicalize()?
+        .join(named.file_name().ok_or(io::ErrorKind::NotFound)?);
     if fs::symlink_metadata(&real)?.is_symlink() {
         return Err(Refusal::Link.into());
     }
@@ -159,8 +185,12 @@ pub fn transcript(named: &Path) -> io::Result<PathBuf> {
 /// [`Exit::Usage`] if it is no absolute path in UTF-8.
 pub fn named(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().filter(|_| path.is_absolute());
-    text.map(str::to_owned)
-        .ok_or_else(|| Failure::new(Exit::Usage, format!("{} is not there; give an absolute path", path.display())))
+    text.map(str::to_owned).ok_or_else(|| {
+        Failure::new(
+            Exit::Usage,
+            format!("{} is not there; give an absolute path", path.display()),
+        )
+    })
 }
 
 /// Reads a plan, with names as the tools have them.
@@ -173,13 +203,20 @@ pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
 
 /// A text without its secrets, as the settings say; as it is, if it is to stay so.
 fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
-    if is_verbatim { Redacted::unchanged(text) } else { engine.redact_mined(text) }
+    if is_verbatim {
+        Redacted::unchanged(text)
+    } else {
+        engine.redact_mined(text)
+    }
 }
 
 /// The secrets that were taken out of these parts, as their attributes say.
 fn redactions_of(parts: &[SourcePart]) -> Redactions {
     let mut all = Redactions::default();
-    for text in parts.iter().filter_map(|part| part.attributes.get(Redactions::ATTRIBUTE)) {
+    for text in parts
+        .iter()
+        .filter_map(|part| part.attributes.get(Redactions::ATTRIBUTE))
+    {
         all.add_all(&Redactions::from_text(text));
     }
     all
@@ -196,13 +233,20 @@ fn id_of(file: &SourceFile, part: &SourcePart, occurrence: u64) -> MemoryId {
     mempalace::mined_drawer_id(wing, &part.section, &part.thread, &part.content, occurrence)
 }
 
-/// The stamp to know a file by that was read now: one that changed a moment ago gets a time that it never has.
+/// The stamp to know a file by that was read now: one that changed a moment ago gets a time that it
+/// never has.
 fn settled(stamp: FileStamp, now: Timestamp) -> FileStamp {
-    let age_nanoseconds = now.microseconds().saturating_mul(1_000).saturating_sub(stamp.modified_nanoseconds);
+    let age_nanoseconds = now
+        .microseconds()
+        .saturating_mul(1_000)
+        .saturating_sub(stamp.modified_nanoseconds);
     if age_nanoseconds >= SETTLED_SECONDS * 1_000_000_000 {
         return stamp;
     }
-    FileStamp { modified_nanoseconds: i64::MIN, ..stamp }
+    FileStamp {
+        modified_nanoseconds: i64::MIN,
+        ..stamp
+    }
 }
 
 #[cfg(test)]
@@ -218,8 +262,17 @@ mod tests {
             (8_000_000_001, i64::MIN),
             (11_000_000_000, i64::MIN),
         ] {
-            let stamp = FileStamp { bytes: 3, modified_nanoseconds };
-            assert_eq!(settled(stamp, now), FileStamp { bytes: 3, modified_nanoseconds: expected });
+            let stamp = FileStamp {
+                bytes: 3,
+                modified_nanoseconds,
+            };
+            assert_eq!(
+                settled(stamp, now),
+                FileStamp {
+                    bytes: 3,
+                    modified_nanoseconds: expected
+                }
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Data to stdout, words to stderr. Nothing else in loci writes to either.
 //!
-//! Texts of memories may hold what a terminal obeys: all of them pass [`Visible`] here, or are JSON.
+//! Texts of memories may hold what a terminal obeys: all of them pass [`Visible`] here, or are
+//! JSON.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -45,7 +46,11 @@ impl Output {
     /// # Errors
     /// If stdout is closed or full.
     pub fn either(self, value: &Value, text: impl Display) -> io::Result<()> {
-        if self.json { print(format_args!("{}\n", visible::json(&format!("{value:#}")))) } else { self.text(text) }
+        if self.json {
+            print(format_args!("{}\n", visible::json(&format!("{value:#}"))))
+        } else {
+            self.text(text)
+        }
     }
 
     /// A text with its hidden characters [visible](Visible), unless it is to be raw.
@@ -53,7 +58,11 @@ impl Output {
     /// # Errors
     /// If stdout is closed or full.
     pub fn text(self, text: impl Display) -> io::Result<()> {
-        if self.is_raw { print(text) } else { print(Visible(text)) }
+        if self.is_raw {
+            print(text)
+        } else {
+            print(Visible(text))
+        }
     }
 }
 
@@ -63,7 +72,9 @@ pub struct JsonOutput<W>(pub W);
 impl<W: Write> Write for JsonOutput<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match str::from_utf8(bytes) {
-            Ok(text) if io::stdout().is_terminal() => self.0.write_all(visible::json(text).as_bytes())?,
+            Ok(text) if io::stdout().is_terminal() => {
+                self.0.write_all(visible::json(text).as_bytes())?;
+            }
             _ => self.0.write_all(bytes)?,
         }
         Ok(bytes.len())
@@ -95,7 +106,11 @@ pub struct LogWriter;
 
 impl Write for LogWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        write!(io::stderr().lock(), "{}", Visible(String::from_utf8_lossy(bytes)))?;
+        write!(
+            io::stderr().lock(),
+            "{}",
+            Visible(String::from_utf8_lossy(bytes))
+        )?;
         Ok(bytes.len())
     }
 
@@ -116,47 +131,85 @@ impl MakeWriter<'_> for LogWriter {
 pub fn clamped(limit: u32, limit_max: usize) -> usize {
     let limit = limit as usize;
     if limit > limit_max {
-        note(format_args!("note: --limit {limit} counts as {limit_max}, the most for one call"));
+        note(format_args!(
+            "note: --limit {limit} counts as {limit_max}, the most for one call"
+        ));
     }
     limit.min(limit_max)
 }
 
 /// A number of things, such as `1 drawer` or `2 drawers`.
 pub fn counted(count: u64, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+    if count == 1 {
+        format!("1 {noun}")
+    } else {
+        format!("{count} {noun}s")
+    }
 }
 
 /// RFC 3339 in UTC, to the second.
 pub fn moment(moment: Timestamp) -> String {
-    jiff::Timestamp::from_second(moment.microseconds().div_euclid(1_000_000))
-        .map_or_else(|_| moment.microseconds().to_string(), |moment| moment.to_string())
+    jiff::Timestamp::from_second(moment.microseconds().div_euclid(1_000_000)).map_or_else(
+        |_| moment.microseconds().to_string(),
+        |moment| moment.to_string(),
+    )
 }
 
-/// A memory in a list for people: whole, as [`memory_text`] has it; on a terminal, a long text is cut.
+/// A memory in a list for people: whole, as [`memory_text`] has it; on a terminal, a long text is
+/// cut.
 pub fn listed_text(record: &Record) -> String {
-    if io::stdout().is_terminal() { beginning(record) } else { memory_text(record) }
+    if io::stdout().is_terminal() {
+        beginning(record)
+    } else {
+        memory_text(record)
+    }
 }
 
-/// A memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`] characters of its text.
+/// A memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`] characters of its
+/// text.
 fn beginning(record: &Record) -> String {
     let content = record.content.trim_end();
-    let by_lines = content.match_indices('\n').nth(LINES_LISTED_MAX - 1).map_or(content.len(), |(end, _)| end);
-    let by_characters = content.char_indices().nth(CHARACTERS_LISTED_MAX).map_or(content.len(), |(end, _)| end);
+    let by_lines = content
+        .match_indices('\n')
+        .nth(LINES_LISTED_MAX - 1)
+        .map_or(content.len(), |(end, _)| end);
+    let by_characters = content
+        .char_indices()
+        .nth(CHARACTERS_LISTED_MAX)
+        .map_or(content.len(), |(end, _)| end);
     let end = by_lines.min(by_characters);
     if end == content.len() {
         return memory_text(record);
     }
     let left = content[end..].chars().count();
-    let shown = Record { content: format!("{} …", content[..end].trim_end()), ..record.clone() };
-    format!("{}    {left} more characters: loci show {}\n", memory_text(&shown), OneLine(&record.id))
+    let shown = Record {
+        content: format!("{} …", content[..end].trim_end()),
+        ..record.clone()
+    };
+    format!(
+        "{}    {left} more characters: loci show {}\n",
+        memory_text(&shown),
+        OneLine(&record.id)
+    )
 }
 
 /// A memory for people: a head line, then the whole text, indented.
 pub fn memory_text(record: &Record) -> String {
     let mut head = vec![record.id.clone(), record.r#type.clone()];
-    head.push(record.project.as_ref().map_or_else(|| "global".to_owned(), |project| format!("project {project}")));
+    head.push(record.project.as_ref().map_or_else(
+        || "global".to_owned(),
+        |project| format!("project {project}"),
+    ));
     // To the second.
-    head.push(record.updated_at.split(['.', 'Z']).next().unwrap_or_default().to_owned() + "Z");
+    head.push(
+        record
+            .updated_at
+            .split(['.', 'Z'])
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+            + "Z",
+    );
     if !record.tags.is_empty() {
         head.push(format!("tags {}", record.tags.join(", ")));
     }
@@ -166,14 +219,26 @@ pub fn memory_text(record: &Record) -> String {
     if record.delivery.is_some() && record.r#type != "bootstrap" {
         head.push("bootstrap".to_owned());
     }
-    for (word, value) in
-        [("expires", &record.expires_at), ("supersedes", &record.supersedes), ("superseded by", &record.superseded_by)]
-    {
+    for (word, value) in [
+        ("expires", &record.expires_at),
+        ("supersedes", &record.supersedes),
+        ("superseded by", &record.superseded_by),
+    ] {
         head.extend(value.as_ref().map(|value| format!("{word} {value}")));
     }
     head.extend(record.from_file.place());
-    head.extend(record.authorship.author().map(|author| format!("by {author}")));
-    head.extend(record.authorship.updated_by().map(|writer| format!("rewritten by {writer}")));
+    head.extend(
+        record
+            .authorship
+            .author()
+            .map(|author| format!("by {author}")),
+    );
+    head.extend(
+        record
+            .authorship
+            .updated_by()
+            .map(|writer| format!("rewritten by {writer}")),
+    );
     let content = record.content.trim_end().replace('\n', "\n    ");
     format!("{}\n    {content}\n", OneLine(head.join("  ")))
 }
@@ -188,16 +253,31 @@ mod tests {
     fn a_long_text_is_cut_in_a_list() {
         let shown = |content: &str| {
             let id = MemoryId::parse("id", "m1").unwrap();
-            let memory = Memory::new(Space::default(), id, content, "fact", Timestamp::from_microseconds(0));
+            let memory = Memory::new(
+                Space::default(),
+                id,
+                content,
+                "fact",
+                Timestamp::from_microseconds(0),
+            );
             let text = beginning(&Record::of(&loci_core::Caller::local(), memory));
             text.split_once('\n').unwrap().1.to_owned()
         };
         assert_eq!(shown("one\ntwo\n"), "    one\n    two\n");
-        assert_eq!(shown(&"é".repeat(400)), format!("    {}\n", "é".repeat(400)));
-        let cut = format!("    {} …\n    7 more characters: loci show m1\n", "é".repeat(400));
+        assert_eq!(
+            shown(&"é".repeat(400)),
+            format!("    {}\n", "é".repeat(400))
+        );
+        let cut = format!(
+            "    {} …\n    7 more characters: loci show m1\n",
+            "é".repeat(400)
+        );
         assert_eq!(shown(&"é".repeat(407)), cut);
         let lines = "line\n".repeat(9);
-        let cut = format!("{}    line …\n    15 more characters: loci show m1\n", "    line\n".repeat(5));
+        let cut = format!(
+            "{}    line …\n    15 more characters: loci show m1\n",
+            "    line\n".repeat(5)
+        );
         assert_eq!(shown(&lines), cut);
     }
 }

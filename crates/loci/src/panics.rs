@@ -6,14 +6,18 @@ use std::thread;
 
 use crate::output::note;
 
-/// From now on a panic is told with its place and never with its message, which may quote what a caller wrote. The
-/// frames come along if `RUST_BACKTRACE` asks for them.
+/// From now on a panic is told with its place and never with its message, which may quote what a
+/// caller wrote. The frames come along if `RUST_BACKTRACE` asks for them.
 pub fn keep_contents_out() {
     panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+        let place = panic
+            .location()
+            .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
         let current = thread::current();
         let name = current.name().unwrap_or("without a name");
-        note(format_args!("error: loci panicked at {place} (thread {name}); please report this"));
+        note(format_args!(
+            "error: loci panicked at {place} (thread {name}); please report this"
+        ));
         let frames = Backtrace::capture();
         if frames.status() == BacktraceStatus::Captured {
             note(format_args!("{frames}"));
@@ -38,9 +42,17 @@ mod tests {
         let this = concat!(module_path!(), "::a_panic_is_told_without_its_message");
         let this = this.split_once("::").unwrap().1;
         let mut child = Command::new(std::env::current_exe().unwrap());
-        let output = child.args(["--exact", this, "--nocapture"]).env(CHILD, "1").output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-        assert!(!output.status.success() && told.contains("panicked at") && told.contains("panics.rs"), "{told}");
+        let output = child
+            .args(["--exact", this, "--nocapture"])
+            .env(CHILD, "1")
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned()
+            + &String::from_utf8_lossy(&output.stdout);
+        assert!(
+            !output.status.success() && told.contains("panicked at") && told.contains("panics.rs"),
+            "{told}"
+        );
         assert!(!told.contains("a secret"), "{told}");
     }
 }

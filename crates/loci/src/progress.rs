@@ -8,18 +8,24 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 /// How often it is drawn, while nothing happens, too.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A bar with what is done, the rate and the time that remains. On anything but a terminal it does not show.
+/// A bar with what is done, the rate and the time that remains. On anything but a terminal it does
+/// not show.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar that shows from [`begin`](Progress::begin) on; `unit` is what it counts, in the plural.
+    /// A bar that shows from [`begin`](Progress::begin) on; `unit` is what it counts, in the
+    /// plural.
     pub fn new(unit: &'static str) -> Self {
-        Progress::of(&format!("{{bar:30}} {{pos}} of {{len}} {unit}, {{rate}}, {{eta}} left"))
+        Progress::of(&format!(
+            "{{bar:30}} {{pos}} of {{len}} {unit}, {{rate}}, {{eta}} left"
+        ))
     }
 
     /// The same for bytes.
     pub fn of_bytes() -> Self {
-        Progress::of("{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left")
+        Progress::of(
+            "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
+        )
     }
 
     fn of(template: &str) -> Self {

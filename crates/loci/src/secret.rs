@@ -4,7 +4,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use loci_core::{Clock, Error, ErrorCode, Principal, Scope, Scopes, Space, Timestamp, Token, TokenStore};
+use loci_core::{
+    Clock, Error, ErrorCode, Principal, Scope, Scopes, Space, Timestamp, Token, TokenStore,
+};
 use loci_server::token_hash;
 
 use crate::exit::{Exit, Failure};
@@ -67,8 +69,12 @@ impl Grant {
 /// If the system gives no randomness.
 pub fn new_secret() -> Result<String, Failure> {
     let mut bytes = [0; SECRET_BYTES];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::new(Exit::Failure, format!("the system gives no randomness for a token: {error}")))?;
+    getrandom::fill(&mut bytes).map_err(|error| {
+        Failure::new(
+            Exit::Failure,
+            format!("the system gives no randomness for a token: {error}"),
+        )
+    })?;
     Ok(format!("{PREFIX}{}", hex(&bytes)))
 }
 
@@ -102,7 +108,9 @@ pub enum OwnersToken {
 pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failure> {
     let file = file_in(data);
     match look(&file, store)? {
-        Some(TokenInFile::Known(token)) if token.is_valid(SystemClock.now()) => Ok(OwnersToken::InFile),
+        Some(TokenInFile::Known(token)) if token.is_valid(SystemClock.now()) => {
+            Ok(OwnersToken::InFile)
+        }
         Some(TokenInFile::Known(_)) => Ok(OwnersToken::Elsewhere),
         Some(TokenInFile::NotYetKnown(secret)) => add(store, &secret).map(|()| OwnersToken::InFile),
         None => {
@@ -140,7 +148,10 @@ pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, 
         Some(token) => Ok(Some(TokenInFile::Known(token))),
         None if is_secret(secret) => Ok(Some(TokenInFile::NotYetKnown(secret.to_owned()))),
         None => {
-            let message = format!("the file {} holds no token; remove it and start again", file.display());
+            let message = format!(
+                "the file {} holds no token; remove it and start again",
+                file.display()
+            );
             Err(Failure::new(Exit::DataFolder, message))
         }
     }
@@ -149,13 +160,19 @@ pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, 
 fn add(store: &dyn TokenStore, secret: &str) -> Result<(), Failure> {
     match store.add_token(&Grant::of_owner().token(secret)) {
         // Another server that starts now was faster.
-        Err(Error { code: ErrorCode::Conflict, .. }) => Ok(()),
+        Err(Error {
+            code: ErrorCode::Conflict,
+            ..
+        }) => Ok(()),
         outcome => Ok(outcome?),
     }
 }
 
 fn unusable(file: &Path, verb: &str, error: &io::Error) -> Failure {
-    let message = format!("the token file {} cannot be {verb}: {error}; correct its permissions", file.display());
+    let message = format!(
+        "the token file {} cannot be {verb}: {error}; correct its permissions",
+        file.display()
+    );
     Failure::new(Exit::DataFolder, message)
 }
 
@@ -182,7 +199,9 @@ fn write_privately(file: &Path, secret: &str) -> io::Result<()> {
 
 /// The bytes in hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |digits, byte| digits + &format!("{byte:02x}"))
+    bytes.iter().fold(String::new(), |digits, byte| {
+        digits + &format!("{byte:02x}")
+    })
 }
 
 #[cfg(test)]

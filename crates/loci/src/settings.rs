@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use directories::ProjectDirs;
 use loci_embed::CatalogueModel;
-use loci_engine::{FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check};
+use loci_engine::{
+    FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check,
+};
 use loci_store_sqlite::Options;
 use tracing::level_filters::LevelFilter;
 
@@ -85,8 +87,7 @@ pub const CONFIG_FLAG: &str = "config";
 /// Its environment variable.
 pub const CONFIG_VARIABLE: &str = "LOCI_CONFIG";
 /// What it means.
-pub const CONFIG_MEANING: &str =
-    "Configuration file [env: LOCI_CONFIG] [default: loci/config.toml in the platform's configuration folder]";
+pub const CONFIG_MEANING: &str = "Configuration file [env: LOCI_CONFIG] [default: loci/config.toml in the platform's configuration folder]";
 
 impl Setting {
     /// The environment variables that set it; the first one that is set counts.
@@ -100,7 +101,11 @@ impl Setting {
             Preset::Text("") | Preset::Unset => String::new(),
             Preset::Text(text) | Preset::Words(text) => format!(" [default: {text}]"),
         };
-        format!("{} [env: {}]{default}", self.meaning, self.variables().collect::<Vec<_>>().join(", "))
+        format!(
+            "{} [env: {}]{default}",
+            self.meaning,
+            self.variables().collect::<Vec<_>>().join(", ")
+        )
     }
 }
 
@@ -265,13 +270,20 @@ pub type Flags = BTreeMap<&'static str, String>;
 pub type Variables = BTreeMap<String, String>;
 
 impl Settings {
-    /// Where data and configuration are, if somebody said so, with the flag of each that says so again.
+    /// Where data and configuration are, if somebody said so, with the flag of each that says so
+    /// again.
     pub fn named_folders(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let is_named =
-            |flag: &str| self.rows.iter().any(|row| row.setting.flag == Some(flag) && row.origin != Origin::Default);
-        let data = DATA.flag.filter(|flag| is_named(flag)).map(|flag| (flag, self.data.as_path()));
-        let config =
-            (self.config_file.origin != Origin::Default).then_some((CONFIG_FLAG, Path::new(&self.config_file.text)));
+        let is_named = |flag: &str| {
+            self.rows
+                .iter()
+                .any(|row| row.setting.flag == Some(flag) && row.origin != Origin::Default)
+        };
+        let data = DATA
+            .flag
+            .filter(|flag| is_named(flag))
+            .map(|flag| (flag, self.data.as_path()));
+        let config = (self.config_file.origin != Origin::Default)
+            .then_some((CONFIG_FLAG, Path::new(&self.config_file.text)));
         data.into_iter().chain(config)
     }
 
@@ -281,26 +293,65 @@ impl Settings {
     /// [`Exit::Usage`], naming the setting and its origin, if a value is not usable or the file
     /// cannot be read as one.
     pub fn settle(flags: &Flags, variables: &Variables) -> Result<Self, Failure> {
-        let environment = |variable: &str| variables.get(variable).filter(|value| !value.is_empty()).cloned();
+        let environment = |variable: &str| {
+            variables
+                .get(variable)
+                .filter(|value| !value.is_empty())
+                .cloned()
+        };
         let folders = ProjectDirs::from("", "", "loci");
         let config_file = config_file(flags, &environment, folders.as_ref())?;
         let is_named = config_file.origin != Origin::Default;
         let mut values = settings_file::read(Path::new(&config_file.text), is_named)?;
         for setting in SETTINGS {
-            let set = setting.variables().find_map(|variable| Some((variable, environment(variable)?)));
+            let set = setting
+                .variables()
+                .find_map(|variable| Some((variable, environment(variable)?)));
             if let Some((variable, text)) = set {
-                values.insert(setting.key, Found { text, origin: Origin::Environment(variable) });
+                values.insert(
+                    setting.key,
+                    Found {
+                        text,
+                        origin: Origin::Environment(variable),
+                    },
+                );
             }
-            if let Some((flag, text)) = setting.flag.and_then(|flag| Some((flag, flags.get(flag)?.clone()))) {
-                values.insert(setting.key, Found { text, origin: Origin::Flag(flag) });
+            if let Some((flag, text)) = setting
+                .flag
+                .and_then(|flag| Some((flag, flags.get(flag)?.clone())))
+            {
+                values.insert(
+                    setting.key,
+                    Found {
+                        text,
+                        origin: Origin::Flag(flag),
+                    },
+                );
             }
-            if let (false, Preset::Text(text)) = (values.contains_key(setting.key), &setting.default) {
-                values.insert(setting.key, Found { text: (*text).to_owned(), origin: Origin::Default });
+            if let (false, Preset::Text(text)) =
+                (values.contains_key(setting.key), &setting.default)
+            {
+                values.insert(
+                    setting.key,
+                    Found {
+                        text: (*text).to_owned(),
+                        origin: Origin::Default,
+                    },
+                );
             }
         }
         if !values.contains_key(DATA.key) {
-            let folder = folders.as_ref().ok_or_else(|| no_home("--data FOLDER"))?.data_dir();
-            values.insert(DATA.key, Found { text: folder.display().to_string(), origin: Origin::Default });
+            let folder = folders
+                .as_ref()
+                .ok_or_else(|| no_home("--data FOLDER"))?
+                .data_dir();
+            values.insert(
+                DATA.key,
+                Found {
+                    text: folder.display().to_string(),
+                    origin: Origin::Default,
+                },
+            );
         }
         Values(values).into_settings(config_file)
     }
@@ -317,13 +368,25 @@ fn config_file(
     folders: Option<&ProjectDirs>,
 ) -> Result<Found, Failure> {
     if let Some(text) = flags.get(CONFIG_FLAG) {
-        return Ok(Found { text: text.clone(), origin: Origin::Flag(CONFIG_FLAG) });
+        return Ok(Found {
+            text: text.clone(),
+            origin: Origin::Flag(CONFIG_FLAG),
+        });
     }
     if let Some(text) = environment(CONFIG_VARIABLE) {
-        return Ok(Found { text, origin: Origin::Environment(CONFIG_VARIABLE) });
+        return Ok(Found {
+            text,
+            origin: Origin::Environment(CONFIG_VARIABLE),
+        });
     }
-    let path = folders.ok_or_else(|| no_home("--config FILE"))?.config_dir().join("config.toml");
-    Ok(Found { text: path.display().to_string(), origin: Origin::Default })
+    let path = folders
+        .ok_or_else(|| no_home("--config FILE"))?
+        .config_dir()
+        .join("config.toml");
+    Ok(Found {
+        text: path.display().to_string(),
+        origin: Origin::Default,
+    })
 }
 
 fn no_home(flag: &str) -> Failure {
@@ -348,9 +411,10 @@ impl Values {
         let embedding = self.embedding(&data)?;
         let search = match (self.text(&SEARCH), &embedding) {
             (Some("vector"), EmbeddingChoice::NoModel) => {
-                return Err(
-                    self.wrong(&SEARCH, "needs a model, but `embedding.provider` is none; change one of the two")
-                );
+                return Err(self.wrong(
+                    &SEARCH,
+                    "needs a model, but `embedding.provider` is none; change one of the two",
+                ));
             }
             (Some("words"), _) | (_, EmbeddingChoice::NoModel) => SearchMode::Words,
             (Some("vector"), _) => SearchMode::Vector,
@@ -406,28 +470,55 @@ impl Values {
 
     fn list(&self, setting: &Setting) -> Vec<String> {
         let items = self.text(setting).unwrap_or_default().split(',');
-        items.map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect()
+        items
+            .map(str::trim)
+            .filter(|item| !item.is_empty())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Of a checked setting.
     fn seconds(&self, setting: &Setting) -> Duration {
-        Duration::from_secs(self.text(setting).and_then(|text| text.parse().ok()).unwrap_or(1))
+        Duration::from_secs(
+            self.text(setting)
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(1),
+        )
     }
 
     fn check(&self, setting: &Setting) -> Result<(), Failure> {
-        let Some(text) = self.text(setting) else { return Ok(()) };
+        let Some(text) = self.text(setting) else {
+            return Ok(());
+        };
         match setting.form {
-            Form::Choice(choices) if !choices.contains(&text) => {
-                Err(self.wrong(setting, format!("is `{text}`; give one of {}", choices.join(", "))))
+            Form::Choice(choices) if !choices.contains(&text) => Err(self.wrong(
+                setting,
+                format!("is `{text}`; give one of {}", choices.join(", ")),
+            )),
+            Form::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => Err(self
+                .wrong(
+                    setting,
+                    format!("is `{text}`; give a whole number of seconds above zero"),
+                )),
+            Form::Whole { min, max }
+                if !text
+                    .parse()
+                    .is_ok_and(|number| (min..=max).contains(&number)) =>
+            {
+                Err(self.wrong(
+                    setting,
+                    format!("is `{text}`; give a whole number from {min} to {max}"),
+                ))
             }
-            Form::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => {
-                Err(self.wrong(setting, format!("is `{text}`; give a whole number of seconds above zero")))
-            }
-            Form::Whole { min, max } if !text.parse().is_ok_and(|number| (min..=max).contains(&number)) => {
-                Err(self.wrong(setting, format!("is `{text}`; give a whole number from {min} to {max}")))
-            }
-            Form::Number { max } if !text.parse().is_ok_and(|number| (0.0..=max).contains(&number)) => {
-                Err(self.wrong(setting, format!("is `{text}`; give a number from 0 to {max}")))
+            Form::Number { max }
+                if !text
+                    .parse()
+                    .is_ok_and(|number| (0.0..=max).contains(&number)) =>
+            {
+                Err(self.wrong(
+                    setting,
+                    format!("is `{text}`; give a number from 0 to {max}"),
+                ))
             }
             _ => Ok(()),
         }
@@ -435,12 +526,16 @@ impl Values {
 
     /// Of a checked setting.
     fn whole(&self, setting: &Setting) -> u64 {
-        self.text(setting).and_then(|text| text.parse().ok()).unwrap_or(1)
+        self.text(setting)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(1)
     }
 
     /// Of a checked setting.
     fn number(&self, setting: &Setting) -> f64 {
-        self.text(setting).and_then(|text| text.parse().ok()).unwrap_or_default()
+        self.text(setting)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or_default()
     }
 
     fn policy(&self) -> Policy {
@@ -474,29 +569,37 @@ impl Values {
         let mut phases = Phases::default();
         for (name, query) in self.by_name(&PHASES_QUERIES)? {
             let query = query.join(", ");
-            check::query("query", &query).map_err(|error| self.wrong(&PHASES_QUERIES, format!("has {error}")))?;
+            check::query("query", &query)
+                .map_err(|error| self.wrong(&PHASES_QUERIES, format!("has {error}")))?;
             phases.0.entry(name).or_default().query = query;
         }
         for (name, tags) in self.by_name(&PHASES_TAGS)? {
-            let phase = phases.0.entry(name.clone()).or_insert_with(|| Phase { query: name, tags: Vec::new() });
+            let phase = phases.0.entry(name.clone()).or_insert_with(|| Phase {
+                query: name,
+                tags: Vec::new(),
+            });
             phase.tags = tags;
         }
         Ok(phases)
     }
 
-    /// A list of `name=text`, by name. An item without a name goes on with the one before, which has a comma.
+    /// A list of `name=text`, by name. An item without a name goes on with the one before, which
+    /// has a comma.
     fn by_name(&self, setting: &Setting) -> Result<BTreeMap<String, Vec<String>>, Failure> {
         let mut named: Vec<(String, Vec<String>)> = Vec::new();
         for item in self.list(setting) {
             match (item.split_once('='), named.last_mut()) {
-                (Some((name, text)), _) if check::name("name", name).is_ok() && !text.trim().is_empty() => {
+                (Some((name, text)), _)
+                    if check::name("name", name).is_ok() && !text.trim().is_empty() =>
+                {
                     named.push((name.trim().to_owned(), vec![text.trim().to_owned()]));
                 }
                 (None, Some((_, texts))) => texts.push(item),
                 _ => {
-                    return Err(
-                        self.wrong(setting, "has an item without a text or a usable name; give each as name=text")
-                    );
+                    return Err(self.wrong(
+                        setting,
+                        "has an item without a text or a usable name; give each as name=text",
+                    ));
                 }
             }
         }
@@ -504,9 +607,17 @@ impl Values {
     }
 
     fn language_model(&self) -> Result<Option<LanguageModel>, Failure> {
-        let Some(url) = self.text(&LLM_URL).filter(|url| !url.is_empty()) else { return Ok(None) };
+        let Some(url) = self.text(&LLM_URL).filter(|url| !url.is_empty()) else {
+            return Ok(None);
+        };
         let model = self.text(&LLM_MODEL).ok_or_else(|| {
-            self.wrong(&LLM_URL, format!("is set, which needs `{}` ({})", LLM_MODEL.key, LLM_MODEL.variable))
+            self.wrong(
+                &LLM_URL,
+                format!(
+                    "is set, which needs `{}` ({})",
+                    LLM_MODEL.key, LLM_MODEL.variable
+                ),
+            )
         })?;
         Ok(Some(LanguageModel {
             url: url.to_owned(),
@@ -520,13 +631,19 @@ impl Values {
         let needed = |setting: &Setting| {
             let provider = self.text(&EMBEDDING_PROVIDER).unwrap_or_default();
             self.text(setting).map(str::to_owned).ok_or_else(|| {
-                let problem = format!("is {provider}, which needs `{}` ({})", setting.key, setting.variable);
+                let problem = format!(
+                    "is {provider}, which needs `{}` ({})",
+                    setting.key, setting.variable
+                );
                 self.wrong(&EMBEDDING_PROVIDER, problem)
             })
         };
         Ok(match self.text(&EMBEDDING_PROVIDER) {
             Some("none") => EmbeddingChoice::NoModel,
-            Some("folder") => EmbeddingChoice::Folder(PathBuf::from(needed(&EMBEDDING_MODEL_FOLDER)?), self.runtime()?),
+            Some("folder") => EmbeddingChoice::Folder(
+                PathBuf::from(needed(&EMBEDDING_MODEL_FOLDER)?),
+                self.runtime()?,
+            ),
             Some("http") => EmbeddingChoice::Http {
                 url: needed(&EMBEDDING_URL)?,
                 model: needed(&EMBEDDING_MODEL)?,
@@ -534,7 +651,9 @@ impl Values {
                 timeout: self.seconds(&EMBEDDING_TIMEOUT_SECONDS),
             },
             provider => match provider.and_then(CatalogueModel::find) {
-                Some(model) => EmbeddingChoice::Installed(model, model_folder(data, model), self.runtime()?),
+                Some(model) => {
+                    EmbeddingChoice::Installed(model, model_folder(data, model), self.runtime()?)
+                }
                 None => EmbeddingChoice::Bundled(self.runtime()?),
             },
         })
@@ -554,13 +673,25 @@ impl Values {
     }
 
     fn wrong(&self, setting: &Setting, problem: impl fmt::Display) -> Failure {
-        let origin = self.0.get(setting.key).map_or(&Origin::Default, |found| &found.origin);
-        Failure::new(Exit::Usage, format!("the setting `{}` ({origin}) {problem}", setting.key))
+        let origin = self
+            .0
+            .get(setting.key)
+            .map_or(&Origin::Default, |found| &found.origin);
+        Failure::new(
+            Exit::Usage,
+            format!("the setting `{}` ({origin}) {problem}", setting.key),
+        )
     }
 
     fn row(&self, setting: &'static Setting) -> Row {
         let found = self.0.get(setting.key);
-        let shown = |found: &Found| if setting.form == Form::Secret { "set".to_owned() } else { found.text.clone() };
+        let shown = |found: &Found| {
+            if setting.form == Form::Secret {
+                "set".to_owned()
+            } else {
+                found.text.clone()
+            }
+        };
         let preset = match setting.default {
             Preset::Words(words) => Some(words.to_owned()),
             Preset::Text(_) | Preset::Unset => None,
@@ -581,18 +712,32 @@ mod tests {
     use super::*;
 
     /// Settles with a file of this text, these variables and these flags.
-    fn settle(file: &str, variables: &[(&str, &str)], flags: &[(&'static str, &str)]) -> Result<Settings, Failure> {
+    fn settle(
+        file: &str,
+        variables: &[(&str, &str)],
+        flags: &[(&'static str, &str)],
+    ) -> Result<Settings, Failure> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         std::fs::write(&path, file).unwrap();
-        let mut flags: Flags = flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect();
+        let mut flags: Flags = flags
+            .iter()
+            .map(|(flag, value)| (*flag, (*value).to_owned()))
+            .collect();
         flags.insert(CONFIG_FLAG, path.display().to_string());
-        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let variables = variables
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         Settings::settle(&flags, &variables)
     }
 
     fn origin_of(settings: &Settings, key: &str) -> String {
-        let row = settings.rows.iter().find(|row| row.setting.key == key).unwrap();
+        let row = settings
+            .rows
+            .iter()
+            .find(|row| row.setting.key == key)
+            .unwrap();
         let origin = row.origin.to_string();
         origin.split(' ').next().unwrap().to_owned()
     }
@@ -611,7 +756,10 @@ mod tests {
         ];
         for (file, variables, flags, port, origin) in rows {
             let settings = settle(file, variables, flags).unwrap();
-            assert_eq!((settings.bind.port(), origin_of(&settings, "bind").as_str()), (port, origin));
+            assert_eq!(
+                (settings.bind.port(), origin_of(&settings, "bind").as_str()),
+                (port, origin)
+            );
         }
     }
 
@@ -637,16 +785,31 @@ mod tests {
                     [embedding]\nprovider = \"http\"\nurl = \"http://localhost:1/v1\"\nmodel = \"m\"\n\
                     api_key = \"k\"\ntimeout_seconds = 7\nmodel_folder = \"f\"\nruntime = \"onnxruntime\"\n";
         let settings = settle(file, &[], &[]).unwrap();
-        assert!(settings.rows.iter().all(|row| matches!(row.origin, Origin::File(..))));
+        assert!(
+            settings
+                .rows
+                .iter()
+                .all(|row| matches!(row.origin, Origin::File(..)))
+        );
         assert!(settings.data.is_absolute() && settings.data.ends_with("d"));
         assert_eq!(settings.vault_file_mode, 0o640);
-        assert!(settings.vault.is_some_and(|vault| vault.is_absolute() && vault.ends_with("v")));
+        assert!(
+            settings
+                .vault
+                .is_some_and(|vault| vault.is_absolute() && vault.ends_with("v"))
+        );
         let phase = |name: &str| {
             let phase = settings.phases.0.get(name).cloned().unwrap_or_default();
             (phase.query, phase.tags.join("+"))
         };
-        assert_eq!(phase("plan"), ("what, and why".to_owned(), "a+b".to_owned()));
-        assert_eq!((phase("paint").0.as_str(), phase("sing")), ("how", ("sing".to_owned(), "c".to_owned())));
+        assert_eq!(
+            phase("plan"),
+            ("what, and why".to_owned(), "a+b".to_owned())
+        );
+        assert_eq!(
+            (phase("paint").0.as_str(), phase("sing")),
+            ("how", ("sing".to_owned(), "c".to_owned()))
+        );
         assert_eq!(phase("work"), {
             let work = Phases::default().0.remove("work").unwrap_or_default();
             (work.query, work.tags.join("+"))
@@ -657,34 +820,97 @@ mod tests {
         assert_eq!(settings.allowed_origins, ["https://a:1", "https://b:*"]);
         assert_eq!(settings.trusted_authors, ["ann"]);
         assert_eq!(settings.maintenance, Duration::from_secs(5));
-        assert_eq!(settings.store, Options { busy_timeout: Duration::from_secs(6), segment_min: 13 });
-        let Network { public_url, trusted_proxies, tls, rate_limit, oidc } = settings.network;
+        assert_eq!(
+            settings.store,
+            Options {
+                busy_timeout: Duration::from_secs(6),
+                segment_min: 13
+            }
+        );
+        let Network {
+            public_url,
+            trusted_proxies,
+            tls,
+            rate_limit,
+            oidc,
+        } = settings.network;
         assert_eq!(public_url.unwrap().to_string(), "https://m.example");
         let proxies: Vec<String> = trusted_proxies.iter().map(ToString::to_string).collect();
         assert_eq!(proxies, ["10.0.0.7/32", "10.1.0.0/16"]);
-        assert_eq!(tls, Some(TlsFiles { certificate: "c.pem".into(), key: "k.pem".into() }));
-        assert_eq!(rate_limit, Some(RateLimit { per_minute: 60, burst: 5 }));
+        assert_eq!(
+            tls,
+            Some(TlsFiles {
+                certificate: "c.pem".into(),
+                key: "k.pem".into()
+            })
+        );
+        assert_eq!(
+            rate_limit,
+            Some(RateLimit {
+                per_minute: 60,
+                burst: 5
+            })
+        );
         let oidc = oidc.unwrap();
         assert_eq!(
             (oidc.issuer.as_str(), oidc.audiences.as_slice()),
             ("https://i.example", ["a".to_owned()].as_slice())
         );
-        assert_eq!((oidc.subject_claim.as_str(), oidc.actor_claims.len()), ("oid", 0));
-        assert_eq!((oidc.scope_claim.as_deref(), oidc.scope_prefix.as_str()), (Some("roles"), ""));
-        assert_eq!((oidc.default_scopes, oidc.space_claim.as_deref()), (Scopes::of(&[Scope::Read]), Some("tenant")));
-        assert_eq!((oidc.token_types, oidc.refresh), (vec!["at+jwt".to_owned()], Duration::from_secs(12)));
+        assert_eq!(
+            (oidc.subject_claim.as_str(), oidc.actor_claims.len()),
+            ("oid", 0)
+        );
+        assert_eq!(
+            (oidc.scope_claim.as_deref(), oidc.scope_prefix.as_str()),
+            (Some("roles"), "")
+        );
+        assert_eq!(
+            (oidc.default_scopes, oidc.space_claim.as_deref()),
+            (Scopes::of(&[Scope::Read]), Some("tenant"))
+        );
+        assert_eq!(
+            (oidc.token_types, oidc.refresh),
+            (vec!["at+jwt".to_owned()], Duration::from_secs(12))
+        );
         let policy = settings.policy;
-        assert_eq!((policy.message_ttl_seconds, policy.results_max, policy.purge_after_seconds), (3_600, 2, 259_200));
+        assert_eq!(
+            (
+                policy.message_ttl_seconds,
+                policy.results_max,
+                policy.purge_after_seconds
+            ),
+            (3_600, 2, 259_200)
+        );
         assert_eq!(policy.reply_tokens, 1_234);
-        assert_eq!((policy.cache_cosine_min, policy.cache_ttl_seconds), (0.5, 4));
-        assert_eq!(policy.fusion, FusionWeights { vector: 0.5, text: 2.0 });
-        let ranking = RankingWeights { recency: 0.0, importance: 1.0, relevance: 2.5, decay_days: 7.0 };
+        assert_eq!(
+            (policy.cache_cosine_min, policy.cache_ttl_seconds),
+            (0.5, 4)
+        );
+        assert_eq!(
+            policy.fusion,
+            FusionWeights {
+                vector: 0.5,
+                text: 2.0
+            }
+        );
+        let ranking = RankingWeights {
+            recency: 0.0,
+            importance: 1.0,
+            relevance: 2.5,
+            decay_days: 7.0,
+        };
         assert_eq!(policy.ranking, ranking);
-        assert_eq!((policy.audit_retention_seconds, policy.audit_buffer), (777_600, 11));
+        assert_eq!(
+            (policy.audit_retention_seconds, policy.audit_buffer),
+            (777_600, 11)
+        );
         assert_eq!(policy.keyed_answer_ttl_seconds, 7_200);
         assert_eq!(settings.flush, Duration::from_secs(10));
         assert_eq!(
-            (settings.web_search_url.as_str(), settings.web_search_key.as_deref()),
+            (
+                settings.web_search_url.as_str(),
+                settings.web_search_key.as_deref()
+            ),
             ("http://localhost:2", Some("w"))
         );
         let language_model = LanguageModel {
@@ -695,8 +921,20 @@ mod tests {
         };
         assert_eq!(settings.language_model, Some(language_model));
         let api_key = Some("k".to_owned());
-        let (url, model, timeout) = ("http://localhost:1/v1".to_owned(), "m".to_owned(), Duration::from_secs(7));
-        assert_eq!(settings.embedding, EmbeddingChoice::Http { url, model, api_key, timeout });
+        let (url, model, timeout) = (
+            "http://localhost:1/v1".to_owned(),
+            "m".to_owned(),
+            Duration::from_secs(7),
+        );
+        assert_eq!(
+            settings.embedding,
+            EmbeddingChoice::Http {
+                url,
+                model,
+                api_key,
+                timeout
+            }
+        );
     }
 
     #[test]
@@ -704,31 +942,95 @@ mod tests {
         let rows: [(&str, &[_], &str); 22] = [
             ("log = \"loud\"\n", &[], "`log` (file "),
             ("search = 1\n", &[], "line 1: `search` must be a string"),
-            ("[phases]\nqueries = [\"what\"]\n", &[], "`phases.queries` (file "),
-            ("", &[("LOCI_PHASES_TAGS", "plan=")], "give each as name=text"),
+            (
+                "[phases]\nqueries = [\"what\"]\n",
+                &[],
+                "`phases.queries` (file ",
+            ),
+            (
+                "",
+                &[("LOCI_PHASES_TAGS", "plan=")],
+                "give each as name=text",
+            ),
             ("\nbind = \"nowhere\"\n", &[], "config.toml:2) is `nowhere`"),
             ("maintenance_seconds = 0\n", &[], "above zero"),
-            ("maintenance_seconds = \"5\"\n", &[], "must be a whole number"),
-            ("allowed_hosts = \"a\"\n", &[], "must be an array of strings"),
-            ("", &[("LOCI_SEARCH", "magic")], "`search` (env LOCI_SEARCH) is `magic`"),
-            ("[embedding]\nprovider = \"folder\"\n", &[], "needs `embedding.model_folder`"),
-            ("[embedding]\nruntime = \"cuda\"\n", &[], "is `cuda`; give one of rten, onnxruntime"),
-            ("[conversation]\nresults_max = 1001\n", &[], "from 1 to 1000"),
-            ("[ranking]\nrecency_weight = -0.5\n", &[], "a number from 0 to 1000"),
-            ("", &[("CACHE_SIMILARITY_THRESHOLD", "NaN")], "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`"),
-            ("[llm]\nurl = \"http://localhost:1\"\n", &[], "needs `llm.model`"),
+            (
+                "maintenance_seconds = \"5\"\n",
+                &[],
+                "must be a whole number",
+            ),
+            (
+                "allowed_hosts = \"a\"\n",
+                &[],
+                "must be an array of strings",
+            ),
+            (
+                "",
+                &[("LOCI_SEARCH", "magic")],
+                "`search` (env LOCI_SEARCH) is `magic`",
+            ),
+            (
+                "[embedding]\nprovider = \"folder\"\n",
+                &[],
+                "needs `embedding.model_folder`",
+            ),
+            (
+                "[embedding]\nruntime = \"cuda\"\n",
+                &[],
+                "is `cuda`; give one of rten, onnxruntime",
+            ),
+            (
+                "[conversation]\nresults_max = 1001\n",
+                &[],
+                "from 1 to 1000",
+            ),
+            (
+                "[ranking]\nrecency_weight = -0.5\n",
+                &[],
+                "a number from 0 to 1000",
+            ),
+            (
+                "",
+                &[("CACHE_SIMILARITY_THRESHOLD", "NaN")],
+                "(env CACHE_SIMILARITY_THRESHOLD) is `NaN`",
+            ),
+            (
+                "[llm]\nurl = \"http://localhost:1\"\n",
+                &[],
+                "needs `llm.model`",
+            ),
             ("public_url = \"m.example\"\n", &[], "`public_url` (file "),
-            ("trusted_proxies = [\"all\"]\n", &[], "names `all`; give addresses or networks"),
+            (
+                "trusted_proxies = [\"all\"]\n",
+                &[],
+                "names `all`; give addresses or networks",
+            ),
             ("[tls]\nkey = \"k\"\n", &[], "needs `tls.certificate`"),
-            ("[oidc]\naudience = [\"a\"]\n", &[], "`oidc.audience` (file "),
+            (
+                "[oidc]\naudience = [\"a\"]\n",
+                &[],
+                "`oidc.audience` (file ",
+            ),
             ("[rate_limit]\nburst = 0\n", &[], "from 1 to"),
-            ("[oidc]\nissuer = \"https://i\"\ndefault_scopes = [\"root\"]\n", &[], "names `root`; give read"),
-            ("search = \"vector\"\n[embedding]\nprovider = \"none\"\n", &[], "needs a model"),
+            (
+                "[oidc]\nissuer = \"https://i\"\ndefault_scopes = [\"root\"]\n",
+                &[],
+                "names `root`; give read",
+            ),
+            (
+                "search = \"vector\"\n[embedding]\nprovider = \"none\"\n",
+                &[],
+                "needs a model",
+            ),
         ];
         for (file, variables, expected) in rows {
             let failure = settle(file, variables, &[]).err().unwrap();
             assert_eq!(failure.exit, Exit::Usage);
-            assert!(failure.message.contains(expected), "{} should contain {expected}", failure.message);
+            assert!(
+                failure.message.contains(expected),
+                "{} should contain {expected}",
+                failure.message
+            );
         }
     }
 
@@ -737,24 +1039,41 @@ mod tests {
         use EmbeddingChoice::{Bundled, Folder, NoModel};
         let of = |provider: &str, runtime: &str| {
             let file = format!("[embedding]\nprovider = \"{provider}\"\nmodel_folder = \"f\"\n");
-            settle(&file, &[("LOCI_EMBEDDING_RUNTIME", runtime)], &[]).map(|settings| settings.embedding)
+            settle(&file, &[("LOCI_EMBEDDING_RUNTIME", runtime)], &[])
+                .map(|settings| settings.embedding)
         };
         for runtime in ["", "rten"] {
             assert_eq!(of("bundled", runtime), Ok(Bundled(Runtime::BuiltIn)));
-            assert_eq!(of("folder", runtime), Ok(Folder("f".into(), Runtime::BuiltIn)));
+            assert_eq!(
+                of("folder", runtime),
+                Ok(Folder("f".into(), Runtime::BuiltIn))
+            );
         }
         assert_eq!(of("none", "onnxruntime"), Ok(NoModel));
         #[cfg(feature = "ort")]
         {
-            assert_eq!(of("bundled", "onnxruntime"), Ok(Bundled(Runtime::Onnxruntime)));
-            assert_eq!(of("folder", "onnxruntime"), Ok(Folder("f".into(), Runtime::Onnxruntime)));
+            assert_eq!(
+                of("bundled", "onnxruntime"),
+                Ok(Bundled(Runtime::Onnxruntime))
+            );
+            assert_eq!(
+                of("folder", "onnxruntime"),
+                Ok(Folder("f".into(), Runtime::Onnxruntime))
+            );
         }
         #[cfg(not(feature = "ort"))]
         for provider in ["bundled", "folder"] {
             let failure = of(provider, "onnxruntime").unwrap_err();
             assert_eq!(failure.exit, Exit::Usage);
-            for part in ["`embedding.runtime` (env LOCI_EMBEDDING_RUNTIME)", "--features ort"] {
-                assert!(failure.message.contains(part), "{} should contain {part}", failure.message);
+            for part in [
+                "`embedding.runtime` (env LOCI_EMBEDDING_RUNTIME)",
+                "--features ort",
+            ] {
+                assert!(
+                    failure.message.contains(part),
+                    "{} should contain {part}",
+                    failure.message
+                );
             }
         }
     }
@@ -763,12 +1082,19 @@ mod tests {
     fn the_originals_names_count_after_ours() {
         let of = |variables: &[(&str, &str)]| {
             let settings = settle("[conversation]\nresults_max = 1\n", variables, &[]).unwrap();
-            let row = settings.rows.into_iter().find(|row| row.setting.key == RESULTS_MAX.key).unwrap();
+            let row = settings
+                .rows
+                .into_iter()
+                .find(|row| row.setting.key == RESULTS_MAX.key)
+                .unwrap();
             (settings.policy.results_max, row.origin)
         };
         let (theirs, ours) = ("MAX_RESULTS_PER_QUERY", "LOCI_CONVERSATION_RESULTS_MAX");
         assert_eq!(of(&[(theirs, "2")]), (2, Origin::Environment(theirs)));
-        assert_eq!(of(&[(theirs, "2"), (ours, "3")]), (3, Origin::Environment(ours)));
+        assert_eq!(
+            of(&[(theirs, "2"), (ours, "3")]),
+            (3, Origin::Environment(ours))
+        );
         assert_eq!(of(&[(theirs, "")]).0, 1);
     }
 

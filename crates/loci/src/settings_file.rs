@@ -18,9 +18,14 @@ use crate::settings::{Form, Found, Origin, SETTINGS, Setting};
 pub fn read(path: &Path, must_exist: bool) -> Result<BTreeMap<&'static str, Found>, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(BTreeMap::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => {
+            return Ok(BTreeMap::new());
+        }
         Err(error) => {
-            let message = format!("the configuration file {} cannot be read: {error}", path.display());
+            let message = format!(
+                "the configuration file {} cannot be read: {error}",
+                path.display()
+            );
             return Err(Failure::new(Exit::Usage, message));
         }
     };
@@ -32,12 +37,12 @@ pub fn read(path: &Path, must_exist: bool) -> Result<BTreeMap<&'static str, Foun
     Ok(values)
 }
 
-/// Gives a setting that is a text another value in the file and leaves everything else in it as it is. Makes the file
-/// if there is none.
+/// Gives a setting that is a text another value in the file and leaves everything else in it as it
+/// is. Makes the file if there is none.
 ///
 /// # Errors
-/// [`Exit::Usage`], if the file cannot be read or written, or its form leaves no place for the setting; it is unchanged
-/// then.
+/// [`Exit::Usage`], if the file cannot be read or written, or its form leaves no place for the
+/// setting; it is unchanged then.
 pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
     let wrong = |problem: &dyn fmt::Display| {
         let message = format!("the configuration file {} {problem}", path.display());
@@ -47,16 +52,24 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         text => text.map_err(|error| wrong(&format_args!("cannot be read: {error}")))?,
     };
-    let table = DeTable::parse(&text).map_err(|error| wrong(&format_args!("is not TOML: {}", error.message())))?;
+    let table = DeTable::parse(&text)
+        .map_err(|error| wrong(&format_args!("is not TOML: {}", error.message())))?;
     let edited = edited(&text, table.get_ref(), setting.key, &format!("\"{value}\""));
     let sets = |edited: &str| {
         let table = DeTable::parse(edited).ok()?;
         let mut values = BTreeMap::new();
-        File { path, text: edited }.add(table.get_ref(), "", &mut values).ok()?;
-        values.remove(setting.key).filter(|found| found.text == value)
+        File { path, text: edited }
+            .add(table.get_ref(), "", &mut values)
+            .ok()?;
+        values
+            .remove(setting.key)
+            .filter(|found| found.text == value)
     };
     if sets(&edited).is_none() {
-        let advice = format!("has a form that loci cannot edit; set `{}` to \"{value}\" in it yourself", setting.key);
+        let advice = format!(
+            "has a form that loci cannot edit; set `{}` to \"{value}\" in it yourself",
+            setting.key
+        );
         return Err(wrong(&advice));
     }
     // A link to the file stays one.
@@ -64,37 +77,55 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
     replace(&real, &edited).map_err(|error| wrong(&format_args!("cannot be written: {error}")))
 }
 
-/// The text of a file with that value for a key: in the place of its former value, else at the head of its table.
+/// The text of a file with that value for a key: in the place of its former value, else at the head
+/// of its table.
 fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
-    let inner = section.split('.').filter(|part| !part.is_empty()).try_fold(table, |table, part| {
-        match table.get(part)?.get_ref() {
+    let inner = section.split('.').filter(|part| !part.is_empty()).try_fold(
+        table,
+        |table, part| match table.get(part)?.get_ref() {
             DeValue::Table(inner) => Some(inner),
             _ => None,
-        }
-    });
-    if let Some(span) = inner.and_then(|inner| inner.get(name)).map(toml::Spanned::span) {
+        },
+    );
+    if let Some(span) = inner
+        .and_then(|inner| inner.get(name))
+        .map(toml::Spanned::span)
+    {
         return format!("{}{value}{}", &text[..span.start], &text[span.end..]);
     }
     let header = format!("[{section}]");
     let mut end = 0;
     for line in text.split_inclusive('\n') {
         end += line.len();
-        if !section.is_empty() && line.split('#').next().is_some_and(|line| line.trim() == header) {
+        if !section.is_empty()
+            && line
+                .split('#')
+                .next()
+                .is_some_and(|line| line.trim() == header)
+        {
             let newline = if line.ends_with('\n') { "" } else { "\n" };
-            return format!("{}{newline}{name} = {value}\n{}", &text[..end], &text[end..]);
+            return format!(
+                "{}{newline}{name} = {value}\n{}",
+                &text[..end],
+                &text[end..]
+            );
         }
     }
     // Keys without a table stand before the first table.
     format!("{key} = {value}\n{text}")
 }
 
-/// Puts a text in the place of a file, as a whole, with the rights that it had. Makes its folder if there is none.
+/// Puts a text in the place of a file, as a whole, with the rights that it had. Makes its folder if
+/// there is none.
 ///
 /// # Errors
 /// The file or its folder cannot be written.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let mut temporary = tempfile::NamedTempFile::new_in(folder)?;
     temporary.write_all(text.as_bytes())?;
@@ -113,11 +144,20 @@ struct File<'a> {
 
 impl File<'_> {
     fn line(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+        1 + self
+            .text
+            .bytes()
+            .take(offset)
+            .filter(|byte| *byte == b'\n')
+            .count()
     }
 
     fn wrong(&self, offset: usize, problem: &str) -> Failure {
-        let place = format!("the configuration file {}, line {}", self.path.display(), self.line(offset));
+        let place = format!(
+            "the configuration file {}, line {}",
+            self.path.display(),
+            self.line(offset)
+        );
         Failure::new(Exit::Usage, format!("{place}: {problem}"))
     }
 
@@ -131,19 +171,25 @@ impl File<'_> {
             let key = format!("{prefix}{}", name.get_ref());
             let offset = name.span().start;
             if let Some(setting) = SETTINGS.iter().find(|setting| setting.key == key) {
-                let text = text_of(setting, value.get_ref())
-                    .map_err(|expected| self.wrong(offset, &format!("`{key}` must be {expected}")))?;
+                let text = text_of(setting, value.get_ref()).map_err(|expected| {
+                    self.wrong(offset, &format!("`{key}` must be {expected}"))
+                })?;
                 let origin = Origin::File(self.path.to_owned(), self.line(offset));
                 values.insert(setting.key, Found { text, origin });
                 continue;
             }
             let inner = format!("{key}.");
             match value.get_ref() {
-                DeValue::Table(table) if SETTINGS.iter().any(|setting| setting.key.starts_with(&inner)) => {
+                DeValue::Table(table)
+                    if SETTINGS
+                        .iter()
+                        .any(|setting| setting.key.starts_with(&inner)) =>
+                {
                     self.add(table, &inner, values)?;
                 }
                 _ => {
-                    let problem = format!("`{key}` is no setting; `loci config` lists the settings");
+                    let problem =
+                        format!("`{key}` is no setting; `loci config` lists the settings");
                     return Err(self.wrong(offset, &problem));
                 }
             }
@@ -155,7 +201,9 @@ impl File<'_> {
 /// The value as a flag would give it, or the type that it should have.
 fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static str> {
     match (setting.form, value) {
-        (Form::Text | Form::Secret | Form::Choice(_), DeValue::String(text)) => Ok(text.to_string()),
+        (Form::Text | Form::Secret | Form::Choice(_), DeValue::String(text)) => {
+            Ok(text.to_string())
+        }
         (Form::Text | Form::Secret | Form::Choice(_), _) => Err("a string"),
         (Form::Seconds | Form::Whole { .. } | Form::Number { .. }, DeValue::Integer(number))
             if number.radix() == 10 =>
@@ -166,8 +214,11 @@ fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static st
         (Form::Number { .. }, DeValue::Float(number)) => Ok(number.as_str().to_owned()),
         (Form::Number { .. }, _) => Err("a number"),
         (Form::List, DeValue::Array(items)) => {
-            let items: Option<Vec<&str>> = items.iter().map(|item| item.get_ref().as_str()).collect();
-            items.map(|items| items.join(",")).ok_or("an array of strings")
+            let items: Option<Vec<&str>> =
+                items.iter().map(|item| item.get_ref().as_str()).collect();
+            items
+                .map(|items| items.join(","))
+                .ok_or("an array of strings")
         }
         (Form::List, _) => Err("an array of strings"),
     }
@@ -188,14 +239,20 @@ mod tests {
     fn an_unknown_key_is_refused_by_name_and_line() {
         let rows = [
             ("# c\n\nbnd = \"x\"\n", "line 3: `bnd` is no setting"),
-            ("[embedding]\nprovder = \"x\"\n", "line 2: `embedding.provder` is no setting"),
+            (
+                "[embedding]\nprovder = \"x\"\n",
+                "line 2: `embedding.provder` is no setting",
+            ),
             ("[data]\nx = 1\n", "line 1: `data` must be a string"),
             ("[bind.port]\n", "line 1: `bind` must be a string"),
             ("x = [", "line 1: "),
         ];
         for (text, expected) in rows {
             let message = message_of(text);
-            assert!(message.contains(expected), "{message} should contain {expected}");
+            assert!(
+                message.contains(expected),
+                "{message} should contain {expected}"
+            );
         }
     }
 
@@ -204,15 +261,27 @@ mod tests {
         let (key, value) = ("embedding.provider", "none");
         let rows = [
             ("", "embedding.provider = \"none\"\n"),
-            ("# mine\nbind = \"x\"\n", "embedding.provider = \"none\"\n# mine\nbind = \"x\"\n"),
+            (
+                "# mine\nbind = \"x\"\n",
+                "embedding.provider = \"none\"\n# mine\nbind = \"x\"\n",
+            ),
             (
                 "[embedding] # here\nurl = \"x\" # that\n[llm]\n",
                 "[embedding] # here\nprovider = \"none\"\nurl = \"x\" # that\n[llm]\n",
             ),
             ("[embedding]", "[embedding]\nprovider = \"none\"\n"),
-            ("[embedding]\nprovider = 'http' # old\n", "[embedding]\nprovider = \"none\" # old\n"),
-            ("embedding.url = \"x\"\n", "embedding.provider = \"none\"\nembedding.url = \"x\"\n"),
-            ("embedding = { provider = \"http\" }\n", "embedding = { provider = \"none\" }\n"),
+            (
+                "[embedding]\nprovider = 'http' # old\n",
+                "[embedding]\nprovider = \"none\" # old\n",
+            ),
+            (
+                "embedding.url = \"x\"\n",
+                "embedding.provider = \"none\"\nembedding.url = \"x\"\n",
+            ),
+            (
+                "embedding = { provider = \"http\" }\n",
+                "embedding = { provider = \"none\" }\n",
+            ),
         ];
         let setting = SETTINGS.iter().find(|setting| setting.key == key).unwrap();
         for (before, after) in rows {
@@ -225,7 +294,10 @@ mod tests {
             set(&path, setting, value).unwrap();
             assert_eq!(fs::read_to_string(&path).unwrap(), after);
         }
-        for (before, words) in [("embedding = { url = \"x\" }\n", "yourself"), ("= 1\n", "is not TOML")] {
+        for (before, words) in [
+            ("embedding = { url = \"x\" }\n", "yourself"),
+            ("= 1\n", "is not TOML"),
+        ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("config.toml");
             fs::write(&path, before).unwrap();
@@ -240,6 +312,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         assert!(read(&path, false).unwrap().is_empty());
-        assert!(read(&path, true).err().unwrap().message.contains("cannot be read"));
+        assert!(
+            read(&path, true)
+                .err()
+                .unwrap()
+                .message
+                .contains("cannot be read")
+        );
     }
 }

@@ -10,18 +10,21 @@ use tokio::sync::oneshot;
 
 use crate::output::note;
 
-/// How long a server may take to end in good order. What is not acknowledged by then is not lost for anybody: the store
-/// survives an end at any instant.
+/// How long a server may take to end in good order. What is not acknowledged by then is not lost
+/// for anybody: the store survives an end at any instant.
 const END_TIMEOUT: Duration = Duration::from_millis(1_800);
 
-/// Waits for the wish to end, which is noted from this call on. Another signal, or [`END_TIMEOUT`], ends the process at
-/// once, whatever it waits for: a lock of another process, a model that thinks, a disk.
+/// Waits for the wish to end, which is noted from this call on. Another signal, or [`END_TIMEOUT`],
+/// ends the process at once, whatever it waits for: a lock of another process, a model that thinks,
+/// a disk.
 pub fn signal() -> impl Future<Output = ()> {
     let (tell, told) = oneshot::channel();
     // A thread of its own, which nothing else holds up.
     let watching = start().and_then(|(runtime, signals)| {
         let watch = move || runtime.block_on(watch(signals, tell));
-        thread::Builder::new().name("signals".to_owned()).spawn(watch)
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(watch)
     });
     if let Err(error) = &watching {
         tracing::warn!(%error, "a signal ends this process at once, which the store survives");
@@ -33,8 +36,8 @@ pub fn signal() -> impl Future<Output = ()> {
     }
 }
 
-/// From this call on a signal ends the process soon after `work` is done, which may take as long as the end of a
-/// server.
+/// From this call on a signal ends the process soon after `work` is done, which may take as long as
+/// the end of a server.
 pub fn before_end(work: impl FnOnce() + Send + 'static) {
     let watching = start().and_then(|(runtime, mut signals)| {
         let watch = move || {
@@ -45,12 +48,18 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
                 // Whoever waited for it may be gone.
                 let _ = tell.send(());
             };
-            if thread::Builder::new().name("end".to_owned()).spawn(work).is_ok() {
+            if thread::Builder::new()
+                .name("end".to_owned())
+                .spawn(work)
+                .is_ok()
+            {
                 let _ = told.recv_timeout(END_TIMEOUT);
             }
             end(signal);
         };
-        thread::Builder::new().name("signals".to_owned()).spawn(watch)
+        thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(watch)
     });
     if let Err(error) = watching {
         tracing::warn!(%error, "a signal ends this process at once, which the store survives");
@@ -59,12 +68,17 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
 
 /// Ends the process as that signal does.
 fn end(signal: i32) -> ! {
-    #[expect(clippy::disallowed_methods, reason = "whoever waits here would not let destructors run, either")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "whoever waits here would not let destructors run, either"
+    )]
     std::process::exit(EXIT_BY_SIGNAL + signal);
 }
 
 fn start() -> io::Result<(Runtime, Signals)> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     let signals = {
         let _entered = runtime.enter();
         Signals::new()?
@@ -76,18 +90,22 @@ async fn watch(mut signals: Signals, tell: oneshot::Sender<()>) {
     let first = signals.next().await;
     // Whoever served may have ended by itself.
     let _ = tell.send(());
-    let last = tokio::time::timeout(END_TIMEOUT, signals.next()).await.unwrap_or_else(|_elapsed| {
-        note_aside("ended before all work in progress was; nothing that was acknowledged is lost");
-        first
-    });
+    let last = tokio::time::timeout(END_TIMEOUT, signals.next())
+        .await
+        .unwrap_or_else(|_elapsed| {
+            note_aside(
+                "ended before all work in progress was; nothing that was acknowledged is lost",
+            );
+            first
+        });
     end(last);
 }
 
 /// How long words may take to be written.
 const NOTE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// A line for the person at the terminal, unless it cannot be written soon: whoever ends must not wait for the reader of
-/// a pipe that is full.
+/// A line for the person at the terminal, unless it cannot be written soon: whoever ends must not
+/// wait for the reader of a pipe that is full.
 pub fn note_aside(words: &'static str) {
     let (tell, told) = mpsc::channel();
     let write = move || {
@@ -95,7 +113,11 @@ pub fn note_aside(words: &'static str) {
         // Whoever waited for it may be gone.
         let _ = tell.send(());
     };
-    if thread::Builder::new().name("note".to_owned()).spawn(write).is_ok() {
+    if thread::Builder::new()
+        .name("note".to_owned())
+        .spawn(write)
+        .is_ok()
+    {
         let _ = told.recv_timeout(NOTE_TIMEOUT);
     }
 }
@@ -115,9 +137,18 @@ struct Signals {
 impl Signals {
     fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        let hang_up = ends_at_hang_up().then(|| signal(SignalKind::hangup())).transpose()?;
-        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        Ok(Signals { terminate, interrupt, hang_up })
+        let hang_up = ends_at_hang_up()
+            .then(|| signal(SignalKind::hangup()))
+            .transpose()?;
+        let (terminate, interrupt) = (
+            signal(SignalKind::terminate())?,
+            signal(SignalKind::interrupt())?,
+        );
+        Ok(Signals {
+            terminate,
+            interrupt,
+            hang_up,
+        })
     }
 
     /// The number of the next signal.
@@ -138,13 +169,16 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP is known to end this process; Linux says which signals it ignores from its start on.
+/// Whether SIGHUP is known to end this process; Linux says which signals it ignores from its start
+/// on.
 #[cfg(unix)]
 fn ends_at_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     // The signal 1 is the lowest bit.
-    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 0)
+    ignored
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 0)
 }
 
 #[cfg(not(unix))]

@@ -1,11 +1,12 @@
-//! Texts as a person sees them: characters that a terminal obeys, or does not show, are written out.
+//! Texts as a person sees them: characters that a terminal obeys, or does not show, are written
+//! out.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 pub use loci_core::characters::is_hidden;
 
-/// A value whose text is shown with every hidden character as `\u{1b}`. Line feeds (with a carriage return before them
-/// or not) and tabs are layout, and stay.
+/// A value whose text is shown with every hidden character as `\u{1b}`. Line feeds (with a carriage
+/// return before them or not) and tabs are layout, and stay.
 pub struct Visible<T>(pub T);
 
 /// The same on one line: line feeds and tabs are written out, too.
@@ -13,8 +14,12 @@ pub struct OneLine<T>(pub T);
 
 impl<T: Display> Display for Visible<T> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let mut writer =
-            Escaping { formatter, is_layout: |character| matches!(character, '\n' | '\t'), before: '\n', held: false };
+        let mut writer = Escaping {
+            formatter,
+            is_layout: |character| matches!(character, '\n' | '\t'),
+            before: '\n',
+            held: false,
+        };
         write!(writer, "{}", self.0)?;
         writer.finish()
     }
@@ -22,13 +27,19 @@ impl<T: Display> Display for Visible<T> {
 
 impl<T: Display> Display for OneLine<T> {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        let mut writer = Escaping { formatter, is_layout: |_| false, before: '\n', held: false };
+        let mut writer = Escaping {
+            formatter,
+            is_layout: |_| false,
+            before: '\n',
+            held: false,
+        };
         write!(writer, "{}", self.0)?;
         writer.finish()
     }
 }
 
-/// JSON text in which hidden characters are escaped as JSON does it. They can be within strings alone.
+/// JSON text in which hidden characters are escaped as JSON does it. They can be within strings
+/// alone.
 pub fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
@@ -51,7 +62,9 @@ pub fn unescaped(text: &str) -> String {
     while let Some((before, after)) = rest.split_once("\\u{") {
         plain += before;
         let character = after.split_once('}').and_then(|(digits, after)| {
-            let character = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32)?;
+            let character = u32::from_str_radix(digits, 16)
+                .ok()
+                .and_then(char::from_u32)?;
             Some((character, after))
         });
         if let Some((character, after)) = character {
@@ -65,7 +78,8 @@ pub fn unescaped(text: &str) -> String {
     plain + rest
 }
 
-/// Joiners and selectors, which change the look of the character before them: emoji and many scripts need them.
+/// Joiners and selectors, which change the look of the character before them: emoji and many
+/// scripts need them.
 fn is_joiner(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}')
 }
@@ -93,7 +107,8 @@ impl Escaping<'_, '_> {
             return Ok(());
         }
         let is_line_end = after == Some('\n') && (self.is_layout)('\n');
-        self.formatter.write_str(if is_line_end { "\r" } else { "\\u{d}" })
+        self.formatter
+            .write_str(if is_line_end { "\r" } else { "\\u{d}" })
     }
 
     /// Tells if the character shows itself, or changes one that does.
@@ -135,31 +150,58 @@ mod tests {
 
     impl Display for Pieces<'_> {
         fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-            self.0.chars().try_for_each(|character| write!(formatter, "{character}"))
+            self.0
+                .chars()
+                .try_for_each(|character| write!(formatter, "{character}"))
         }
     }
 
     #[test]
     fn what_is_hidden_is_written_out() {
         let rows = [
-            ("plain\n\ttext\r\n日本 é", "plain\n\ttext\r\n日本 é", "plain\\u{a}\\u{9}text\\u{d}\\u{a}日本 é"),
-            ("\u{1b}[2J\u{7}\u{8}", "\\u{1b}[2J\\u{7}\\u{8}", "\\u{1b}[2J\\u{7}\\u{8}"),
-            ("over\rwritten\r", "over\\u{d}written\\u{d}", "over\\u{d}written\\u{d}"),
+            (
+                "plain\n\ttext\r\n日本 é",
+                "plain\n\ttext\r\n日本 é",
+                "plain\\u{a}\\u{9}text\\u{d}\\u{a}日本 é",
+            ),
+            (
+                "\u{1b}[2J\u{7}\u{8}",
+                "\\u{1b}[2J\\u{7}\\u{8}",
+                "\\u{1b}[2J\\u{7}\\u{8}",
+            ),
+            (
+                "over\rwritten\r",
+                "over\\u{d}written\\u{d}",
+                "over\\u{d}written\\u{d}",
+            ),
             ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}", "\\u{9b}31m\\u{7f}"),
             (
                 "\u{202e}txt\u{2066}\u{61c}\u{200f}",
                 "\\u{202e}txt\\u{2066}\\u{61c}\\u{200f}",
                 "\\u{202e}txt\\u{2066}\\u{61c}\\u{200f}",
             ),
-            ("a\u{200b}b\u{feff}\u{e0041}", "a\\u{200b}b\\u{feff}\\u{e0041}", "a\\u{200b}b\\u{feff}\\u{e0041}"),
-            // Between visible characters that need them, joiners stay; in ASCII and in runs they carry something else.
+            (
+                "a\u{200b}b\u{feff}\u{e0041}",
+                "a\\u{200b}b\\u{feff}\\u{e0041}",
+                "a\\u{200b}b\\u{feff}\\u{e0041}",
+            ),
+            // Between visible characters that need them, joiners stay; in ASCII and in runs they
+            // carry something else.
             (
                 "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
                 "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
                 "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
             ),
-            ("a\u{200d}b\u{fe0f}", "a\\u{200d}b\\u{fe0f}", "a\\u{200d}b\\u{fe0f}"),
-            ("😀\u{e0101}\u{e0102}", "😀\u{e0101}\\u{e0102}", "😀\u{e0101}\\u{e0102}"),
+            (
+                "a\u{200d}b\u{fe0f}",
+                "a\\u{200d}b\\u{fe0f}",
+                "a\\u{200d}b\\u{fe0f}",
+            ),
+            (
+                "😀\u{e0101}\u{e0102}",
+                "😀\u{e0101}\\u{e0102}",
+                "😀\u{e0101}\\u{e0102}",
+            ),
         ];
         for (text, visible, line) in rows {
             assert_eq!(Visible(text).to_string(), visible, "{text:?}");
@@ -167,15 +209,24 @@ mod tests {
             assert_eq!(Visible(Pieces(text)).to_string(), visible, "{text:?}");
             assert_eq!(unescaped(&OneLine(text).to_string()), text);
         }
-        assert_eq!(unescaped(r"\u{zz} \u{110000} \u{41} \u{"), r"\u{zz} \u{110000} A \u{");
+        assert_eq!(
+            unescaped(r"\u{zz} \u{110000} \u{41} \u{"),
+            r"\u{zz} \u{110000} A \u{"
+        );
     }
 
     #[test]
     fn json_says_the_same_without_hidden_characters() {
         let value = serde_json::json!({"a\u{202e}": "\u{1b}\u{9b}31m \u{e0041} \u{7f}\n é😀"});
         let text = json(&format!("{value:#}"));
-        assert!(!text.contains(|character: char| is_hidden(character) && character != '\n'), "{text}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
+        assert!(
+            !text.contains(|character: char| is_hidden(character) && character != '\n'),
+            "{text}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            value
+        );
     }
 
     proptest::proptest! {

@@ -8,7 +8,9 @@ use loci_core::{Caller, Clock, CosineScale, Embedder, Error, ModelId, Result, St
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
-use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
+use loci_http::{
+    ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions,
+};
 use loci_mine::GitTree;
 use loci_secrets::SecretRedactor;
 use loci_store_sqlite::{OpenError, SqliteStore};
@@ -26,7 +28,8 @@ use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
 pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long a search of a client waits for the index, so that with the rest of its work it takes less than 2 s.
+/// How long a search of a client waits for the index, so that with the rest of its work it takes
+/// less than 2 s.
 const SEARCH_WAIT: Duration = Duration::from_millis(1_500);
 
 /// The time of this machine.
@@ -34,9 +37,14 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else asks")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the clock that everything else asks"
+        )]
         let now = SystemTime::now();
-        let since_1970 = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
         Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
     }
 
@@ -84,8 +92,12 @@ impl Wiring {
 
 /// The path without links, as far as it is there.
 pub fn real(path: &Path) -> PathBuf {
-    let found = path.ancestors().find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
-    let Some((ancestor, mut real)) = found else { return path.to_owned() };
+    let found = path
+        .ancestors()
+        .find_map(|ancestor| Some((ancestor, ancestor.canonicalize().ok()?)));
+    let Some((ancestor, mut real)) = found else {
+        return path.to_owned();
+    };
     for part in path.strip_prefix(ancestor).unwrap_or(path).components() {
         match part {
             Component::ParentDir => {
@@ -139,7 +151,12 @@ impl Vault {
             return Err(Failure::new(Exit::Usage, message));
         }
         let file_mode = settings.vault_file_mode;
-        Ok(Vault { folder, lock: data.join("vault.lock"), watch_lock: data.join("vault-watch.lock"), file_mode })
+        Ok(Vault {
+            folder,
+            lock: data.join("vault.lock"),
+            watch_lock: data.join("vault-watch.lock"),
+            file_mode,
+        })
     }
 
     /// The notes as files.
@@ -148,7 +165,8 @@ impl Vault {
     }
 
     fn notes_by(&self, clock: Arc<dyn Clock>) -> VaultFolder {
-        VaultFolder::new(self.folder.clone(), self.lock.clone(), clock).with_file_mode(self.file_mode)
+        VaultFolder::new(self.folder.clone(), self.lock.clone(), clock)
+            .with_file_mode(self.file_mode)
     }
 }
 
@@ -169,12 +187,16 @@ impl Parts {
         Parts::open_with(settings, data, Wiring::of(settings)?)
     }
 
-    /// The same, for clients: a search that would wait for long until the store is ready says so instead.
+    /// The same, for clients: a search that would wait for long until the store is ready says so
+    /// instead.
     ///
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open_for_clients(settings: &Settings) -> Result<Self, Failure> {
-        let wiring = Wiring { search_wait: Some(SEARCH_WAIT), ..Wiring::of(settings)? };
+        let wiring = Wiring {
+            search_wait: Some(SEARCH_WAIT),
+            ..Wiring::of(settings)?
+        };
         Parts::open_with(settings, &settings.data, wiring)
     }
 
@@ -186,12 +208,18 @@ impl Parts {
         Parts::of_store(settings, data, wiring, open_store)
     }
 
-    /// The same for a command that may find a store that cannot be written, and then reads it as it is, and says so.
+    /// The same for a command that may find a store that cannot be written, and then reads it as it
+    /// is, and says so.
     ///
     /// # Errors
     /// As for [`Parts::open`]; whatever it would write afterwards fails.
     pub fn open_to_read(settings: &Settings) -> Result<Self, Failure> {
-        Parts::of_store(settings, &settings.data, Wiring::of(settings)?, open_store_to_read)
+        Parts::of_store(
+            settings,
+            &settings.data,
+            Wiring::of(settings)?,
+            open_store_to_read,
+        )
     }
 
     fn of_store(
@@ -200,7 +228,13 @@ impl Parts {
         wiring: Wiring,
         open: impl FnOnce(&Settings, &Path) -> Result<SqliteStore, Failure>,
     ) -> Result<Self, Failure> {
-        let Wiring { embedder, clock, policy, weights, search_wait } = wiring;
+        let Wiring {
+            embedder,
+            clock,
+            policy,
+            weights,
+            search_wait,
+        } = wiring;
         let vault = Vault::of(settings, data)?;
         let store = Arc::new(open(settings, data)?);
         let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
@@ -224,11 +258,16 @@ impl Parts {
         if let Some(key) = &settings.web_search_key {
             engine = engine.with_web_search(Arc::new(web_search(&settings.web_search_url, key)?));
         }
-        Ok(Parts { store, embedder, engine: Arc::new(engine), vault })
+        Ok(Parts {
+            store,
+            embedder,
+            engine: Arc::new(engine),
+            vault,
+        })
     }
 
-    /// As [`Parts::open_to_read`], with the notes as they are now: what people changed while no process watched them is
-    /// known, unless the store cannot be written.
+    /// As [`Parts::open_to_read`], with the notes as they are now: what people changed while no
+    /// process watched them is known, unless the store cannot be written.
     ///
     /// # Errors
     /// As for [`Parts::open`]. Notes that cannot be read are logged, and no obstacle.
@@ -237,7 +276,9 @@ impl Parts {
         if !parts.store.is_read_only() && !is_watched(&parts.vault.watch_lock) {
             match parts.engine.reconcile() {
                 Ok(Reconciled { away: None, .. }) => {}
-                Ok(Reconciled { away: Some(why), .. }) => note(format_args!("note: {why}")),
+                Ok(Reconciled {
+                    away: Some(why), ..
+                }) => note(format_args!("note: {why}")),
                 Err(error) => note(format_args!("note: the notes may be out of date: {error}")),
             }
         }
@@ -260,12 +301,27 @@ impl Parts {
     ///
     /// # Errors
     /// What the tool refuses.
-    pub fn call_in(&self, dialect: &Dialect, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
+    pub fn call_in(
+        &self,
+        dialect: &Dialect,
+        tool: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<Reply, Failure> {
         let caller = Caller::local();
-        let tool = dialect
-            .tool(tool)
-            .ok_or_else(|| Failure::new(Exit::Failure, format!("the {} dialect has no tool {tool}", dialect.name)))?;
-        Ok(dialect.call(tool, Context { engine: &self.engine, caller: &caller }, arguments)?)
+        let tool = dialect.tool(tool).ok_or_else(|| {
+            Failure::new(
+                Exit::Failure,
+                format!("the {} dialect has no tool {tool}", dialect.name),
+            )
+        })?;
+        Ok(dialect.call(
+            tool,
+            Context {
+                engine: &self.engine,
+                caller: &caller,
+            },
+            arguments,
+        )?)
     }
 }
 
@@ -301,22 +357,32 @@ fn open_store_to_read(settings: &Settings, data: &Path) -> Result<SqliteStore, F
         Err(OpenError::Restoring { .. }) => open_store(settings, data),
         Err(OpenError::ReadOnly { .. }) => {
             let store = with_way_out(SqliteStore::open_read_only(data, options), data)?;
-            let copied = if store.copy().is_some() { ", from a copy in the folder for temporary files" } else { "" };
+            let copied = if store.copy().is_some() {
+                ", from a copy in the folder for temporary files"
+            } else {
+                ""
+            };
             let shown = data.display();
-            note(format_args!("note: {shown} cannot be written; it is read as it is{copied}"));
+            note(format_args!(
+                "note: {shown} cannot be written; it is read as it is{copied}"
+            ));
             Ok(store)
         }
         opened => with_way_out(opened, data),
     }
 }
 
-fn with_way_out(opened: Result<SqliteStore, OpenError>, data: &Path) -> Result<SqliteStore, Failure> {
+fn with_way_out(
+    opened: Result<SqliteStore, OpenError>,
+    data: &Path,
+) -> Result<SqliteStore, Failure> {
     opened.map_err(|error| {
         let failure = open_failure(&error);
         match error {
-            OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => {
-                Failure { message: format!("{}; {}", failure.message, way_out(data)), ..failure }
-            }
+            OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => Failure {
+                message: format!("{}; {}", failure.message, way_out(data)),
+                ..failure
+            },
             _ => failure,
         }
     })
@@ -353,9 +419,12 @@ pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> 
             opened: OnceLock::new(),
             unusable: ModelId::new("unusable"),
         }),
-        EmbeddingChoice::Http { url, model, api_key, timeout } => {
-            Arc::new(http_model(url, model, api_key.clone(), *timeout)?)
-        }
+        EmbeddingChoice::Http {
+            url,
+            model,
+            api_key,
+            timeout,
+        } => Arc::new(http_model(url, model, api_key.clone(), *timeout)?),
         EmbeddingChoice::NoModel => Arc::new(NoModel::new()),
     })
 }
@@ -380,17 +449,38 @@ fn on(runtime: Runtime, model: LocalModel) -> LocalModel {
 ///
 /// # Errors
 /// `invalid_argument` if the endpoint cannot be one.
-pub fn http_model(url: &str, model: &str, key: Option<String>, timeout: Duration) -> Result<HttpModel> {
-    HttpModel::new(HttpModelOptions { key, timeout, ..HttpModelOptions::new(url, model) })
+pub fn http_model(
+    url: &str,
+    model: &str,
+    key: Option<String>,
+    timeout: Duration,
+) -> Result<HttpModel> {
+    HttpModel::new(HttpModelOptions {
+        key,
+        timeout,
+        ..HttpModelOptions::new(url, model)
+    })
 }
 
 fn chat_model(model: &LanguageModel) -> Result<ChatModel> {
-    let LanguageModel { url, model, api_key, timeout } = model;
-    ChatModel::new(ChatModelOptions { key: api_key.clone(), timeout: *timeout, ..ChatModelOptions::new(url, model) })
+    let LanguageModel {
+        url,
+        model,
+        api_key,
+        timeout,
+    } = model;
+    ChatModel::new(ChatModelOptions {
+        key: api_key.clone(),
+        timeout: *timeout,
+        ..ChatModelOptions::new(url, model)
+    })
 }
 
 fn web_search(url: &str, key: &str) -> Result<TavilySearch> {
-    TavilySearch::new(TavilySearchOptions { base_url: url.to_owned(), ..TavilySearchOptions::new(key) })
+    TavilySearch::new(TavilySearchOptions {
+        base_url: url.to_owned(),
+        ..TavilySearchOptions::new(key)
+    })
 }
 
 /// Has the chosen model embed a text: its name, and the number of components of its vectors.
@@ -405,12 +495,21 @@ pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
         EmbeddingChoice::Installed(model, folder, runtime) => {
             local(on(*runtime, LocalModel::of_catalogue(model, folder)))
         }
-        EmbeddingChoice::Folder(folder, runtime) => local(on(*runtime, LocalModel::from_folder(folder)?)),
-        EmbeddingChoice::Http { url, model, api_key, timeout } => {
+        EmbeddingChoice::Folder(folder, runtime) => {
+            local(on(*runtime, LocalModel::from_folder(folder)?))
+        }
+        EmbeddingChoice::Http {
+            url,
+            model,
+            api_key,
+            timeout,
+        } => {
             let model = http_model(url, model, api_key.clone(), *timeout)?;
             Ok((model.model().clone(), model.probe()?))
         }
-        EmbeddingChoice::NoModel => Err(Error::unavailable("embeddings are switched off; set `embedding.provider`")),
+        EmbeddingChoice::NoModel => Err(Error::unavailable(
+            "embeddings are switched off; set `embedding.provider`",
+        )),
     }
 }
 
@@ -441,7 +540,8 @@ impl Embedder for FolderModel {
     }
 
     fn cosine_scale(&self) -> CosineScale {
-        self.opened().map_or_else(|_| CosineScale::default(), LocalModel::cosine_scale)
+        self.opened()
+            .map_or_else(|_| CosineScale::default(), LocalModel::cosine_scale)
     }
 
     fn knows(&self, language: &str) -> bool {
@@ -495,8 +595,22 @@ mod tests {
     fn a_database_of_a_newer_loci_has_the_exit_code_of_databases() {
         let database = PathBuf::from("loci.db");
         let rows = [
-            (OpenError::Newer { database: database.clone(), found: 9, known: 2 }, Exit::Database),
-            (OpenError::NewerAnalysis { database: database.clone(), found: 9, known: 2 }, Exit::Database),
+            (
+                OpenError::Newer {
+                    database: database.clone(),
+                    found: 9,
+                    known: 2,
+                },
+                Exit::Database,
+            ),
+            (
+                OpenError::NewerAnalysis {
+                    database: database.clone(),
+                    found: 9,
+                    known: 2,
+                },
+                Exit::Database,
+            ),
             (OpenError::ReadOnly { path: database }, Exit::DataFolder),
         ];
         for (error, exit) in rows {
@@ -508,19 +622,44 @@ mod tests {
     #[cfg(feature = "ort")]
     #[test]
     fn the_runtime_is_a_part_of_the_models_name() {
-        let named = |runtime| embedder(&EmbeddingChoice::Bundled(runtime)).unwrap().model().as_str().to_owned();
-        assert_eq!(named(Runtime::Onnxruntime), format!("{}:ort", named(Runtime::BuiltIn)));
+        let named = |runtime| {
+            embedder(&EmbeddingChoice::Bundled(runtime))
+                .unwrap()
+                .model()
+                .as_str()
+                .to_owned()
+        };
+        assert_eq!(
+            named(Runtime::Onnxruntime),
+            format!("{}:ort", named(Runtime::BuiltIn))
+        );
     }
 
     #[test]
     fn a_model_folder_is_looked_at_again_while_it_holds_no_model() {
         let folder = tempfile::tempdir().unwrap();
-        let embedder = embedder(&EmbeddingChoice::Folder(folder.path().to_owned(), Runtime::BuiltIn)).unwrap();
+        let embedder = embedder(&EmbeddingChoice::Folder(
+            folder.path().to_owned(),
+            Runtime::BuiltIn,
+        ))
+        .unwrap();
         assert_eq!(embedder.model().as_str(), "unusable");
-        assert!(embedder.embed(&["a"]).unwrap_err().message.contains("does not exist"));
+        assert!(
+            embedder
+                .embed(&["a"])
+                .unwrap_err()
+                .message
+                .contains("does not exist")
+        );
         std::fs::write(folder.path().join("model.onnx"), "no graph").unwrap();
         std::fs::write(folder.path().join("tokenizer.json"), "{}").unwrap();
-        assert!(embedder.embed(&["a"]).unwrap_err().message.contains("tokenizer.json"));
+        assert!(
+            embedder
+                .embed(&["a"])
+                .unwrap_err()
+                .message
+                .contains("tokenizer.json")
+        );
         assert!(embedder.model().as_str().starts_with("onnx:"));
     }
 }

@@ -21,7 +21,11 @@ impl Crate {
     pub fn all(metadata: &Metadata) -> Vec<Self> {
         let folder = |manifest: &cargo_metadata::camino::Utf8Path| {
             let folder = manifest.parent().unwrap_or(manifest);
-            folder.strip_prefix(&metadata.workspace_root).unwrap_or(folder).as_str().replace('\\', "/")
+            folder
+                .strip_prefix(&metadata.workspace_root)
+                .unwrap_or(folder)
+                .as_str()
+                .replace('\\', "/")
         };
         let mut crates: Vec<Crate> = metadata
             .workspace_packages()
@@ -29,7 +33,11 @@ impl Crate {
             .map(|package| Crate {
                 name: package.name.to_string(),
                 folder: folder(&package.manifest_path),
-                dependencies: package.dependencies.iter().map(|dependency| dependency.name.clone()).collect(),
+                dependencies: package
+                    .dependencies
+                    .iter()
+                    .map(|dependency| dependency.name.clone())
+                    .collect(),
             })
             .collect();
         crates.sort_by(|a, b| a.name.cmp(&b.name));
@@ -37,12 +45,13 @@ impl Crate {
     }
 }
 
-/// The tables that the crates are held against. A name in them that exists nowhere is itself a fault, so that a
-/// misspelt one cannot pass for a rule that holds.
+/// The tables that the crates are held against. A name in them that exists nowhere is itself a
+/// fault, so that a misspelt one cannot pass for a rule that holds.
 pub struct Rules {
     /// Each crate of the workspace and its level.
     pub levels: &'static [(&'static str, u32)],
-    /// Packages that only the named crates may use directly. A `*` at the end stands for any ending.
+    /// Packages that only the named crates may use directly. A `*` at the end stands for any
+    /// ending.
     pub only_in: &'static [(&'static str, &'static [&'static str])],
     /// Packages that the named crates may not use directly.
     pub never_in: &'static [(&'static str, &'static [&'static str])],
@@ -89,11 +98,17 @@ pub fn check(crates: &[Crate], rules: &Rules) -> Vec<Fault> {
     for one in crates {
         let manifest = format!("{}/Cargo.toml", one.folder);
         if one.folder.rsplit('/').next() != Some(&one.name) {
-            let message = format!("the crate is called {}: give the folder the same name", one.name);
+            let message = format!(
+                "the crate is called {}: give the folder the same name",
+                one.name
+            );
             faults.push(Fault::new(&manifest, message));
         }
         let Some(level) = levels.get(one.name.as_str()) else {
-            let message = format!("{} has no level: add it to RULES in xtask/src/tidy/arrows.rs", one.name);
+            let message = format!(
+                "{} has no level: add it to RULES in xtask/src/tidy/arrows.rs",
+                one.name
+            );
             faults.push(Fault::new(manifest, message));
             continue;
         };
@@ -108,7 +123,10 @@ pub fn check(crates: &[Crate], rules: &Rules) -> Vec<Fault> {
                 );
                 faults.push(Fault::new(&manifest, message));
             }
-            faults.extend(forbidden(&one.name, dependency, rules).map(|message| Fault::new(&manifest, message)));
+            faults.extend(
+                forbidden(&one.name, dependency, rules)
+                    .map(|message| Fault::new(&manifest, message)),
+            );
         }
     }
     faults.extend(unknown_names(crates, rules));
@@ -116,34 +134,58 @@ pub fn check(crates: &[Crate], rules: &Rules) -> Vec<Fault> {
 }
 
 fn forbidden(name: &str, dependency: &str, rules: &Rules) -> Option<String> {
-    let only_in =
-        rules.only_in.iter().find(|(package, allowed)| matches(package, dependency) && !allowed.contains(&name));
+    let only_in = rules
+        .only_in
+        .iter()
+        .find(|(package, allowed)| matches(package, dependency) && !allowed.contains(&name));
     if let Some((_, allowed)) = only_in {
-        return Some(format!("{dependency} may be used in {} alone: remove it here", allowed.join(", ")));
+        return Some(format!(
+            "{dependency} may be used in {} alone: remove it here",
+            allowed.join(", ")
+        ));
     }
-    let never_in =
-        rules.never_in.iter().any(|(package, barred)| matches(package, dependency) && barred.contains(&name));
+    let never_in = rules
+        .never_in
+        .iter()
+        .any(|(package, barred)| matches(package, dependency) && barred.contains(&name));
     never_in.then(|| format!("{name} must not know {dependency}: remove it here"))
 }
 
 fn unknown_names(crates: &[Crate], rules: &Rules) -> Vec<Fault> {
     let is_crate = |name: &str| crates.iter().any(|one| one.name == name);
-    let is_used =
-        |package: &str| crates.iter().flat_map(|one| &one.dependencies).any(|dependency| matches(package, dependency));
+    let is_used = |package: &str| {
+        crates
+            .iter()
+            .flat_map(|one| &one.dependencies)
+            .any(|dependency| matches(package, dependency))
+    };
     let bans = || rules.only_in.iter().chain(rules.never_in);
-    let crate_names = rules.levels.iter().map(|(name, _)| name).chain(bans().flat_map(|(_, names)| *names));
-    let unknown_crates = crate_names.filter(|name| !is_crate(name)).map(|name| (name, "no crate of the workspace"));
-    let unused = bans().map(|(package, _)| package).filter(|package| !is_used(package));
+    let crate_names = rules
+        .levels
+        .iter()
+        .map(|(name, _)| name)
+        .chain(bans().flat_map(|(_, names)| *names));
+    let unknown_crates = crate_names
+        .filter(|name| !is_crate(name))
+        .map(|name| (name, "no crate of the workspace"));
+    let unused = bans()
+        .map(|(package, _)| package)
+        .filter(|package| !is_used(package));
     unknown_crates
         .chain(unused.map(|package| (package, "a dependency of no crate")))
         .map(|(name, why)| {
-            Fault::new("xtask/src/tidy/arrows.rs", format!("{name} in RULES is {why}: correct or remove it"))
+            Fault::new(
+                "xtask/src/tidy/arrows.rs",
+                format!("{name} in RULES is {why}: correct or remove it"),
+            )
         })
         .collect()
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+    pattern
+        .strip_suffix('*')
+        .map_or(pattern == name, |prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -193,21 +235,31 @@ mod tests {
     #[test]
     fn an_arrow_up_or_sideways_is_a_fault() {
         assert!(
-            only_fault(&crates(&[("core", "engine")]), &SMALL).starts_with("crates/core/Cargo.toml: core (level 0)")
+            only_fault(&crates(&[("core", "engine")]), &SMALL)
+                .starts_with("crates/core/Cargo.toml: core (level 0)")
         );
-        assert!(only_fault(&crates(&[("engine", "store")]), &SMALL).contains("depends on store (level 1)"));
+        assert!(
+            only_fault(&crates(&[("engine", "store")]), &SMALL)
+                .contains("depends on store (level 1)")
+        );
     }
 
     #[test]
     fn a_forbidden_package_is_a_fault() {
         assert!(only_fault(&crates(&[("app", "sqlite")]), &SMALL).contains("in store alone"));
-        assert!(only_fault(&crates(&[("core", "serde")]), &SMALL).contains("core must not know serde"));
+        assert!(
+            only_fault(&crates(&[("core", "serde")]), &SMALL).contains("core must not know serde")
+        );
     }
 
     #[test]
     fn a_crate_outside_the_table_is_a_fault() {
         let mut crates = crates(&[]);
-        crates.push(Crate { name: "web".to_owned(), folder: "crates/web".to_owned(), dependencies: Vec::new() });
+        crates.push(Crate {
+            name: "web".to_owned(),
+            folder: "crates/web".to_owned(),
+            dependencies: Vec::new(),
+        });
         assert!(only_fault(&crates, &SMALL).contains("web has no level"));
     }
 
@@ -220,12 +272,29 @@ mod tests {
 
     #[test]
     fn a_misspelt_name_in_the_tables_is_a_fault() {
-        let misspelt_level =
-            Rules { levels: &[("core", 0), ("store", 1), ("engine", 1), ("app", 2), ("stroe", 1)], ..SMALL };
+        let misspelt_level = Rules {
+            levels: &[
+                ("core", 0),
+                ("store", 1),
+                ("engine", 1),
+                ("app", 2),
+                ("stroe", 1),
+            ],
+            ..SMALL
+        };
         assert!(only_fault(&crates(&[]), &misspelt_level).contains("stroe in RULES is no crate"));
-        let misspelt_package = Rules { only_in: &[("sql*", &["store"]), ("axmu", &["app"])], ..SMALL };
-        assert!(only_fault(&crates(&[]), &misspelt_package).contains("axmu in RULES is a dependency of no crate"));
-        let misspelt_crate = Rules { never_in: &[("serde", &["croe"])], ..SMALL };
+        let misspelt_package = Rules {
+            only_in: &[("sql*", &["store"]), ("axmu", &["app"])],
+            ..SMALL
+        };
+        assert!(
+            only_fault(&crates(&[]), &misspelt_package)
+                .contains("axmu in RULES is a dependency of no crate")
+        );
+        let misspelt_crate = Rules {
+            never_in: &[("serde", &["croe"])],
+            ..SMALL
+        };
         assert!(only_fault(&crates(&[]), &misspelt_crate).contains("croe in RULES"));
     }
 }

@@ -1,4 +1,5 @@
-//! A tool is one file, one line in its dialect's list and one folder of cases; dialects do not know each other.
+//! A tool is one file, one line in its dialect's list and one folder of cases; dialects do not know
+//! each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,10 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
             faults.extend(foreign_imports(path, source, dialect, &dialects));
             for tool in tools_in(source) {
                 if !listed.types.contains(&tool.type_name) {
-                    let message = format!("{} is in no list: add Tool::of::<{}>() to {list}", path, tool.type_name);
+                    let message = format!(
+                        "{} is in no list: add Tool::of::<{}>() to {list}",
+                        path, tool.type_name
+                    );
                     faults.push(Fault::new(path, message));
                 }
                 match tool.name {
@@ -50,7 +54,10 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
                         faults.extend(missing_cases(tree, path, &place, &name));
                         tools.insert(place);
                     }
-                    None => faults.push(Fault::new(path, "write TypedTool::NAME as a literal string")),
+                    None => faults.push(Fault::new(
+                        path,
+                        "write TypedTool::NAME as a literal string",
+                    )),
                 }
             }
         }
@@ -59,8 +66,8 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
     faults
 }
 
-/// A fault if the list of the dialect in `folder` has no `mod` line for the file at `path`. Files deeper than the
-/// folder itself are for the compiler's eyes: their parent names them.
+/// A fault if the list of the dialect in `folder` has no `mod` line for the file at `path`. Files
+/// deeper than the folder itself are for the compiler's eyes: their parent names them.
 fn unnamed_file(path: &str, folder: &str, list: &RustSource) -> Option<Fault> {
     let name = path.strip_prefix(folder)?.strip_suffix(".rs")?;
     let is_named = list
@@ -71,7 +78,10 @@ fn unnamed_file(path: &str, folder: &str, list: &RustSource) -> Option<Fault> {
     if name == "mod" || name.contains('/') || is_named {
         return None;
     }
-    Some(Fault::new(path, format!("no module names it, so it is not compiled: add `mod {name};` to {folder}mod.rs")))
+    Some(Fault::new(
+        path,
+        format!("no module names it, so it is not compiled: add `mod {name};` to {folder}mod.rs"),
+    ))
 }
 
 /// The folder of a dialect's cases has its name on the wire, where a module's underscore is a dash.
@@ -81,8 +91,15 @@ fn cases_folder(module: &str) -> String {
 
 fn missing_cases(tree: &Tree, path: &str, place: &str, tool: &str) -> Option<Fault> {
     let folder = format!("{CASES}{place}/");
-    let has_case = tree.texts("yaml").any(|(case, _)| case.starts_with(&folder));
-    (!has_case).then(|| Fault::new(path, format!("the tool {tool} has no cases: add a .yaml file under {folder}")))
+    let has_case = tree
+        .texts("yaml")
+        .any(|(case, _)| case.starts_with(&folder));
+    (!has_case).then(|| {
+        Fault::new(
+            path,
+            format!("the tool {tool} has no cases: add a .yaml file under {folder}"),
+        )
+    })
 }
 
 fn cases_without_tool(tree: &Tree, tools: &BTreeSet<String>) -> Vec<Fault> {
@@ -118,13 +135,20 @@ fn tools_in(source: &RustSource) -> Vec<FoundTool> {
         _ => None,
     });
     implementations
-        .filter(|item| item.trait_.as_ref().is_some_and(|(path, ..)| path_ends_with(path, "TypedTool")))
+        .filter(|item| {
+            item.trait_
+                .as_ref()
+                .is_some_and(|(path, ..)| path_ends_with(path, "TypedTool"))
+        })
         .map(|item| {
             let name = item.items.iter().find_map(|item| match item {
                 ImplItem::Const(constant) if constant.ident == "NAME" => literal(&constant.expr),
                 _ => None,
             });
-            FoundTool { type_name: last_name(&item.self_ty).unwrap_or_default(), name }
+            FoundTool {
+                type_name: last_name(&item.self_ty).unwrap_or_default(),
+                name,
+            }
         })
         .collect()
 }
@@ -140,12 +164,18 @@ fn literal(expression: &Expr) -> Option<String> {
 }
 
 fn path_ends_with(path: &syn::Path, name: &str) -> bool {
-    path.segments.last().is_some_and(|segment| segment.ident == name)
+    path.segments
+        .last()
+        .is_some_and(|segment| segment.ident == name)
 }
 
 fn last_name(named: &Type) -> Option<String> {
     match named {
-        Type::Path(named) => named.path.segments.last().map(|segment| segment.ident.to_string()),
+        Type::Path(named) => named
+            .path
+            .segments
+            .last()
+            .map(|segment| segment.ident.to_string()),
         _ => None,
     }
 }
@@ -170,22 +200,36 @@ impl<'ast> Visit<'ast> for ListedTools {
             && last.ident == "of"
             && let PathArguments::AngleBracketed(arguments) = &last.arguments
         {
-            self.types.extend(arguments.args.iter().filter_map(|argument| match argument {
-                GenericArgument::Type(named) => last_name(named),
-                _ => None,
-            }));
+            self.types
+                .extend(arguments.args.iter().filter_map(|argument| match argument {
+                    GenericArgument::Type(named) => last_name(named),
+                    _ => None,
+                }));
         }
         visit::visit_path(self, path);
     }
 }
 
-fn foreign_imports(path: &str, source: &RustSource, dialect: &str, dialects: &BTreeSet<&str>) -> Vec<Fault> {
+fn foreign_imports(
+    path: &str,
+    source: &RustSource,
+    dialect: &str,
+    dialects: &BTreeSet<&str>,
+) -> Vec<Fault> {
     let mut paths = ModulePaths::default();
     paths.visit_file(&source.syntax);
-    let foreign: BTreeSet<String> =
-        paths.heads.into_iter().filter(|head| head != dialect && dialects.contains(head.as_str())).collect();
-    let message = |other: String| format!("uses the dialect {other}: move what both need to {SOURCES}wire.rs");
-    foreign.into_iter().map(|other| Fault::new(path, message(other))).collect()
+    let foreign: BTreeSet<String> = paths
+        .heads
+        .into_iter()
+        .filter(|head| head != dialect && dialects.contains(head.as_str()))
+        .collect();
+    let message = |other: String| {
+        format!("uses the dialect {other}: move what both need to {SOURCES}wire.rs")
+    };
+    foreign
+        .into_iter()
+        .map(|other| Fault::new(path, message(other)))
+        .collect()
 }
 
 /// The first names after `crate::` and `super::` in the paths of a file.
@@ -202,11 +246,16 @@ impl ModulePaths {
             }
         };
         match tree {
-            UseTree::Path(path) if is_relative_keyword(&path.ident) => self.add_tree(&path.tree, true),
+            UseTree::Path(path) if is_relative_keyword(&path.ident) => {
+                self.add_tree(&path.tree, true);
+            }
             UseTree::Path(path) => head(&path.ident),
             UseTree::Name(name) => head(&name.ident),
             UseTree::Rename(rename) => head(&rename.ident),
-            UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_tree(tree, is_relative)),
+            UseTree::Group(group) => group
+                .items
+                .iter()
+                .for_each(|tree| self.add_tree(tree, is_relative)),
             UseTree::Glob(_) => {}
         }
     }
@@ -218,8 +267,14 @@ impl<'ast> Visit<'ast> for ModulePaths {
     }
 
     fn visit_path(&mut self, path: &'ast syn::Path) {
-        let is_relative = path.segments.first().is_some_and(|first| is_relative_keyword(&first.ident));
-        let head = path.segments.iter().find(|segment| !is_relative_keyword(&segment.ident));
+        let is_relative = path
+            .segments
+            .first()
+            .is_some_and(|first| is_relative_keyword(&first.ident));
+        let head = path
+            .segments
+            .iter()
+            .find(|segment| !is_relative_keyword(&segment.ident));
         if let (true, Some(head)) = (is_relative, head) {
             self.heads.insert(head.ident.to_string());
         }
@@ -253,13 +308,19 @@ mod tests {
             files.push(*change);
         }
         files.retain(|file| file.1 != "gone");
-        let paths: Vec<String> = files.iter().map(|(path, _)| format!("crates/loci-dialects/{path}")).collect();
+        let paths: Vec<String> = files
+            .iter()
+            .map(|(path, _)| format!("crates/loci-dialects/{path}"))
+            .collect();
         let mut tree = Tree::default();
         for (path, (_, text)) in paths.iter().zip(&files) {
             tree.insert(path, text);
         }
         let (sources, _) = parse_all(&tree);
-        check(&tree, &sources).iter().map(ToString::to_string).collect()
+        check(&tree, &sources)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     fn only_fault(changes: &[(&str, &str)]) -> String {
@@ -285,10 +346,16 @@ mod tests {
 
     #[test]
     fn a_tool_without_cases_is_a_fault() {
-        assert!(only_fault(&[("cases/one/keep/plain.yaml", "gone")]).contains("the tool keep has no cases"));
         assert!(
-            only_fault(&[("cases/one/keep/plain.yaml", "gone"), ("cases/one/keep/notes.md", "")])
-                .contains("has no cases")
+            only_fault(&[("cases/one/keep/plain.yaml", "gone")])
+                .contains("the tool keep has no cases")
+        );
+        assert!(
+            only_fault(&[
+                ("cases/one/keep/plain.yaml", "gone"),
+                ("cases/one/keep/notes.md", "")
+            ])
+            .contains("has no cases")
         );
     }
 
@@ -296,14 +363,22 @@ mod tests {
     fn a_dash_in_a_name_is_an_underscore_in_its_module() {
         let dashed = [("src/one_two/mod.rs", LIST), ("src/one_two/keep.rs", KEEP)];
         let with_cases_in = |path| faults_of(&[dashed[0], dashed[1], (path, "")]);
-        assert_eq!(with_cases_in("cases/one-two/keep/plain.yaml"), Vec::<String>::new());
+        assert_eq!(
+            with_cases_in("cases/one-two/keep/plain.yaml"),
+            Vec::<String>::new()
+        );
         assert_eq!(with_cases_in("cases/one_two/keep/plain.yaml").len(), 2);
     }
 
     #[test]
     fn cases_without_a_tool_are_a_fault() {
-        assert!(only_fault(&[("cases/one/kept/plain.yaml", "")]).starts_with("crates/loci-dialects/cases/one/kept: "));
-        assert!(only_fault(&[("cases/six/keep/plain.yaml", "")]).contains("cases/six/keep: no tool"));
+        assert!(
+            only_fault(&[("cases/one/kept/plain.yaml", "")])
+                .starts_with("crates/loci-dialects/cases/one/kept: ")
+        );
+        assert!(
+            only_fault(&[("cases/six/keep/plain.yaml", "")]).contains("cases/six/keep: no tool")
+        );
         assert!(only_fault(&[("cases/one/plain.yaml", "")]).contains("move them there"));
     }
 
@@ -322,9 +397,15 @@ mod tests {
             "fn f() -> u32 { crate::two::word() }",
         ] {
             let text = format!("{line}\n{KEEP}");
-            assert!(only_fault(&[("src/one/keep.rs", &text)]).contains("uses the dialect two"), "{line}");
+            assert!(
+                only_fault(&[("src/one/keep.rs", &text)]).contains("uses the dialect two"),
+                "{line}"
+            );
         }
         let own = format!("use crate::one::word;\nuse two::stranger;\n{KEEP}");
-        assert_eq!(faults_of(&[("src/one/keep.rs", &own)]), Vec::<String>::new());
+        assert_eq!(
+            faults_of(&[("src/one/keep.rs", &own)]),
+            Vec::<String>::new()
+        );
     }
 }

@@ -9,9 +9,13 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (path, text) in tree.texts("md") {
         for (event, range) in
-            Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES).into_offset_iter()
+            Parser::new_ext(text, Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES)
+                .into_offset_iter()
         {
-            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event else { continue };
+            let Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) = event
+            else {
+                continue;
+            };
             if let Some(message) = broken(tree, path, &dest_url) {
                 let line = text[..range.start].matches('\n').count() + 1;
                 faults.push(Fault::new(format!("{path}:{line}"), message));
@@ -22,7 +26,11 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
 }
 
 fn broken(tree: &Tree, path: &str, link: &str) -> Option<String> {
-    let target = link.split(['#', '?']).next().unwrap_or_default().replace("%20", " ");
+    let target = link
+        .split(['#', '?'])
+        .next()
+        .unwrap_or_default()
+        .replace("%20", " ");
     if target.is_empty() || target.contains(':') || target.starts_with("//") {
         return None;
     }
@@ -30,12 +38,17 @@ fn broken(tree: &Tree, path: &str, link: &str) -> Option<String> {
     let Some(resolved) = resolve(folder, &target) else {
         return Some(format!("the link {link} leads out of the repository"));
     };
-    (!tree.holds(&resolved)).then(|| format!("the link {link} leads to no file: correct it, or add {resolved}"))
+    (!tree.holds(&resolved))
+        .then(|| format!("the link {link} leads to no file: correct it, or add {resolved}"))
 }
 
 /// The path of `target`, seen from `folder`, relative to the root; `None` above the root.
 fn resolve(folder: &str, target: &str) -> Option<String> {
-    let mut parts: Vec<&str> = if target.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    let mut parts: Vec<&str> = if target.starts_with('/') {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
     for part in target.split('/') {
         match part {
             "" | "." => {}
@@ -55,7 +68,11 @@ mod tests {
     use super::*;
 
     fn faults_of(text: &str) -> Vec<String> {
-        let tree = Tree::from([("docs/guide/start.md", text), ("docs/adr/0001.md", ""), ("README.md", "")]);
+        let tree = Tree::from([
+            ("docs/guide/start.md", text),
+            ("docs/adr/0001.md", ""),
+            ("README.md", ""),
+        ]);
         check(&tree).iter().map(ToString::to_string).collect()
     }
 
@@ -71,7 +88,9 @@ mod tests {
     fn links_to_nothing_are_faults() {
         assert_eq!(
             faults_of("first\n\n[a](missing.md)\n"),
-            ["docs/guide/start.md:3: the link missing.md leads to no file: correct it, or add docs/guide/missing.md"]
+            [
+                "docs/guide/start.md:3: the link missing.md leads to no file: correct it, or add docs/guide/missing.md"
+            ]
         );
         assert!(faults_of("![a](../picture.png)")[0].contains("docs/picture.png"));
         assert!(faults_of("[a][b]\n\n[b]: gone.md")[0].contains("gone.md"));

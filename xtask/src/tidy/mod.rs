@@ -1,5 +1,5 @@
-//! House rules that no compiler or linter checks. Each check reads the [`Tree`] and returns its [`Fault`]s; none of
-//! them stops at the first.
+//! House rules that no compiler or linter checks. Each check reads the [`Tree`] and returns its
+//! [`Fault`]s; none of them stops at the first.
 
 use std::fmt;
 
@@ -27,7 +27,10 @@ pub struct Fault {
 
 impl Fault {
     fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
-        Fault { place: place.into(), message: message.into() }
+        Fault {
+            place: place.into(),
+            message: message.into(),
+        }
     }
 }
 

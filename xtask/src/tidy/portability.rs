@@ -1,4 +1,5 @@
-//! Nothing in the repository belongs to one machine: no path of a developer's disk, no registry's host, no big file.
+//! Nothing in the repository belongs to one machine: no path of a developer's disk, no registry's
+//! host, no big file.
 
 use super::{Fault, Tree};
 
@@ -34,18 +35,24 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (path, file) in tree.files() {
         if file.bytes > BYTES_MAX && !LARGE_FILES.contains(&path) {
-            let message =
-                format!("{} bytes, more than the {BYTES_MAX} allowed: make it smaller or build it", file.bytes);
+            let message = format!(
+                "{} bytes, more than the {BYTES_MAX} allowed: make it smaller or build it",
+                file.bytes
+            );
             faults.push(Fault::new(path, message));
         }
         if path == LOCK {
             continue;
         }
         for (line, text) in file.text.iter().flat_map(|text| text.lines()).enumerate() {
-            let found =
-                private_path(text).into_iter().chain(REGISTRY_HOSTS.into_iter().filter(|host| text.contains(host)));
+            let found = private_path(text).into_iter().chain(
+                REGISTRY_HOSTS
+                    .into_iter()
+                    .filter(|host| text.contains(host)),
+            );
             for name in found {
-                let message = format!("names {name}, which means nothing on another machine: remove it");
+                let message =
+                    format!("names {name}, which means nothing on another machine: remove it");
                 faults.push(Fault::new(format!("{path}:{}", line + 1), message));
             }
         }
@@ -53,12 +60,13 @@ pub fn check(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// The first private path that begins in the line. After a letter, digit or `.` it is part of a longer, relative path.
+/// The first private path that begins in the line. After a letter, digit or `.` it is part of a
+/// longer, relative path.
 fn private_path(line: &str) -> Option<&'static str> {
     PRIVATE_PATHS.into_iter().find(|prefix| {
         line.match_indices(prefix).any(|(start, _)| {
-            let is_start =
-                !line[..start].ends_with(|before: char| before.is_alphanumeric() || ".-_~}*)".contains(before));
+            let is_start = !line[..start]
+                .ends_with(|before: char| before.is_alphanumeric() || ".-_~}*)".contains(before));
             let rest = &line[start + prefix.len()..];
             is_start && !PLACEHOLDERS.iter().any(|name| rest.starts_with(name))
         })
@@ -89,7 +97,10 @@ mod tests {
     fn a_registry_host_is_a_fault_outside_the_lock_file() {
         for host in REGISTRY_HOSTS {
             let text = format!("https://{host}/x");
-            let faults = check(&Tree::from([("a.json", text.as_str()), ("Cargo.lock", text.as_str())]));
+            let faults = check(&Tree::from([
+                ("a.json", text.as_str()),
+                ("Cargo.lock", text.as_str()),
+            ]));
             assert_eq!(faults.len(), 1, "{host}");
             assert_eq!(faults[0].place, "a.json:1");
         }
@@ -99,7 +110,17 @@ mod tests {
     fn a_large_file_is_a_fault() {
         let at_most = " ".repeat(BYTES_MAX as usize);
         let above = format!("{at_most} ");
-        let faults = check(&Tree::from([("a.txt", at_most.as_str()), ("b.txt", &above), (LARGE_FILES[0], &above)]));
-        assert_eq!(faults.iter().map(|fault| fault.place.as_str()).collect::<Vec<_>>(), ["b.txt"]);
+        let faults = check(&Tree::from([
+            ("a.txt", at_most.as_str()),
+            ("b.txt", &above),
+            (LARGE_FILES[0], &above),
+        ]));
+        assert_eq!(
+            faults
+                .iter()
+                .map(|fault| fault.place.as_str())
+                .collect::<Vec<_>>(),
+            ["b.txt"]
+        );
     }
 }

@@ -33,7 +33,11 @@ impl RustSource {
     pub fn parse(text: &str) -> syn::Result<Self> {
         // A byte order mark and a shebang line are part of a file, not of its tokens.
         let tokens = text.trim_start_matches('\u{feff}').parse()?;
-        Ok(RustSource { syntax: syn::parse_file(text)?, is_test: false, tokens })
+        Ok(RustSource {
+            syntax: syn::parse_file(text)?,
+            is_test: false,
+            tokens,
+        })
     }
 
     /// The lines, from 1, that hold more than blanks and comments.
@@ -52,8 +56,14 @@ impl RustSource {
 
     /// The first and last lines of items that exist only in tests.
     pub fn test_ranges(&self) -> Vec<(usize, usize)> {
-        let tests = self.syntax.items.iter().filter(|item| is_test_only(attributes_of(item)));
-        tests.map(|item| (item.span().start().line, item.span().end().line)).collect()
+        let tests = self
+            .syntax
+            .items
+            .iter()
+            .filter(|item| is_test_only(attributes_of(item)));
+        tests
+            .map(|item| (item.span().start().line, item.span().end().line))
+            .collect()
     }
 }
 
@@ -82,11 +92,14 @@ pub fn is_test_only(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || attribute.path().is_ident("cfg")
-                && attribute.parse_args::<syn::Ident>().is_ok_and(|condition| condition == "test")
+                && attribute
+                    .parse_args::<syn::Ident>()
+                    .is_ok_and(|condition| condition == "test")
     })
 }
 
-/// Marks what lies in a `tests` or `benches` folder of a crate, and what a `#[cfg(test)] mod name;` names.
+/// Marks what lies in a `tests` or `benches` folder of a crate, and what a `#[cfg(test)] mod name;`
+/// names.
 fn mark_tests(sources: &mut BTreeMap<String, RustSource>) {
     let mut test_modules = Vec::new();
     for (path, source) in &*sources {
@@ -100,9 +113,12 @@ fn mark_tests(sources: &mut BTreeMap<String, RustSource>) {
         }
     }
     for (path, source) in sources {
-        source.is_test = path.split('/').any(|part| part == "tests" || part == "benches")
+        source.is_test = path
+            .split('/')
+            .any(|part| ["tests", "benches", "loci-testkit"].contains(&part))
             || test_modules.iter().any(|module| {
-                path.strip_prefix(module.as_str()).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+                path.strip_prefix(module.as_str())
+                    .is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
             });
     }
 }
@@ -110,7 +126,11 @@ fn mark_tests(sources: &mut BTreeMap<String, RustSource>) {
 /// Where the modules that the file at `path` names are looked for.
 fn module_folder(path: &str) -> &str {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    if matches!(name, "mod.rs" | "lib.rs" | "main.rs") { folder } else { path.trim_end_matches(".rs") }
+    if matches!(name, "mod.rs" | "lib.rs" | "main.rs") {
+        folder
+    } else {
+        path.trim_end_matches(".rs")
+    }
 }
 
 fn attributes_of(item: &Item) -> &[Attribute] {
@@ -153,19 +173,25 @@ fn is_punctuation(token: &TokenTree, character: char) -> bool {
 fn is_doc_comment(content: &TokenStream) -> bool {
     let mut tokens = content.clone().into_iter();
     matches!(tokens.next(), Some(TokenTree::Ident(name)) if name == "doc")
-        && tokens.next().is_some_and(|token| is_punctuation(&token, '='))
+        && tokens
+            .next()
+            .is_some_and(|token| is_punctuation(&token, '='))
 }
 
 fn collect_code_lines(tokens: &TokenStream, lines: &mut BTreeSet<usize>) {
     let mut attributes = Vec::new();
-    walk(tokens, &mut |hash, content| attributes.push((hash.span().start().line, content)), &mut |token| match token {
-        TokenTree::Group(group) => {
-            lines.insert(group.span_open().start().line);
-            collect_code_lines(&group.stream(), lines);
-            lines.insert(group.span_close().end().line);
-        }
-        token => lines.extend(token.span().start().line..=token.span().end().line),
-    });
+    walk(
+        tokens,
+        &mut |hash, content| attributes.push((hash.span().start().line, content)),
+        &mut |token| match token {
+            TokenTree::Group(group) => {
+                lines.insert(group.span_open().start().line);
+                collect_code_lines(&group.stream(), lines);
+                lines.insert(group.span_close().end().line);
+            }
+            token => lines.extend(token.span().start().line..=token.span().end().line),
+        },
+    );
     for (line, content) in attributes {
         if !is_doc_comment(&content) {
             lines.insert(line);
@@ -180,7 +206,10 @@ fn collect_attributes(tokens: &TokenStream, found: &mut Vec<FoundAttribute>) {
         tokens,
         &mut |hash, content| {
             if !is_doc_comment(&content) {
-                found.push(FoundAttribute { line: hash.span().start().line, content });
+                found.push(FoundAttribute {
+                    line: hash.span().start().line,
+                    content,
+                });
             }
         },
         &mut |token| {
@@ -212,7 +241,11 @@ mod tests {
         let source = RustSource::parse(
             "#![deny(x)]\n/// doc\nmacro_rules! m {\n  () => {\n    #[ignore]\n    fn f() {}\n  };\n}\n",
         )?;
-        let lines: Vec<usize> = source.attributes().iter().map(|attribute| attribute.line).collect();
+        let lines: Vec<usize> = source
+            .attributes()
+            .iter()
+            .map(|attribute| attribute.line)
+            .collect();
         assert_eq!(lines, [1, 5]);
         Ok(())
     }
@@ -228,8 +261,11 @@ mod tests {
             ("crates/a/tests/all.rs", ""),
         ]);
         let (sources, faults) = parse_all(&tree);
-        let product: Vec<&String> =
-            sources.iter().filter(|(_, source)| !source.is_test).map(|(path, _)| path).collect();
+        let product: Vec<&String> = sources
+            .iter()
+            .filter(|(_, source)| !source.is_test)
+            .map(|(path, _)| path)
+            .collect();
         assert_eq!(product, ["crates/a/src/b.rs", "crates/a/src/lib.rs"]);
         assert_eq!(faults, []);
     }

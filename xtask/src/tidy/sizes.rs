@@ -1,11 +1,13 @@
-//! Files and functions stay small. What is larger stands in the ratchet file with its size and a reason, and may only
-//! shrink.
+//! Files and functions stay small. What is larger stands in the ratchet file with its size and a
+//! reason, and may only shrink.
 
 use std::collections::BTreeMap;
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Attribute, Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Signature, TraitItemFn};
+use syn::{
+    Attribute, Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Signature, TraitItemFn,
+};
 
 use super::rust_source::{RustSource, is_test_only};
 use super::{Fault, Tree};
@@ -26,8 +28,9 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
     for (name, size) in &sizes {
         let limit = limit_of(name);
         if *size > limit && !entries.contains_key(name) {
-            let message =
-                format!("{size} code lines, more than {limit}: split it where the parts have names of their own");
+            let message = format!(
+                "{size} code lines, more than {limit}: split it where the parts have names of their own"
+            );
             faults.push(Fault::new(name, message));
         }
     }
@@ -35,9 +38,15 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
         let limit = limit_of(&name);
         let message = match sizes.get(&name) {
             None => format!("{name} is gone: remove the line"),
-            Some(size) if *size <= limit => format!("{name} is within {limit} lines: remove the line"),
-            Some(size) if *size < allowed => format!("{name} shrank to {size} lines: write {size} for {allowed}"),
-            Some(size) if *size > allowed => format!("{name} grew from {allowed} to {size} lines: it may only shrink"),
+            Some(size) if *size <= limit => {
+                format!("{name} is within {limit} lines: remove the line")
+            }
+            Some(size) if *size < allowed => {
+                format!("{name} shrank to {size} lines: write {size} for {allowed}")
+            }
+            Some(size) if *size > allowed => {
+                format!("{name} grew from {allowed} to {size} lines: it may only shrink")
+            }
             Some(_) => continue,
         };
         faults.push(Fault::new(format!("{RATCHET}:{line}"), message));
@@ -46,10 +55,15 @@ pub fn check(tree: &Tree, sources: &BTreeMap<String, RustSource>) -> Vec<Fault> 
 }
 
 fn limit_of(name: &str) -> usize {
-    if name.contains("::") { FUNCTION_LINES_MAX } else { FILE_LINES_MAX }
+    if name.contains("::") {
+        FUNCTION_LINES_MAX
+    } else {
+        FILE_LINES_MAX
+    }
 }
 
-/// The entries `NAME SIZE REASON` by name, with their line and size. Lines that begin with `#` are comments.
+/// The entries `NAME SIZE REASON` by name, with their line and size. Lines that begin with `#` are
+/// comments.
 fn parse_ratchet(text: &str) -> (BTreeMap<String, (usize, usize)>, Vec<Fault>) {
     let (mut entries, mut faults) = (BTreeMap::new(), Vec::new());
     for (index, text) in text.lines().enumerate() {
@@ -60,24 +74,50 @@ fn parse_ratchet(text: &str) -> (BTreeMap<String, (usize, usize)>, Vec<Fault>) {
         let name = parts.next().unwrap_or_default();
         let size = parts.next().and_then(|size| size.parse().ok());
         let place = format!("{RATCHET}:{}", index + 1);
-        match (size, parts.next().map(str::trim).filter(|reason| !reason.is_empty())) {
+        match (
+            size,
+            parts
+                .next()
+                .map(str::trim)
+                .filter(|reason| !reason.is_empty()),
+        ) {
             (Some(size), Some(_)) => {
                 if entries.insert(name.to_owned(), (index + 1, size)).is_some() {
-                    faults.push(Fault::new(place, format!("{name} stands here twice: remove one")));
+                    faults.push(Fault::new(
+                        place,
+                        format!("{name} stands here twice: remove one"),
+                    ));
                 }
             }
-            _ => faults.push(Fault::new(place, "write NAME SIZE REASON, with one blank between them")),
+            _ => faults.push(Fault::new(
+                place,
+                "write NAME SIZE REASON, with one blank between them",
+            )),
         }
     }
     (entries, faults)
 }
 
-/// Adds the size of the file, under its path, and of its functions, under `path::name` or `path::Type::name`.
+/// Adds the size of the file, under its path, and of its functions, under `path::name` or
+/// `path::Type::name`.
 fn measure(path: &str, source: &RustSource, sizes: &mut BTreeMap<String, usize>) {
     let tests = source.test_ranges();
-    let is_test = |line: usize| tests.iter().any(|(first, last)| (*first..=*last).contains(&line));
-    let lines: Vec<usize> = source.code_lines().into_iter().filter(|line| !is_test(*line)).collect();
-    let mut functions = Functions { path, scope: Vec::new(), lines: &lines, sizes };
+    let is_test = |line: usize| {
+        tests
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&line))
+    };
+    let lines: Vec<usize> = source
+        .code_lines()
+        .into_iter()
+        .filter(|line| !is_test(*line))
+        .collect();
+    let mut functions = Functions {
+        path,
+        scope: Vec::new(),
+        lines: &lines,
+        sizes,
+    };
     functions.visit_file(&source.syntax);
     sizes.insert(path.to_owned(), lines.len());
 }
@@ -104,7 +144,11 @@ impl Functions<'_> {
         self.scope.push(signature.ident.to_string());
         if let Some(body) = body {
             let range = signature.span().start().line..=body.span().end().line;
-            let size = self.lines.iter().filter(|line| range.contains(line)).count();
+            let size = self
+                .lines
+                .iter()
+                .filter(|line| range.contains(line))
+                .count();
             let name = format!("{}::{}", self.path, self.scope.join("::"));
             // Two traits may give a type functions of one name; the larger stands for both.
             let entry = self.sizes.entry(name).or_default();
@@ -117,20 +161,30 @@ impl Functions<'_> {
 
 impl<'ast> Visit<'ast> for Functions<'_> {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.add(&item.attrs, &item.sig, Some(&item.block), |this| visit::visit_item_fn(this, item));
+        self.add(&item.attrs, &item.sig, Some(&item.block), |this| {
+            visit::visit_item_fn(this, item);
+        });
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.add(&item.attrs, &item.sig, Some(&item.block), |this| visit::visit_impl_item_fn(this, item));
+        self.add(&item.attrs, &item.sig, Some(&item.block), |this| {
+            visit::visit_impl_item_fn(this, item);
+        });
     }
 
     fn visit_trait_item_fn(&mut self, item: &'ast TraitItemFn) {
-        self.add(&item.attrs, &item.sig, item.default.as_ref(), |this| visit::visit_trait_item_fn(this, item));
+        self.add(&item.attrs, &item.sig, item.default.as_ref(), |this| {
+            visit::visit_trait_item_fn(this, item);
+        });
     }
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
         let name = match &*item.self_ty {
-            syn::Type::Path(named) => named.path.segments.last().map(|segment| segment.ident.to_string()),
+            syn::Type::Path(named) => named
+                .path
+                .segments
+                .last()
+                .map(|segment| segment.ident.to_string()),
             _ => None,
         };
         self.scope.push(name.unwrap_or_else(|| "impl".to_owned()));
@@ -159,13 +213,19 @@ mod tests {
     const FILE: &str = "crates/a/src/lib.rs";
 
     fn function(name: &str, lines: usize) -> String {
-        format!("/// Doc.\nfn {name}() {{\n    // why\n\n{}}}\n", "    g();\n".repeat(lines - 2))
+        format!(
+            "/// Doc.\nfn {name}() {{\n    // why\n\n{}}}\n",
+            "    g();\n".repeat(lines - 2)
+        )
     }
 
     fn faults_of(text: &str, ratchet: &str) -> Vec<String> {
         let tree = Tree::from([(FILE, text), (RATCHET, ratchet)]);
         let (sources, _) = parse_all(&tree);
-        check(&tree, &sources).iter().map(ToString::to_string).collect()
+        check(&tree, &sources)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
     }
 
     fn only_fault(text: &str, ratchet: &str) -> String {
@@ -187,11 +247,18 @@ mod tests {
 
     #[test]
     fn a_long_function_is_a_fault_wherever_it_stands() {
-        assert!(only_fault(&function("long", 71), "").starts_with("crates/a/src/lib.rs::long: 71 code lines"));
         assert!(
-            only_fault(&format!("impl T<u8> {{\n{}}}\n", function("long", 71)), "").contains("lib.rs::T::long: 71")
+            only_fault(&function("long", 71), "")
+                .starts_with("crates/a/src/lib.rs::long: 71 code lines")
         );
-        assert!(only_fault(&format!("trait T {{\n{}}}\n", function("long", 71)), "").contains("lib.rs::T::long: 71"));
+        assert!(
+            only_fault(&format!("impl T<u8> {{\n{}}}\n", function("long", 71)), "")
+                .contains("lib.rs::T::long: 71")
+        );
+        assert!(
+            only_fault(&format!("trait T {{\n{}}}\n", function("long", 71)), "")
+                .contains("lib.rs::T::long: 71")
+        );
         let inner = format!("fn outer() {{\n{}}}\n", function("inner", 71));
         assert_eq!(faults_of(&inner, "").len(), 2);
     }
@@ -207,12 +274,18 @@ mod tests {
         let text = function("long", 80);
         let name = "crates/a/src/lib.rs::long";
         assert_eq!(
-            faults_of(&text, &format!("# comment\n\n{name} 80 a table reads best whole\n")),
+            faults_of(
+                &text,
+                &format!("# comment\n\n{name} 80 a table reads best whole\n")
+            ),
             Vec::<String>::new()
         );
         assert!(only_fault(&text, &format!("{name} 81 x\n")).contains("shrank to 80"));
         assert!(only_fault(&text, &format!("{name} 79 x\n")).contains("grew from 79 to 80"));
-        assert!(only_fault(&function("long", 70), &format!("{name} 80 x\n")).contains("remove the line"));
+        assert!(
+            only_fault(&function("long", 70), &format!("{name} 80 x\n"))
+                .contains("remove the line")
+        );
         assert!(only_fault("", &format!("{name} 80 x\n")).contains("is gone"));
     }
 

@@ -1,5 +1,5 @@
-//! What every Rust file owes: a head that says what its crate is, no test that is skipped, no unsafe code but in one
-//! place.
+//! What every Rust file owes: a head that says what its crate is, no test that is skipped, no
+//! unsafe code but in one place.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,10 @@ pub fn check(sources: &BTreeMap<String, RustSource>) -> Vec<Fault> {
     for (path, source) in sources {
         let is_root = path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
         if is_root && !has_head(source) {
-            faults
-                .push(Fault::new(path, "begin with a `//!` head that says what the crate is for and its main choice"));
+            faults.push(Fault::new(
+                path,
+                "begin with a `//!` head that says what the crate is for and its main choice",
+            ));
         }
         for attribute in source.attributes() {
             let place = format!("{path}:{}", attribute.line);
@@ -28,7 +30,10 @@ pub fn check(sources: &BTreeMap<String, RustSource>) -> Vec<Fault> {
                 faults.push(Fault::new(&place, message));
             }
             if lifts_unsafe(&attribute) && path != UNSAFE_FILE {
-                faults.push(Fault::new(place, format!("unsafe code belongs in {UNSAFE_FILE} alone: write it without")));
+                faults.push(Fault::new(
+                    place,
+                    format!("unsafe code belongs in {UNSAFE_FILE} alone: write it without"),
+                ));
             }
         }
     }
@@ -37,7 +42,9 @@ pub fn check(sources: &BTreeMap<String, RustSource>) -> Vec<Fault> {
 
 fn has_head(source: &RustSource) -> bool {
     source.syntax.attrs.iter().any(|attribute| {
-        let Meta::NameValue(meta) = &attribute.meta else { return false };
+        let Meta::NameValue(meta) = &attribute.meta else {
+            return false;
+        };
         let text = match &meta.value {
             Expr::Lit(literal) => match &literal.lit {
                 Lit::Str(text) => text.value(),
@@ -46,7 +53,9 @@ fn has_head(source: &RustSource) -> bool {
             // `#![doc = include_str!(…)]`
             _ => return meta.path.is_ident("doc"),
         };
-        matches!(attribute.style, AttrStyle::Inner(_)) && meta.path.is_ident("doc") && !text.trim().is_empty()
+        matches!(attribute.style, AttrStyle::Inner(_))
+            && meta.path.is_ident("doc")
+            && !text.trim().is_empty()
     })
 }
 
@@ -59,7 +68,10 @@ fn skips_a_test(attribute: &FoundAttribute) -> bool {
 }
 
 fn lifts_unsafe(attribute: &FoundAttribute) -> bool {
-    let lifts = matches!(first_name(&attribute.content).as_deref(), Some("allow" | "expect" | "warn" | "cfg_attr"));
+    let lifts = matches!(
+        first_name(&attribute.content).as_deref(),
+        Some("allow" | "expect" | "warn" | "cfg_attr")
+    );
     lifts && names(&attribute.content, "unsafe_code")
 }
 
@@ -92,9 +104,20 @@ mod tests {
 
     #[test]
     fn a_crate_without_a_head_is_a_fault() {
-        assert_eq!(faults_of("crates/a/src/lib.rs", "//! What it is.\nfn f() {}\n"), Vec::<String>::new());
-        assert_eq!(faults_of("crates/a/src/part.rs", "fn f() {}\n"), Vec::<String>::new());
-        for text in ["fn f() {}\n", "//!\nfn f() {}\n", "/// About f.\nfn f() {}\n", "#![warn(missing_docs)]\n"] {
+        assert_eq!(
+            faults_of("crates/a/src/lib.rs", "//! What it is.\nfn f() {}\n"),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            faults_of("crates/a/src/part.rs", "fn f() {}\n"),
+            Vec::<String>::new()
+        );
+        for text in [
+            "fn f() {}\n",
+            "//!\nfn f() {}\n",
+            "/// About f.\nfn f() {}\n",
+            "#![warn(missing_docs)]\n",
+        ] {
             assert_eq!(faults_of("crates/a/src/main.rs", text).len(), 1, "{text}");
         }
     }
@@ -108,17 +131,37 @@ mod tests {
         ] {
             let faults = faults_of("crates/a/tests/all.rs", text);
             assert_eq!(faults.len(), 1, "{text}");
-            assert!(faults[0].starts_with("crates/a/tests/all.rs:2: a skipped test"), "{}", faults[0]);
+            assert!(
+                faults[0].starts_with("crates/a/tests/all.rs:2: a skipped test"),
+                "{}",
+                faults[0]
+            );
         }
-        assert_eq!(faults_of("crates/a/tests/all.rs", "#[test]\nfn ignore() {}"), Vec::<String>::new());
+        assert_eq!(
+            faults_of("crates/a/tests/all.rs", "#[test]\nfn ignore() {}"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn unsafe_code_elsewhere_is_a_fault() {
         let text = "#![expect(unsafe_code, reason = \"intrinsics\")]\n";
         assert_eq!(faults_of(UNSAFE_FILE, text), Vec::<String>::new());
-        assert_eq!(faults_of("crates/loci-search/src/index/scan.rs", text).len(), 1);
-        assert_eq!(faults_of("crates/a/src/part.rs", "#[cfg_attr(unix, allow(unsafe_code))]\nfn f() {}").len(), 1);
-        assert_eq!(faults_of("crates/a/src/part.rs", "#![forbid(unsafe_code)]\n"), Vec::<String>::new());
+        assert_eq!(
+            faults_of("crates/loci-search/src/index/scan.rs", text).len(),
+            1
+        );
+        assert_eq!(
+            faults_of(
+                "crates/a/src/part.rs",
+                "#[cfg_attr(unix, allow(unsafe_code))]\nfn f() {}"
+            )
+            .len(),
+            1
+        );
+        assert_eq!(
+            faults_of("crates/a/src/part.rs", "#![forbid(unsafe_code)]\n"),
+            Vec::<String>::new()
+        );
     }
 }

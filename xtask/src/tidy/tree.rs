@@ -14,35 +14,54 @@ pub struct File {
     pub text: Option<String>,
 }
 
-/// All files that git tracks or would track, by their path relative to the root, with `/` between the parts.
+/// All files that git tracks or would track, by their path relative to the root, with `/` between
+/// the parts.
 #[derive(Default)]
 pub struct Tree {
     files: BTreeMap<String, File>,
 }
 
 impl Tree {
-    /// Reads the files under `root`. Untracked files count unless git ignores them, so that a fault shows before the
-    /// commit; deleted ones do not.
+    /// Reads the files under `root`. Untracked files count unless git ignores them, so that a fault
+    /// shows before the commit; deleted ones do not.
     ///
     /// # Errors
     /// If git cannot list the files, or one cannot be read.
     pub fn load(root: &Path) -> Result<Self> {
         let output = Command::new("git")
-            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .args([
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ])
             .current_dir(root)
             .output()
             .context("cannot run git")?;
-        ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr).trim());
-        let listing = String::from_utf8(output.stdout).context("a file name is not UTF-8: rename it")?;
+        ensure!(
+            output.status.success(),
+            "git ls-files: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        let listing =
+            String::from_utf8(output.stdout).context("a file name is not UTF-8: rename it")?;
         let mut files = BTreeMap::new();
         for path in listing.split_terminator('\0') {
             let location = root.join(path);
             if !location.is_file() {
                 continue;
             }
-            let content = std::fs::read(&location).with_context(|| format!("cannot read {path}"))?;
+            let content =
+                std::fs::read(&location).with_context(|| format!("cannot read {path}"))?;
             let bytes = content.len() as u64;
-            files.insert(path.to_owned(), File { bytes, text: String::from_utf8(content).ok() });
+            files.insert(
+                path.to_owned(),
+                File {
+                    bytes,
+                    text: String::from_utf8(content).ok(),
+                },
+            );
         }
         Ok(Tree { files })
     }
@@ -54,7 +73,9 @@ impl Tree {
 
     /// Whether `path` is a file, or a folder that holds one.
     pub fn holds(&self, path: &str) -> bool {
-        path.is_empty() || self.files.contains_key(path) || self.under(&format!("{path}/")).next().is_some()
+        path.is_empty()
+            || self.files.contains_key(path)
+            || self.under(&format!("{path}/")).next().is_some()
     }
 
     /// The text of the file at `path`.
@@ -67,9 +88,13 @@ impl Tree {
         self.files.iter().map(|(path, file)| (path.as_str(), file))
     }
 
-    /// The files whose names end in `.` and `extension`, with their texts; one that is not UTF-8 counts as empty.
+    /// The files whose names end in `.` and `extension`, with their texts; one that is not UTF-8
+    /// counts as empty.
     pub fn texts<'a>(&'a self, extension: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
-        let has_extension = move |path: &str| path.rsplit_once('.').is_some_and(|(_, ending)| ending == extension);
+        let has_extension = move |path: &str| {
+            path.rsplit_once('.')
+                .is_some_and(|(_, ending)| ending == extension)
+        };
         let files = self.files().filter(move |(path, _)| has_extension(path));
         files.map(|(path, file)| (path, file.text.as_deref().unwrap_or_default()))
     }
@@ -87,7 +112,13 @@ impl Tree {
 impl Tree {
     /// Adds a file.
     pub fn insert(&mut self, path: &str, text: &str) {
-        self.files.insert(path.to_owned(), File { bytes: text.len() as u64, text: Some(text.to_owned()) });
+        self.files.insert(
+            path.to_owned(),
+            File {
+                bytes: text.len() as u64,
+                text: Some(text.to_owned()),
+            },
+        );
     }
 }
 
@@ -110,7 +141,10 @@ mod tests {
     fn load_lists_what_git_would_track() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let root = folder.path();
-        let status = Command::new("git").args(["init", "--quiet"]).current_dir(root).status()?;
+        let status = Command::new("git")
+            .args(["init", "--quiet"])
+            .current_dir(root)
+            .status()?;
         ensure!(status.success(), "git init failed");
         std::fs::create_dir(root.join("docs"))?;
         std::fs::write(root.join(".gitignore"), "ignored\n")?;

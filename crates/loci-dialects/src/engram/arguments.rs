@@ -16,7 +16,10 @@ const GLOBAL: &str = "global";
 const DISCOVERY_PREFIX: &str = "discovery:";
 
 /// The parts of a place, in messages.
-pub const NOUNS: PlaceNouns = PlaceNouns { collection: "scope", section: "category" };
+pub const NOUNS: PlaceNouns = PlaceNouns {
+    collection: "scope",
+    section: "category",
+};
 
 /// The kind of every discovery, and the category that it shows.
 pub const DISCOVERY: &str = "discovery";
@@ -42,14 +45,17 @@ pub fn only(scope: String) -> CollectionFilter {
 /// [`memory_id`](loci_engine::Engine::memory_id) reads it.
 ///
 /// # Errors
-/// `invalid_argument` for what can be no id, or is a part of several; `unavailable` if the store cannot be read.
+/// `invalid_argument` for what can be no id, or is a part of several; `unavailable` if the store
+/// cannot be read.
 pub fn id(context: Context<'_>, sent: &str) -> Result<MemoryId> {
     check::uuid("id", sent).or_else(|_| context.engine.memory_id(context.caller, "id", sent))
 }
 
 /// How many results, at most 100.
 pub fn count(asked: Option<Count>, default: usize) -> usize {
-    asked.map_or(default, |count| count.0).min(RECALL_RESULTS_MAX)
+    asked
+        .map_or(default, |count| count.0)
+        .min(RECALL_RESULTS_MAX)
 }
 
 /// What a discovery is.
@@ -79,14 +85,15 @@ impl DiscoveryKind {
 pub struct Citation {
     /// What it is.
     kind: CitationKind,
-    /// Path of the file, name or URL of the repository, id of the commit, or URL of the page (at most 4 KiB).
+    /// Path of the file, name or URL of the repository, id of the commit, or URL of the page (at
+    /// most 4 KiB).
     #[serde(rename = "ref")]
     reference: String,
     /// Where in it, such as the lines 200-240.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     locator: Option<String>,
-    /// Which state of it: a commit, a revision, a hash of the content, or when it was fetched. By it one tells
-    /// later whether the discovery is out of date.
+    /// Which state of it: a commit, a revision, a hash of the content, or when it was fetched. By
+    /// it one tells later whether the discovery is out of date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pin: Option<String>,
     /// The few lines that matter, word for word (at most 16 KiB; some 50 lines are plenty).
@@ -105,27 +112,51 @@ enum CitationKind {
 
 impl From<Citation> for loci_core::Citation {
     fn from(citation: Citation) -> Self {
-        let Citation { kind, reference, locator, pin, excerpt } = citation;
+        let Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        } = citation;
         let kind = match kind {
             CitationKind::File => loci_core::CitationKind::File,
             CitationKind::Commit => loci_core::CitationKind::Commit,
             CitationKind::Url => loci_core::CitationKind::Url,
             CitationKind::Repo => loci_core::CitationKind::Repository,
         };
-        loci_core::Citation { kind, reference, locator, pin, excerpt }
+        loci_core::Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        }
     }
 }
 
 impl From<loci_core::Citation> for Citation {
     fn from(citation: loci_core::Citation) -> Self {
-        let loci_core::Citation { kind, reference, locator, pin, excerpt } = citation;
+        let loci_core::Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        } = citation;
         let kind = match kind {
             loci_core::CitationKind::File => CitationKind::File,
             loci_core::CitationKind::Commit => CitationKind::Commit,
             loci_core::CitationKind::Url => CitationKind::Url,
             loci_core::CitationKind::Repository => CitationKind::Repo,
         };
-        Citation { kind, reference, locator, pin, excerpt }
+        Citation {
+            kind,
+            reference,
+            locator,
+            pin,
+            excerpt,
+        }
     }
 }
 
@@ -135,14 +166,17 @@ pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
         // Clients match on this text.
         ErrorCode::NotFound => Error::not_found(format!("not found: {id}")),
         ErrorCode::Forbidden => {
-            let message = format!("{id} is not yours: you may read it, and only its owner may change or delete it");
+            let message = format!(
+                "{id} is not yours: you may read it, and only its owner may change or delete it"
+            );
             Error::new(ErrorCode::Forbidden, message)
         }
         _ => error,
     }
 }
 
-/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.
+/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's
+/// business.
 pub struct Faults<'a> {
     arguments: &'a Value,
     found: Vec<Error>,
@@ -151,7 +185,10 @@ pub struct Faults<'a> {
 impl<'a> Faults<'a> {
     /// Nothing is wrong yet with these arguments.
     pub fn of(arguments: &'a Value) -> Self {
-        Faults { arguments, found: Vec::new() }
+        Faults {
+            arguments,
+            found: Vec::new(),
+        }
     }
 
     /// Holds an argument against a rule, which gets its name and its text.
@@ -164,7 +201,11 @@ impl<'a> Faults<'a> {
 
     /// The `id` of a record.
     pub fn id(self) -> Self {
-        self.check("id", |_, sent| check::uuid("id", sent).or_else(|_| MemoryId::parse("id", sent)).map(drop))
+        self.check("id", |_, sent| {
+            check::uuid("id", sent)
+                .or_else(|_| MemoryId::parse("id", sent))
+                .map(drop)
+        })
     }
 
     /// The `scope` of memories; `instead` is the tool for discoveries.
@@ -172,7 +213,9 @@ impl<'a> Faults<'a> {
         self.check("scope", |name, scope| {
             check::name(name, scope)?;
             if scope.starts_with(DISCOVERY_PREFIX) {
-                let problem = format!("begins with `{DISCOVERY_PREFIX}`, as scopes of discoveries do; call {instead}");
+                let problem = format!(
+                    "begins with `{DISCOVERY_PREFIX}`, as scopes of discoveries do; call {instead}"
+                );
                 return Err(Error::invalid(name, problem));
             }
             Ok(())
@@ -197,7 +240,8 @@ impl<'a> Faults<'a> {
     pub fn tags(mut self) -> Self {
         for (index, tag) in self.list("tags", TAGS_MAX) {
             if let Some(tag) = tag.as_str() {
-                self.found.extend(check::tag(&format!("tags.{index}"), tag).err());
+                self.found
+                    .extend(check::tag(&format!("tags.{index}"), tag).err());
             }
         }
         self
@@ -207,8 +251,12 @@ impl<'a> Faults<'a> {
     pub fn citations(mut self) -> Self {
         const PARTS: [&str; 4] = ["ref", "locator", "pin", "excerpt"];
         for (index, citation) in self.list("citations", CITATIONS_MAX) {
-            let said = PARTS.into_iter().filter_map(|part| Some((part, citation.get(part)?.as_str()?)));
-            let check = |(part, text)| check::citation_part(&format!("citations.{index}"), part, text).err();
+            let said = PARTS
+                .into_iter()
+                .filter_map(|part| Some((part, citation.get(part)?.as_str()?)));
+            let check = |(part, text)| {
+                check::citation_part(&format!("citations.{index}"), part, text).err()
+            };
             self.found.extend(said.filter_map(check));
         }
         self
@@ -226,7 +274,17 @@ impl<'a> Faults<'a> {
     }
 
     /// As many items of an array as it may have.
-    fn list(&self, name: &str, items_max: usize) -> impl Iterator<Item = (usize, &'a Value)> + use<'a> {
-        self.arguments.get(name).and_then(Value::as_array).into_iter().flatten().take(items_max).enumerate()
+    fn list(
+        &self,
+        name: &str,
+        items_max: usize,
+    ) -> impl Iterator<Item = (usize, &'a Value)> + use<'a> {
+        self.arguments
+            .get(name)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .take(items_max)
+            .enumerate()
     }
 }

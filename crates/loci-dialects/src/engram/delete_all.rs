@@ -14,9 +14,9 @@ const CLEARED: &str = "scope cleared";
 
 pub struct DeleteAll;
 
-/// Delete for good all memories and discoveries that you stored with these tools in one scope, for instance after an
-/// evaluation. What others stored there stays, and so does what came in through other tools. Nothing brings the rest
-/// back; if it is a person's, ask first.
+/// Delete for good all memories and discoveries that you stored with these tools in one scope, for
+/// instance after an evaluation. What others stored there stays, and so does what came in through
+/// other tools. Nothing brings the rest back; if it is a person's, ask first.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -37,7 +37,12 @@ impl TypedTool for DeleteAll {
     const NAME: &'static str = "delete_all";
     const TITLE: &'static str = "Clear a scope";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
@@ -47,8 +52,16 @@ impl TypedTool for DeleteAll {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let deleted = context.engine.clear(context.caller, only(arguments.scope))?;
-        let output = Output { status: CLEARED, deleted };
-        Ok(Reply::new(CLEARED.to_owned(), crate::tool::to_value(&output)?))
+        let deleted = context
+            .engine
+            .clear(context.caller, only(arguments.scope))?;
+        let output = Output {
+            status: CLEARED,
+            deleted,
+        };
+        Ok(Reply::new(
+            CLEARED.to_owned(),
+            crate::tool::to_value(&output)?,
+        ))
     }
 }

@@ -23,7 +23,12 @@ impl TypedTool for DeleteMemory {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Delete a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Outcome;
@@ -34,7 +39,16 @@ impl TypedTool for DeleteMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(context, &arguments.id)?;
-        context.engine.forget(context.caller, &id).map_err(in_words(&arguments.id))?;
-        Outcome { id: id.to_string(), status: "deleted", visibility: None, notice: None }.reply()
+        context
+            .engine
+            .forget(context.caller, &id)
+            .map_err(in_words(&arguments.id))?;
+        Outcome {
+            id: id.to_string(),
+            status: "deleted",
+            visibility: None,
+            notice: None,
+        }
+        .reply()
     }
 }

@@ -12,7 +12,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetMemory;
 
-/// Read one memory or discovery by its id, word for word. A text that is too long for one reply comes in pages.
+/// Read one memory or discovery by its id, word for word. A text that is too long for one reply
+/// comes in pages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -26,7 +27,12 @@ impl TypedTool for GetMemory {
     const NAME: &'static str = "get_memory";
     const TITLE: &'static str = "Get a memory";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Record;
@@ -37,8 +43,15 @@ impl TypedTool for GetMemory {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(context, &arguments.id)?;
-        let memory = context.engine.show(context.caller, &id).map_err(in_words(&arguments.id))?;
-        let page = context.engine.text_page(memory, arguments.offset.map_or(0, |offset| offset.0), None)?;
+        let memory = context
+            .engine
+            .show(context.caller, &id)
+            .map_err(in_words(&arguments.id))?;
+        let page = context.engine.text_page(
+            memory,
+            arguments.offset.map_or(0, |offset| offset.0),
+            None,
+        )?;
         Ok(Reply::json(crate::tool::to_value(&Record::page(page))?))
     }
 }

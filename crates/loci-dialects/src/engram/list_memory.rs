@@ -16,12 +16,13 @@ const LIMIT_DEFAULT: usize = 20;
 
 pub struct ListMemory;
 
-/// Show the latest memories of one scope, last changed first, without a question. Call it once when a session begins,
-/// to know what holds there. Discoveries are never among them.
+/// Show the latest memories of one scope, last changed first, without a question. Call it once when
+/// a session begins, to know what holds there. Discoveries are never among them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The scope to show, exactly as it was given on storing; `global` for what is filed under none.
+    /// The scope to show, exactly as it was given on storing; `global` for what is filed under
+    /// none.
     scope: String,
     /// How many memories at most: 20 if left out, 100 at most.
     limit: Option<Count>,
@@ -40,18 +41,28 @@ impl TypedTool for ListMemory {
     const NAME: &'static str = "list_memory";
     const TITLE: &'static str = "List memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).memory_scope("search_discovery").found()
+        Faults::of(arguments)
+            .memory_scope("search_discovery")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let scope = only(arguments.scope);
-        let named = context.engine.named(context.caller, NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
+        let named =
+            context
+                .engine
+                .named(context.caller, NOUNS, &[Tier::LongTerm], scope, Vec::new())?;
         let request = List {
             collections: named.collections,
             sections: Vec::new(),
@@ -61,10 +72,13 @@ impl TypedTool for ListMemory {
             limit: count(arguments.limit, LIMIT_DEFAULT),
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let listed = context.engine.list_within(context.caller, request, tokens)?;
+        let listed = context
+            .engine
+            .list_within(context.caller, request, tokens)?;
         let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
         let record = |shown: Shown| Record::shown(shown.memory, shown.length);
         let memories = listed.shown.into_iter().map(record).collect();
-        Ok(Reply::json(crate::tool::to_value(&Output { memories })?).with_notice(both(named.notice, notice)))
+        Ok(Reply::json(crate::tool::to_value(&Output { memories })?)
+            .with_notice(both(named.notice, notice)))
     }
 }

@@ -1,11 +1,11 @@
-//! engram: what a person or an agent knows, each piece with its owner, and cited discoveries about code
-//! (ten tools).
+//! engram: what a person or an agent knows, each piece with its owner, and cited discoveries about
+//! code (ten tools).
 //!
-//! `scope` is the collection, taken whole: `global` is the absence of one. `category` is kind and section. A
-//! discovery is kept apart from the memories (its tier), under a scope that begins with `discovery:`; its kind
-//! is `discovery` and its section `map` or `fact`. What else a writer says of a memory are its attributes,
-//! under the names of the arguments. Ownership is strict: common records of other dialects are found here, and
-//! changed by their owners alone.
+//! `scope` is the collection, taken whole: `global` is the absence of one. `category` is kind and
+//! section. A discovery is kept apart from the memories (its tier), under a scope that begins with
+//! `discovery:`; its kind is `discovery` and its section `map` or `fact`. What else a writer says
+//! of a memory are its attributes, under the names of the arguments. Ownership is strict: common
+//! records of other dialects are found here, and changed by their owners alone.
 
 mod arguments;
 mod delete_all;

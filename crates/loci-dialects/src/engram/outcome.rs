@@ -28,6 +28,9 @@ impl Outcome {
     /// As for [`to_value`](crate::tool::to_value).
     pub fn reply(self) -> Result<Reply> {
         let reply = Reply::new(self.status.to_owned(), crate::tool::to_value(&self)?);
-        Ok(Reply { notice: self.notice, ..reply })
+        Ok(Reply {
+            notice: self.notice,
+            ..reply
+        })
     }
 }

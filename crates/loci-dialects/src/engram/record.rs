@@ -6,7 +6,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::arguments::{Citation, DISCOVERY, NOUNS, scope};
-use crate::wire::{Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said};
+use crate::wire::{
+    Cut, FromFile, both, explained, left_out, reading_call, rfc3339, rounded, times_said,
+};
 use crate::{Context, Reply};
 
 /// The names of attributes, which are those of the arguments.
@@ -50,8 +52,8 @@ pub struct Record {
     /// `user-said` or `agent-inferred`; absent if nobody said which.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<String>,
-    /// decision, preference, convention, gotcha; `discovery` for a discovery; other words for memories that
-    /// other tools filed.
+    /// decision, preference, convention, gotcha; `discovery` for a discovery; other words for
+    /// memories that other tools filed.
     category: String,
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -116,10 +118,24 @@ pub fn found<Output: Serialize>(
     tokens: Option<usize>,
     output: impl FnOnce(Vec<Hit>) -> Output,
 ) -> Result<Reply> {
-    let Named { collections, notice, .. } =
-        context.engine.named(context.caller, NOUNS, &request.tiers, request.collections, Vec::new())?;
-    let request = Recall { collections, ..request };
-    let recalled = context.engine.recall_within(context.caller, &request, tokens)?;
+    let Named {
+        collections,
+        notice,
+        ..
+    } = context.engine.named(
+        context.caller,
+        NOUNS,
+        &request.tiers,
+        request.collections,
+        Vec::new(),
+    )?;
+    let request = Recall {
+        collections,
+        ..request
+    };
+    let recalled = context
+        .engine
+        .recall_within(context.caller, &request, tokens)?;
     let explanations = recalled.hits.iter().map(explained).collect();
     let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
     let hit = |hit: loci_engine::Hit| Hit {
@@ -151,7 +167,11 @@ impl Record {
         let visibility = visibility(&memory);
         let from_file = FromFile::of(&memory);
         let section = memory.place.section;
-        let (category, kind) = if is_discovery { (memory.kind, Some(section)) } else { (section, None) };
+        let (category, kind) = if is_discovery {
+            (memory.kind, Some(section))
+        } else {
+            (section, None)
+        };
         let mut attribute = |name| memory.attributes.remove(name);
         Record {
             from_file,
@@ -167,7 +187,10 @@ impl Record {
             scope: scope(memory.place.collection),
             category,
             tags: memory.tags,
-            actor: memory.actor.or_else(|| memory.owner.clone()).unwrap_or_else(|| ANONYMOUS.to_owned()),
+            actor: memory
+                .actor
+                .or_else(|| memory.owner.clone())
+                .unwrap_or_else(|| ANONYMOUS.to_owned()),
             owner: memory.owner,
             updated_by: memory.updated_by.as_deref().map(shown_name),
             visibility,

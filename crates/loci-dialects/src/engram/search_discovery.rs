@@ -16,16 +16,17 @@ const K_DEFAULT: usize = 8;
 
 pub struct SearchDiscovery;
 
-/// Find what was understood of a codebase before, by meaning and by words, best first. Call it before you explore code
-/// that somebody may have explored. Check what you find: its citations say what it rests on and in which state,
-/// `created_at` and `updated_at` how old it is; where it is out of date, store a new version under its id.
+/// Find what was understood of a codebase before, by meaning and by words, best first. Call it
+/// before you explore code that somebody may have explored. Check what you find: its citations say
+/// what it rests on and in which state, `created_at` and `updated_at` how old it is; where it is
+/// out of date, store a new version under its id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// What you want to know, as a question or in key words.
     query: String,
-    /// The scope to look in, exactly as it was given on storing; it begins with `discovery:`. Required unless
-    /// `cross_spine` is true.
+    /// The scope to look in, exactly as it was given on storing; it begins with `discovery:`.
+    /// Required unless `cross_spine` is true.
     scope: Option<String>,
     /// Only `map` or only `fact`; both if left out.
     kind: Option<DiscoveryKind>,
@@ -49,7 +50,12 @@ impl TypedTool for SearchDiscovery {
     const NAME: &'static str = "search_discovery";
     const TITLE: &'static str = "Search discoveries";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;
@@ -57,26 +63,46 @@ impl TypedTool for SearchDiscovery {
     fn faults(arguments: &Value) -> Vec<Error> {
         let faults = Faults::of(arguments).check("query", check::query);
         let is_everywhere = arguments.get("cross_spine") == Some(&Value::Bool(true));
-        let faults = if is_everywhere { faults } else { faults.discovery_scope("search_memory") };
+        let faults = if is_everywhere {
+            faults
+        } else {
+            faults.discovery_scope("search_memory")
+        };
         let is_unsaid = !is_everywhere && arguments.get("scope").is_none();
-        let problem =
-            "is missing; name a scope such as discovery:repo:NAME, or set `cross_spine` to true to search all";
-        faults.and(is_unsaid.then(|| Error::invalid("scope", problem))).found()
+        let problem = "is missing; name a scope such as discovery:repo:NAME, or set `cross_spine` to true to search all";
+        faults
+            .and(is_unsaid.then(|| Error::invalid("scope", problem)))
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        // Nothing but discoveries is of this tier and of these sections, and none is filed under another scope.
+        // Nothing but discoveries is of this tier and of these sections, and none is filed under
+        // another scope.
         let collections = match arguments.scope {
             Some(scope) if !arguments.cross_spine => only(scope),
             _ => CollectionFilter::AnyNamed,
         };
-        let kinds = arguments.kind.map_or_else(|| DiscoveryKind::ALL.to_vec(), |kind| vec![kind]);
+        let kinds = arguments
+            .kind
+            .map_or_else(|| DiscoveryKind::ALL.to_vec(), |kind| vec![kind]);
         let request = Recall {
             tiers: vec![Tier::Apart],
             collections,
-            sections: kinds.into_iter().map(|kind| kind.name().to_owned()).collect(),
-            ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
+            sections: kinds
+                .into_iter()
+                .map(|kind| kind.name().to_owned())
+                .collect(),
+            ..Recall::new(
+                &arguments.query,
+                count(arguments.k, K_DEFAULT),
+                &|signals| signals.relevance,
+            )
         };
-        found(context, request, arguments.budget_tokens.map(|count| count.0), |discoveries| Output { discoveries })
+        found(
+            context,
+            request,
+            arguments.budget_tokens.map(|count| count.0),
+            |discoveries| Output { discoveries },
+        )
     }
 }

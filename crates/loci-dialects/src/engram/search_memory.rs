@@ -16,15 +16,17 @@ const K_DEFAULT: usize = 8;
 
 pub struct SearchMemory;
 
-/// Find what is known in one scope about something, by meaning and by words, best first. Call it before you decide or
-/// ask what may have been settled already. It finds your own memories, those that others shared, and what other tools
-/// filed in that scope for everyone; discoveries about code are found by `search_discovery` alone.
+/// Find what is known in one scope about something, by meaning and by words, best first. Call it
+/// before you decide or ask what may have been settled already. It finds your own memories, those
+/// that others shared, and what other tools filed in that scope for everyone; discoveries about
+/// code are found by `search_discovery` alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// What you want to know, as a question or in key words.
     query: String,
-    /// The scope to look in, exactly as it was given on storing; `global` for what is filed under none.
+    /// The scope to look in, exactly as it was given on storing; `global` for what is filed under
+    /// none.
     scope: String,
     /// How many results at most: 8 if left out, 100 at most.
     k: Option<Count>,
@@ -43,20 +45,37 @@ impl TypedTool for SearchMemory {
     const NAME: &'static str = "search_memory";
     const TITLE: &'static str = "Search memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("query", check::query).memory_scope("search_discovery").found()
+        Faults::of(arguments)
+            .check("query", check::query)
+            .memory_scope("search_discovery")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let request = Recall {
             collections: only(arguments.scope),
-            ..Recall::new(&arguments.query, count(arguments.k, K_DEFAULT), &|signals| signals.relevance)
+            ..Recall::new(
+                &arguments.query,
+                count(arguments.k, K_DEFAULT),
+                &|signals| signals.relevance,
+            )
         };
-        found(context, request, arguments.budget_tokens.map(|count| count.0), |memories| Output { memories })
+        found(
+            context,
+            request,
+            arguments.budget_tokens.map(|count| count.0),
+            |memories| Output { memories },
+        )
     }
 }

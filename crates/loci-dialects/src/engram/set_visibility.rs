@@ -12,8 +12,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct SetVisibility;
 
-/// Share a memory or discovery of yours, or take that back. Whoever has a name here may read what is shared; only you
-/// ever change it. Ask the person whose words it holds before you share it.
+/// Share a memory or discovery of yours, or take that back. Whoever has a name here may read what
+/// is shared; only you ever change it. Ask the person whose words it holds before you share it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,7 +28,12 @@ impl TypedTool for SetVisibility {
     const TITLE: &'static str = "Share or unshare a memory";
     const SCOPE: Scope = Scope::Write;
     // It takes from others what they could read, or gives it to them.
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Outcome;
@@ -39,9 +44,17 @@ impl TypedTool for SetVisibility {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = id(context, &arguments.id)?;
-        let changed = context.engine.set_shared(context.caller, &id, arguments.shared);
+        let changed = context
+            .engine
+            .set_shared(context.caller, &id, arguments.shared);
         let memory = changed.map_err(in_words(&arguments.id))?;
         let visibility = Some(visibility(&memory));
-        Outcome { id: id.to_string(), status: "visibility updated", visibility, notice: None }.reply()
+        Outcome {
+            id: id.to_string(),
+            status: "visibility updated",
+            visibility,
+            notice: None,
+        }
+        .reply()
     }
 }

@@ -9,7 +9,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::arguments::{AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, NOUNS, collection, in_words};
+use super::arguments::{
+    AGENT_INFERRED, Citation, DISCOVERY, DiscoveryKind, Faults, NOUNS, collection, in_words,
+};
 use super::record::SOURCE;
 use crate::tool::denial;
 use crate::wire::pending;
@@ -17,21 +19,24 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct StoreDiscovery;
 
-/// Keep what you found out about a codebase, so that nobody has to read the same again: how the parts of it fit (`map`)
-/// or one thing that can be checked (`fact`). Cite every file, commit or page that it rests on, with `pin`, so that a
-/// reader can tell whether it is out of date. Only `search_discovery` and `get_memory` show it, and no session begins
-/// with it. Give `id` to put a new version in the place of an old one.
+/// Keep what you found out about a codebase, so that nobody has to read the same again: how the
+/// parts of it fit (`map`) or one thing that can be checked (`fact`). Cite every file, commit or
+/// page that it rests on, with `pin`, so that a reader can tell whether it is out of date. Only
+/// `search_discovery` and `get_memory` show it, and no session begins with it. Give `id` to put a
+/// new version in the place of an old one.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// What you understood, stored exactly as given (at most 64 KiB). No secrets.
     content: String,
-    /// `map` for how something is built and where things are, `fact` for one claim that the citations prove.
+    /// `map` for how something is built and where things are, `fact` for one claim that the
+    /// citations prove.
     kind: DiscoveryKind,
     /// Its evidence, 1 to 50: `[{"kind": "file", "ref": "src/auth.rs", "locator": "L10-42"}]`.
     #[schemars(length(min = 1, max = CITATIONS_MAX))]
     citations: Vec<Citation>,
-    /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom discovery:repo:NAME.
+    /// Where to file it: a name of 1 to 256 characters that begins with `discovery:`, by custom
+    /// discovery:repo:NAME.
     scope: String,
     /// Labels, at most 128 of 128 bytes; searches find it by them, too.
     #[serde(default)]
@@ -39,9 +44,9 @@ pub struct Arguments {
     tags: Vec<String>,
     /// Its gist in a sentence, for people (at most 4 KiB).
     summary: Option<String>,
-    /// Left out, a new discovery gets a new id. The id of one of yours: everything of that is replaced but for its
-    /// owner, its visibility and when it was first stored. A UUID that nobody has: it is stored under that, in lower
-    /// case with hyphens.
+    /// Left out, a new discovery gets a new id. The id of one of yours: everything of that is
+    /// replaced but for its owner, its visibility and when it was first stored. A UUID that nobody
+    /// has: it is stored under that, in lower case with hyphens.
     id: Option<String>,
 }
 
@@ -57,14 +62,21 @@ impl TypedTool for StoreDiscovery {
     const TITLE: &'static str = "Store a discovery";
     const SCOPE: Scope = Scope::Write;
     // With an id it overwrites; without one, every call adds another.
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
         Faults::of(arguments)
-            .check("content", |name, text| check::text(name, text, CITED_CONTENT_BYTES_MAX))
+            .check("content", |name, text| {
+                check::text(name, text, CITED_CONTENT_BYTES_MAX)
+            })
             .citations()
             .discovery_scope("store_memory")
             .tags()
@@ -75,7 +87,10 @@ impl TypedTool for StoreDiscovery {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let collection = collection(arguments.scope);
-        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let case_notice =
+            context
+                .engine
+                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let request = Remember {
             collection,
             section: Some(arguments.kind.name().to_owned()),
@@ -91,11 +106,18 @@ impl TypedTool for StoreDiscovery {
             None => engine.remember(caller, request)?,
             // A reply that the id is taken tells that there is such a memory.
             Some(_) if !caller.principal.scopes.allow(Scope::Read) => {
-                return Err(denial(&format!("{} with `id`", Self::NAME), Scopes::of(&[Scope::Read, Scope::Write])));
+                return Err(denial(
+                    &format!("{} with `id`", Self::NAME),
+                    Scopes::of(&[Scope::Read, Scope::Write]),
+                ));
             }
-            Some(id) => engine.remember_as(caller, &check::uuid("id", id)?, request).map_err(in_words(id))?,
+            Some(id) => engine
+                .remember_as(caller, &check::uuid("id", id)?, request)
+                .map_err(in_words(id))?,
         };
-        let output = Output { id: remembered.memory.id.to_string() };
+        let output = Output {
+            id: remembered.memory.id.to_string(),
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?)
             .with_notice(pending("stored", remembered.embedding))
             .with_further_notice(case_notice))

@@ -16,18 +16,19 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct StoreMemory;
 
-/// Keep one thing for later sessions: a decision, a preference, a convention or a gotcha. Call it when something is
-/// settled, and write it so that it makes sense alone, with its reason. Leave out secrets, what is only true now
-/// (dates of today, the state of a task), and what the repository says anyway. It is private to you until
-/// `set_visibility` shares it. To keep what you found out by reading code, use `store_discovery`.
+/// Keep one thing for later sessions: a decision, a preference, a convention or a gotcha. Call it
+/// when something is settled, and write it so that it makes sense alone, with its reason. Leave out
+/// secrets, what is only true now (dates of today, the state of a task), and what the repository
+/// says anyway. It is private to you until `set_visibility` shares it. To keep what you found out
+/// by reading code, use `store_discovery`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// The text to keep, stored exactly as given (at most 1 MiB).
     content: String,
-    /// Where to file it: a name of 1 to 256 characters that `search_memory` and `list_memory` take as a whole, by
-    /// custom run:tier:repo, such as eval-2026-05:project:gateway; `global` for what holds everywhere. Not one that
-    /// begins with `discovery:`.
+    /// Where to file it: a name of 1 to 256 characters that `search_memory` and `list_memory` take
+    /// as a whole, by custom run:tier:repo, such as eval-2026-05:project:gateway; `global` for what
+    /// holds everywhere. Not one that begins with `discovery:`.
     scope: String,
     /// Whether a person said it or you concluded it.
     source: Source,
@@ -37,7 +38,8 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = TAGS_MAX))]
     tags: Vec<String>,
-    /// Name or URL of the repository that it is about (this and the three below: at most 4 KiB each).
+    /// Name or URL of the repository that it is about (this and the three below: at most 4 KiB
+    /// each).
     repo: Option<String>,
     /// The workspace that it comes from.
     workspace: Option<String>,
@@ -97,13 +99,21 @@ impl TypedTool for StoreMemory {
     const NAME: &'static str = "store_memory";
     const TITLE: &'static str = "Store a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let checked = Faults::of(arguments).check("content", check::content).memory_scope("store_discovery").tags();
+        let checked = Faults::of(arguments)
+            .check("content", check::content)
+            .memory_scope("store_discovery")
+            .tags();
         [REPO, WORKSPACE, WORKTREE_PATH, BASE_DIR]
             .into_iter()
             .fold(checked, |faults, name| faults.check(name, check::reference))
@@ -118,12 +128,21 @@ impl TypedTool for StoreMemory {
             (WORKTREE_PATH, arguments.worktree_path),
             (BASE_DIR, arguments.base_dir),
         ];
-        let attributes: BTreeMap<String, String> =
-            said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let attributes: BTreeMap<String, String> = said
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
         let collection = collection(arguments.scope);
-        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let case_notice =
+            context
+                .engine
+                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let request = Remember {
-            compare_in: Some(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only)),
+            compare_in: Some(
+                collection
+                    .clone()
+                    .map_or(CollectionFilter::Global, CollectionFilter::Only),
+            ),
             collection,
             tags: arguments.tags,
             attributes,

@@ -14,9 +14,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateMemory;
 
-/// Replace the text of a memory or discovery of yours, when it holds no longer as it stands. Scope, labels and
-/// citations stay; of a discovery, the summary goes, since it was of the text before. To give a discovery other
-/// citations, labels or a new summary, call `store_discovery` with its id.
+/// Replace the text of a memory or discovery of yours, when it holds no longer as it stands. Scope,
+/// labels and citations stay; of a discovery, the summary goes, since it was of the text before. To
+/// give a discovery other citations, labels or a new summary, call `store_discovery` with its id.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -32,21 +32,39 @@ impl TypedTool for UpdateMemory {
     const NAME: &'static str = "update_memory";
     const TITLE: &'static str = "Update a memory";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Outcome;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).id().check("content", check::content).found()
+        Faults::of(arguments)
+            .id()
+            .check("content", check::content)
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { id: sent, content, shared } = arguments;
+        let Arguments {
+            id: sent,
+            content,
+            shared,
+        } = arguments;
         let id = id(context, &sent)?;
         let updated = context.engine.update(context.caller, &id, &content, shared);
         let (memory, embedding) = updated.map_err(in_words(&sent))?;
         let visibility = Some(visibility(&memory));
-        Outcome { id: id.to_string(), status: "updated", visibility, notice: pending("updated", embedding) }.reply()
+        Outcome {
+            id: id.to_string(),
+            status: "updated",
+            visibility,
+            notice: pending("updated", embedding),
+        }
+        .reply()
     }
 }

@@ -9,7 +9,10 @@ use serde::Deserialize;
 const GLOBAL: &str = "global";
 
 /// The parts of a place, in messages.
-pub const NOUNS: PlaceNouns = PlaceNouns { collection: "project", section: "type" };
+pub const NOUNS: PlaceNouns = PlaceNouns {
+    collection: "project",
+    section: "type",
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -60,22 +63,30 @@ impl From<DeliveryArgument> for Delivery {
 
 /// The sections that a `type` argument asks for; all, if it is absent.
 pub fn sections(kind: Option<MemoryType>) -> Vec<String> {
-    kind.map(|kind| kind.name().to_owned()).into_iter().collect()
+    kind.map(|kind| kind.name().to_owned())
+        .into_iter()
+        .collect()
 }
 
 /// Where `remember` files a memory: a project, or none for a global one.
-pub fn collection_to_write(scope: Option<Scope>, project: Option<String>) -> Result<Option<String>> {
+pub fn collection_to_write(
+    scope: Option<Scope>,
+    project: Option<String>,
+) -> Result<Option<String>> {
     match (scope, project) {
-        (Some(Scope::Project), None) => {
-            Err(Error::invalid("project", "is missing; scope=project needs the name of the project"))
-        }
-        (Some(Scope::Global), Some(_)) => {
-            Err(Error::invalid("project", "does not go with scope=global; leave out one of the two"))
-        }
+        (Some(Scope::Project), None) => Err(Error::invalid(
+            "project",
+            "is missing; scope=project needs the name of the project",
+        )),
+        (Some(Scope::Global), Some(_)) => Err(Error::invalid(
+            "project",
+            "does not go with scope=global; leave out one of the two",
+        )),
         (_, Some(project)) => {
             check::name("project", &project)?;
             if project == GLOBAL {
-                let problem = "cannot be `global`, which means no project; leave it out for a global memory";
+                let problem =
+                    "cannot be `global`, which means no project; leave it out for a global memory";
                 return Err(Error::invalid("project", problem));
             }
             Ok(Some(project))
@@ -85,7 +96,10 @@ pub fn collection_to_write(scope: Option<Scope>, project: Option<String>) -> Res
 }
 
 /// Where `recall` looks: hierarchical, a project together with the global memories.
-pub fn collections_to_search(scope: Option<Scope>, project: Option<String>) -> Result<CollectionFilter> {
+pub fn collections_to_search(
+    scope: Option<Scope>,
+    project: Option<String>,
+) -> Result<CollectionFilter> {
     Ok(match scope_to_read(scope, project)? {
         (None, None) | (Some(Scope::Global), _) => CollectionFilter::Global,
         (None, Some(project)) => CollectionFilter::GlobalAnd(project),
@@ -95,7 +109,10 @@ pub fn collections_to_search(scope: Option<Scope>, project: Option<String>) -> R
 }
 
 /// Where `list` looks: exactly what the arguments name.
-pub fn collections_to_list(scope: Option<Scope>, project: Option<String>) -> Result<CollectionFilter> {
+pub fn collections_to_list(
+    scope: Option<Scope>,
+    project: Option<String>,
+) -> Result<CollectionFilter> {
     Ok(match scope_to_read(scope, project)? {
         (None, None) => CollectionFilter::Any,
         (Some(Scope::Global), _) => CollectionFilter::Global,
@@ -105,12 +122,19 @@ pub fn collections_to_list(scope: Option<Scope>, project: Option<String>) -> Res
 }
 
 /// A checked project. Alone, the name `global` says the same as the scope; no project bears it.
-fn scope_to_read(scope: Option<Scope>, project: Option<String>) -> Result<(Option<Scope>, Option<String>)> {
+fn scope_to_read(
+    scope: Option<Scope>,
+    project: Option<String>,
+) -> Result<(Option<Scope>, Option<String>)> {
     if let Some(project) = &project {
         check::name("project", project)?;
     }
     let is_global = project.as_deref() == Some(GLOBAL) && scope != Some(Scope::Project);
-    Ok(if is_global { (Some(Scope::Global), None) } else { (scope, project) })
+    Ok(if is_global {
+        (Some(Scope::Global), None)
+    } else {
+        (scope, project)
+    })
 }
 
 /// The project that a name stands for; `global` is none.
@@ -128,15 +152,43 @@ mod tests {
         let only = CollectionFilter::Only("x".into());
         let rows = [
             (None, None, CollectionFilter::Global, CollectionFilter::Any),
-            (Some(Scope::Global), None, CollectionFilter::Global, CollectionFilter::Global),
-            (Some(Scope::Global), project(), CollectionFilter::Global, CollectionFilter::Global),
-            (None, project(), CollectionFilter::GlobalAnd("x".into()), only.clone()),
-            (Some(Scope::Project), None, CollectionFilter::AnyNamed, CollectionFilter::AnyNamed),
+            (
+                Some(Scope::Global),
+                None,
+                CollectionFilter::Global,
+                CollectionFilter::Global,
+            ),
+            (
+                Some(Scope::Global),
+                project(),
+                CollectionFilter::Global,
+                CollectionFilter::Global,
+            ),
+            (
+                None,
+                project(),
+                CollectionFilter::GlobalAnd("x".into()),
+                only.clone(),
+            ),
+            (
+                Some(Scope::Project),
+                None,
+                CollectionFilter::AnyNamed,
+                CollectionFilter::AnyNamed,
+            ),
             (Some(Scope::Project), project(), only.clone(), only),
         ];
         for (scope, project, search, list) in rows {
-            assert_eq!(collections_to_search(scope, project.clone()).unwrap(), search, "{scope:?} {project:?}");
-            assert_eq!(collections_to_list(scope, project.clone()).unwrap(), list, "{scope:?} {project:?}");
+            assert_eq!(
+                collections_to_search(scope, project.clone()).unwrap(),
+                search,
+                "{scope:?} {project:?}"
+            );
+            assert_eq!(
+                collections_to_list(scope, project.clone()).unwrap(),
+                list,
+                "{scope:?} {project:?}"
+            );
         }
     }
 }

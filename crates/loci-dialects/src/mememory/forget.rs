@@ -29,15 +29,25 @@ impl TypedTool for Forget {
     const NAME: &'static str = "forget";
     const TITLE: &'static str = "Forget";
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
+        let id = context
+            .engine
+            .memory_id(context.caller, "id", &arguments.id)?;
         context.engine.forget(context.caller, &id)?;
-        let structured = crate::tool::to_value(&Output { id: id.to_string(), deleted: true })?;
+        let structured = crate::tool::to_value(&Output {
+            id: id.to_string(),
+            deleted: true,
+        })?;
         Ok(Reply::new(format!("Memory {id} deleted"), structured))
     }
 }

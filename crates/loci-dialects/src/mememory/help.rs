@@ -29,8 +29,14 @@ enum Topic {
 }
 
 impl Topic {
-    const ALL: [Topic; 6] =
-        [Topic::Overview, Topic::Tools, Topic::Scopes, Topic::Types, Topic::Examples, Topic::BestPractices];
+    const ALL: [Topic; 6] = [
+        Topic::Overview,
+        Topic::Tools,
+        Topic::Scopes,
+        Topic::Types,
+        Topic::Examples,
+        Topic::BestPractices,
+    ];
 
     fn markdown(self) -> String {
         match self {
@@ -55,7 +61,12 @@ impl TypedTool for Help {
     const NAME: &'static str = "help";
     const TITLE: &'static str = "Help";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "help";
     type Arguments = Arguments;
     type Output = Output;
@@ -65,7 +76,9 @@ impl TypedTool for Help {
             Some(topic) => topic.markdown(),
             None => Topic::ALL.map(Topic::markdown).join("\n"),
         };
-        let structured = crate::tool::to_value(&Output { markdown: markdown.clone() })?;
+        let structured = crate::tool::to_value(&Output {
+            markdown: markdown.clone(),
+        })?;
         Ok(Reply::new(markdown, structured))
     }
 }
@@ -76,12 +89,24 @@ fn tools_reference() -> String {
     for tool in super::DIALECT.tools {
         markdown.push_str(&format!("\n## {}\n\n{}\n", tool.name, tool.description()));
         let schema = tool.input_schema();
-        let required: Vec<&str> =
-            schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: Vec<&str> = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
         let properties = schema.get("properties").and_then(Value::as_object);
         for (index, (name, property)) in properties.into_iter().flatten().enumerate() {
-            let text = property.get("description").and_then(Value::as_str).unwrap_or_default();
-            let presence = if required.contains(&name.as_str()) { "required" } else { "optional" };
+            let text = property
+                .get("description")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            let presence = if required.contains(&name.as_str()) {
+                "required"
+            } else {
+                "optional"
+            };
             let border = if index == 0 { "\n" } else { "" };
             markdown.push_str(&format!("{border}- `{name}` ({presence}): {text}\n"));
         }

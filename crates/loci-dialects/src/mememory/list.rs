@@ -15,13 +15,13 @@ const LIMIT_DEFAULT: usize = 20;
 
 pub struct List;
 
-/// Browse memories by exact filters, last updated first, or read one by its `id`. To find something by what it says, use
-/// `recall`.
+/// Browse memories by exact filters, last updated first, or read one by its `id`. To find something
+/// by what it says, use `recall`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The id of a memory to read word for word, without any filter. A text that is too long for one reply comes in
-    /// pages.
+    /// The id of a memory to read word for word, without any filter. A text that is too long for
+    /// one reply comes in pages.
     id: Option<String>,
     /// Only `global` or only `project` memories.
     scope: Option<Scope>,
@@ -46,7 +46,12 @@ impl TypedTool for List {
     const NAME: &'static str = "list";
     const TITLE: &'static str = "List";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Vec<Record>;
@@ -58,7 +63,10 @@ impl TypedTool for List {
             return page(context, id, offset, tokens);
         }
         let asked = collections_to_list(arguments.scope, arguments.project)?;
-        let named = context.engine.named(context.caller, NOUNS, &[Tier::LongTerm], asked, Vec::new())?;
+        let named =
+            context
+                .engine
+                .named(context.caller, NOUNS, &[Tier::LongTerm], asked, Vec::new())?;
         let request = loci_engine::List {
             collections: named.collections,
             sections: sections(arguments.r#type),
@@ -67,9 +75,17 @@ impl TypedTool for List {
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let mut listed = context.engine.list_within(context.caller, request, tokens)?;
-        context.engine.hide_references(context.caller, listed.shown.iter_mut().map(|shown| &mut shown.memory))?;
-        let next = format!("give `offset` {} for the others", offset + listed.shown.len());
+        let mut listed = context
+            .engine
+            .list_within(context.caller, request, tokens)?;
+        context.engine.hide_references(
+            context.caller,
+            listed.shown.iter_mut().map(|shown| &mut shown.memory),
+        )?;
+        let next = format!(
+            "give `offset` {} for the others",
+            offset + listed.shown.len()
+        );
         let notice = left_out(listed.shown.len(), listed.left_out, &next);
         let record = |shown: Shown| Record::shown(context.caller, shown.memory, shown.length);
         let records: Vec<Record> = listed.shown.into_iter().map(record).collect();
@@ -81,7 +97,12 @@ impl TypedTool for List {
 fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
     let id = context.engine.memory_id(context.caller, "id", id)?;
     let mut memory = context.engine.show(context.caller, &id)?;
-    context.engine.hide_references(context.caller, [&mut memory])?;
+    context
+        .engine
+        .hide_references(context.caller, [&mut memory])?;
     let page = context.engine.text_page(memory, offset, tokens)?;
-    Ok(Reply::json(crate::tool::to_value(&[Record::page(context.caller, page)])?))
+    Ok(Reply::json(crate::tool::to_value(&[Record::page(
+        context.caller,
+        page,
+    )])?))
 }

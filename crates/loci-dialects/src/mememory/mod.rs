@@ -35,7 +35,9 @@ pub static DIALECT: Dialect = Dialect {
         project_argument: Some("project"),
         store: "remember",
         begin: None,
-        shows: |_, _| format!("the tool `list` with delivery \"bootstrap\" and limit {LIST_RESULTS_MAX}"),
+        shows: |_, _| {
+            format!("the tool `list` with delivery \"bootstrap\" and limit {LIST_RESULTS_MAX}")
+        },
     },
     ownership: Ownership::Usual,
     user_argument: None,

@@ -58,7 +58,12 @@ impl TypedTool for Recall {
     const NAME: &'static str = "recall";
     const TITLE: &'static str = "Recall";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Vec<Hit>;
@@ -67,7 +72,9 @@ impl TypedTool for Recall {
         let tokens = arguments.budget_tokens.map(|count| count.0);
         let tiers = vec![Tier::LongTerm];
         let asked = collections_to_search(arguments.scope, arguments.project)?;
-        let named = context.engine.named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
+        let named = context
+            .engine
+            .named(context.caller, NOUNS, &tiers, asked, Vec::new())?;
         let request = loci_engine::Recall {
             query: &arguments.query,
             tiers,
@@ -75,12 +82,20 @@ impl TypedTool for Recall {
             thread: None,
             sections: sections(arguments.r#type),
             tags: arguments.tags.unwrap_or_default().0,
-            limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(RECALL_RESULTS_MAX),
+            limit: arguments
+                .limit
+                .map_or(LIMIT_DEFAULT, |limit| limit.0)
+                .min(RECALL_RESULTS_MAX),
             ranking: &score,
             counts_access: false,
         };
-        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
-        context.engine.hide_references(context.caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
+        let mut recalled = context
+            .engine
+            .recall_within(context.caller, &request, tokens)?;
+        context.engine.hide_references(
+            context.caller,
+            recalled.hits.iter_mut().map(|hit| &mut hit.memory),
+        )?;
         let explanations = recalled.hits.iter().map(explained).collect();
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let hit = |hit: loci_engine::Hit| Hit {
@@ -90,12 +105,19 @@ impl TypedTool for Recall {
         };
         let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
         let notice = both(both(recalled.degraded, named.notice), left_out);
-        Ok(Reply::json(crate::tool::to_value(&hits)?).with_notice(notice).with_explanations(explanations))
+        Ok(Reply::json(crate::tool::to_value(&hits)?)
+            .with_notice(notice)
+            .with_explanations(explanations))
     }
 }
 
-/// The original's composite score, by which `recall` ranks: relevance x scope weight x weight x decay with age.
+/// The original's composite score, by which `recall` ranks: relevance x scope weight x weight x
+/// decay with age.
 pub fn score(signals: &Signals) -> f64 {
-    let scope_weight = if signals.collection.is_some() { 1.0 } else { GLOBAL_SCOPE_WEIGHT };
+    let scope_weight = if signals.collection.is_some() {
+        1.0
+    } else {
+        GLOBAL_SCOPE_WEIGHT
+    };
     signals.relevance * scope_weight * signals.weight * (-DECAY_PER_DAY * signals.age_days).exp()
 }

@@ -61,16 +61,23 @@ pub struct Record {
 }
 
 impl Record {
-    /// A memory of a search or a list as this reader sees it, with the characters of its text if that is cut.
+    /// A memory of a search or a list as this reader sees it, with the characters of its text if
+    /// that is cut.
     pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
         let cut = Cut::of(length, |offset| reading(&memory.id, offset));
-        Record { cut, ..Record::of(reader, memory) }
+        Record {
+            cut,
+            ..Record::of(reader, memory)
+        }
     }
 
     /// A page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
-        Record { cut, ..Record::of(reader, page.memory) }
+        Record {
+            cut,
+            ..Record::of(reader, page.memory)
+        }
     }
 
     /// A whole memory as this reader sees it.
@@ -82,7 +89,11 @@ impl Record {
             id: memory.id.to_string(),
             title: memory.title,
             content: memory.content,
-            scope: if memory.place.collection.is_some() { "project" } else { "global" },
+            scope: if memory.place.collection.is_some() {
+                "project"
+            } else {
+                "global"
+            },
             project: memory.place.collection,
             r#type: memory.place.section,
             tags: memory.tags,
@@ -90,7 +101,9 @@ impl Record {
             delivery: (memory.delivery == Delivery::Bootstrap).then_some(memory.delivery.name()),
             supersedes: memory.supersedes.map(|id| id.to_string()),
             superseded_by: memory.superseded_by.map(|id| id.to_string()),
-            ttl: memory.expires_at.map(|expires_at| ttl_text(memory.created_at, expires_at)),
+            ttl: memory
+                .expires_at
+                .map(|expires_at| ttl_text(memory.created_at, expires_at)),
             expires_at: memory.expires_at.map(rfc3339),
             created_at: rfc3339(memory.created_at),
             updated_at: rfc3339(memory.updated_at),

@@ -24,8 +24,9 @@ pub struct Arguments {
     scope: Option<Scope>,
     /// The project that it belongs to; required for scope `project`.
     project: Option<String>,
-    /// Its kind; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a person said of your
-    /// work, `decision` what was chosen and why, `context` what is going on; `bootstrap` is read at every session start.
+    /// Its kind; `fact` if left out. A `rule` says what must or must not be done, `feedback` what a
+    /// person said of your work, `decision` what was chosen and why, `context` what is going on;
+    /// `bootstrap` is read at every session start.
     r#type: Option<MemoryType>,
     /// Labels, such as `["frontend", "performance"]`.
     tags: Option<Tags>,
@@ -104,7 +105,12 @@ impl TypedTool for Remember {
     const NAME: &'static str = "remember";
     const TITLE: &'static str = "Remember";
     const SCOPE: loci_core::Scope = loci_core::Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -114,15 +120,21 @@ impl TypedTool for Remember {
         let kind = arguments.r#type.unwrap_or(MemoryType::Fact);
         let delivery = match (kind, arguments.delivery.map(Delivery::from)) {
             (MemoryType::Bootstrap, Some(Delivery::OnDemand)) => {
-                let problem = "cannot be on_demand with type=bootstrap; choose another type or leave it out";
+                let problem =
+                    "cannot be on_demand with type=bootstrap; choose another type or leave it out";
                 return Err(Error::invalid("delivery", problem));
             }
             (MemoryType::Bootstrap, _) => Delivery::Bootstrap,
             (_, delivery) => delivery.unwrap_or_default(),
         };
-        let supersedes = arguments.supersedes.map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
+        let supersedes = arguments
+            .supersedes
+            .map(|id| context.engine.memory_id(context.caller, "supersedes", &id));
         let supersedes = supersedes.transpose()?;
-        let case_notice = context.engine.differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
+        let case_notice =
+            context
+                .engine
+                .differing_in_case(context.caller, NOUNS, collection.as_deref(), None)?;
         let once = supersedes.is_none() && !arguments.again.unwrap_or(false);
         let remembered = context.engine.remember(
             context.caller,
@@ -132,27 +144,42 @@ impl TypedTool for Remember {
                 weight: arguments.weight.unwrap_or(1.0),
                 delivery,
                 visibility: Visibility::Common,
-                ttl_seconds: arguments.ttl.map(|ttl| ttl_seconds("ttl", &ttl)).transpose()?,
+                ttl_seconds: arguments
+                    .ttl
+                    .map(|ttl| ttl_seconds("ttl", &ttl))
+                    .transpose()?,
                 supersedes,
-                compare_in: Some(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd)),
+                compare_in: Some(
+                    collection
+                        .clone()
+                        .map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd),
+                ),
                 once,
                 ..loci_engine::Remember::new(arguments.content, kind.name())
             },
         )?;
 
         let mut warnings = Vec::new();
-        warnings.extend(remembered.duplicate_of.map(|id| Warning::Duplicate { duplicate_of: id.to_string() }));
+        warnings.extend(remembered.duplicate_of.map(|id| Warning::Duplicate {
+            duplicate_of: id.to_string(),
+        }));
         if delivery == Delivery::Bootstrap {
-            let bootstrap = context.engine.bootstrap(context.caller, collection.as_deref())?;
+            let bootstrap = context
+                .engine
+                .bootstrap(context.caller, collection.as_deref())?;
             warnings.extend(budget_warning(&bootstrap));
         }
-        warnings.extend(
-            remembered.start_overflow.map(|StartOverflow { shown, total, shows_this }| Warning::SessionStart {
+        warnings.extend(remembered.start_overflow.map(
+            |StartOverflow {
+                 shown,
+                 total,
+                 shows_this,
+             }| Warning::SessionStart {
                 shown,
                 total,
                 shows_this,
-            }),
-        );
+            },
+        ));
         if !remembered.contradicted.is_empty() {
             let matches = remembered.contradicted.into_iter().map(|similar| Match {
                 authorship: Authorship::of(context.caller, &similar.memory),
@@ -160,26 +187,38 @@ impl TypedTool for Remember {
                 content: similar.memory.content,
                 similarity: rounded(similar.cosine.into(), 4),
             });
-            warnings.push(Warning::Contradiction { matches: matches.collect() });
+            warnings.push(Warning::Contradiction {
+                matches: matches.collect(),
+            });
         }
         let pending = match remembered.embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(reason),
         };
-        warnings.extend(pending.clone().map(|reason| Warning::EmbeddingPending { reason }));
+        warnings.extend(
+            pending
+                .clone()
+                .map(|reason| Warning::EmbeddingPending { reason }),
+        );
         let notice = pending.map(|reason| {
             format!(
                 "stored and found by its words, not yet by its meaning, and not compared with similar memories: {reason}"
             )
         });
         let memory = Record::of(context.caller, remembered.memory);
-        reply(Output { memory, warnings }).map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
+        reply(Output { memory, warnings })
+            .map(|reply| reply.with_notice(notice).with_further_notice(case_notice))
     }
 }
 
 fn budget_warning(bootstrap: &Bootstrap) -> Option<Warning> {
     let budget = limits::BOOTSTRAP_TOKENS_MAX;
-    bootstrap.is_over_budget().then_some(Warning::BootstrapBudget { tokens: bootstrap.tokens, budget })
+    bootstrap
+        .is_over_budget()
+        .then_some(Warning::BootstrapBudget {
+            tokens: bootstrap.tokens,
+            budget,
+        })
 }
 
 /// The record as JSON, after the prose of its warnings. The fixed parts of the contradiction

@@ -7,8 +7,7 @@ use super::arguments::project_of_name;
 use crate::{Context, Resource, Resources};
 
 const BOOTSTRAP: &str = "mememory://bootstrap";
-const EMPTY: &str =
-    "No memory is read at the start of each session yet; `remember` with type `bootstrap` stores one.\n";
+const EMPTY: &str = "No memory is read at the start of each session yet; `remember` with type `bootstrap` stores one.\n";
 const PROJECT_TEMPLATE: &str = "mememory://bootstrap/{project}";
 
 pub const RESOURCES: Resources = Resources {
@@ -31,24 +30,37 @@ pub const RESOURCES: Resources = Resources {
 };
 
 fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
-    let Some(rest) = uri.strip_prefix(BOOTSTRAP) else { return Ok(None) };
+    let Some(rest) = uri.strip_prefix(BOOTSTRAP) else {
+        return Ok(None);
+    };
     if rest.is_empty() {
         return markdown(context, None).map(Some);
     }
     let project = rest.strip_prefix('/').filter(|project| !project.is_empty());
-    let Some(project) = project.and_then(|project| percent_decode_str(project).decode_utf8().ok()) else {
+    let Some(project) = project.and_then(|project| percent_decode_str(project).decode_utf8().ok())
+    else {
         return Ok(None);
     };
     markdown(context, project_of_name(&project)).map(Some)
 }
 
-/// The bootstrap of a session. One that holds nothing says so: a host or its user would take an empty text for a fault.
+/// The bootstrap of a session. One that holds nothing says so: a host or its user would take an
+/// empty text for a fault.
 fn markdown(context: Context<'_>, project: Option<&str>) -> Result<String> {
     let bootstrap = context.engine.bootstrap(context.caller, project)?;
-    Ok(if bootstrap.memories == 0 { EMPTY.to_owned() } else { bootstrap.markdown })
+    Ok(if bootstrap.memories == 0 {
+        EMPTY.to_owned()
+    } else {
+        bootstrap.markdown
+    })
 }
 
-fn complete(context: Context<'_>, uri: &str, argument: &str, prefix: &str) -> Result<Option<Vec<String>>> {
+fn complete(
+    context: Context<'_>,
+    uri: &str,
+    argument: &str,
+    prefix: &str,
+) -> Result<Option<Vec<String>>> {
     if uri != PROJECT_TEMPLATE || argument != "project" {
         return Ok(None);
     }

@@ -38,7 +38,8 @@ pub struct Output {
     /// How many more types there are.
     #[serde(skip_serializing_if = "is_zero")]
     more_types: u64,
-    /// Keys, tokens and passwords that were taken out of memories before these were stored, by kind, if any.
+    /// Keys, tokens and passwords that were taken out of memories before these were stored, by
+    /// kind, if any.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     redacted: BTreeMap<String, u64>,
 }
@@ -55,7 +56,12 @@ impl TypedTool for Stats {
     const NAME: &'static str = "stats";
     const TITLE: &'static str = "Statistics";
     const SCOPE: loci_core::Scope = loci_core::Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;
@@ -73,10 +79,14 @@ impl TypedTool for Stats {
                 None => output.by_scope.global += tally.memories,
             }
         }
-        (output.by_project, output.more_projects) = largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
+        (output.by_project, output.more_projects) =
+            largest(output.by_project, NAMES_MAX, PROJECTS_BYTES_MAX);
         (output.by_type, output.more_types) = largest(output.by_type, NAMES_MAX, TYPES_BYTES_MAX);
         let (_, redactions) = context.engine.redactions(context.caller)?;
-        output.redacted = redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect();
+        output.redacted = redactions
+            .iter()
+            .map(|(kind, count)| (kind.to_owned(), count))
+            .collect();
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }
 }

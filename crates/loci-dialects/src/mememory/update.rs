@@ -26,21 +26,36 @@ impl TypedTool for Update {
     const SCOPE: Scope = Scope::Write;
     // The reply holds what the memory says besides the new text.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Record;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
-        let (mut memory, embedding) = context.engine.update(context.caller, &id, &arguments.content, None)?;
-        context.engine.hide_references(context.caller, [&mut memory])?;
+        let id = context
+            .engine
+            .memory_id(context.caller, "id", &arguments.id)?;
+        let (mut memory, embedding) =
+            context
+                .engine
+                .update(context.caller, &id, &arguments.content, None)?;
+        context
+            .engine
+            .hide_references(context.caller, [&mut memory])?;
         let notice = match embedding {
             Embedding::Done => None,
-            Embedding::Pending(reason) => {
-                Some(format!("updated and found by its words, not yet by its meaning: {reason}"))
-            }
+            Embedding::Pending(reason) => Some(format!(
+                "updated and found by its words, not yet by its meaning: {reason}"
+            )),
         };
-        Ok(Reply::json(crate::tool::to_value(&Record::of(context.caller, memory))?).with_notice(notice))
+        Ok(
+            Reply::json(crate::tool::to_value(&Record::of(context.caller, memory))?)
+                .with_notice(notice),
+        )
     }
 }

@@ -12,9 +12,20 @@ use crate::Context;
 use crate::wire::{Count, Offset, both};
 
 /// The parts of a place, in messages.
-const NOUNS: PlaceNouns = PlaceNouns { collection: "conversation", section: "memory_type" };
+const NOUNS: PlaceNouns = PlaceNouns {
+    collection: "conversation",
+    section: "memory_type",
+};
 /// The types of what is kept of messages.
-const TYPES: [&str; 7] = ["fact", "preference", "decision", "event", "task", "question", "other"];
+const TYPES: [&str; 7] = [
+    "fact",
+    "preference",
+    "decision",
+    "event",
+    "task",
+    "question",
+    "other",
+];
 /// Results without `limit`.
 const LIMIT_DEFAULT: usize = 10;
 
@@ -41,14 +52,16 @@ pub struct Search {
     tags: Option<Vec<String>>,
     /// Only messages of this conversation, and what is kept of it.
     conversation_id: Option<String>,
-    /// How many results at most: 10 if left out, 100 at most unless the installation says otherwise.
+    /// How many results at most: 10 if left out, 100 at most unless the installation says
+    /// otherwise.
     limit: Option<Count>,
     /// Only messages (`stm`) or only what was made of them and is kept (`ltm`); both if left out.
     #[schemars(length(min = 1))]
     tier: Option<Vec<TierName>>,
     /// Tokens of the reply: 25,000 if left out, unless the installation says otherwise.
     budget_tokens: Option<Count>,
-    /// The id of a memory to read word for word, without a query. A text that is too long for one reply comes in pages.
+    /// The id of a memory to read word for word, without a query. A text that is too long for one
+    /// reply comes in pages.
     memory_id: Option<String>,
     /// With `memory_id`: where in the text to begin, in characters.
     offset: Option<Offset>,
@@ -65,7 +78,12 @@ impl Search {
     ///
     /// # Errors
     /// `invalid_argument`, naming the argument; whatever the engine refuses.
-    pub fn run(self, context: Context<'_>, ranking: &dyn Fn(&Signals) -> f64, counts_access: bool) -> Result<Results> {
+    pub fn run(
+        self,
+        context: Context<'_>,
+        ranking: &dyn Fn(&Signals) -> f64,
+        counts_access: bool,
+    ) -> Result<Results> {
         let Context { engine, caller } = context;
         let tokens = self.budget_tokens.map(|count| count.0);
         if let Some(memory_type) = &self.memory_type {
@@ -75,22 +93,39 @@ impl Search {
             check::name("conversation_id", conversation)?;
         }
         let query = match (self.query, self.memory_id) {
-            (Some(_), Some(_)) => return Err(Error::invalid("memory_id", "does not go with `query`")),
+            (Some(_), Some(_)) => {
+                return Err(Error::invalid("memory_id", "does not go with `query`"));
+            }
             (Some(query), None) => query,
             (None, Some(id)) => {
                 let id = engine.memory_id(caller, "memory_id", &id)?;
-                let mut memory = engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
+                let mut memory =
+                    engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
                 engine.hide_references(caller, [&mut memory])?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
-                return Ok(Results::Page(Box::new(engine.text_page(memory, offset, tokens)?)));
+                return Ok(Results::Page(Box::new(
+                    engine.text_page(memory, offset, tokens)?,
+                )));
             }
             (None, None) => {
-                return Err(Error::invalid("query", "is missing; it must be a string, unless there is a `memory_id`"));
+                return Err(Error::invalid(
+                    "query",
+                    "is missing; it must be a string, unless there is a `memory_id`",
+                ));
             }
         };
         // A type of this dialect's own means itself, whether or not anything is of that type yet.
-        let (own, others) = self.memory_type.into_iter().partition(|name| TYPES.contains(&name.as_str()));
-        let named = engine.named(caller, NOUNS, &[Tier::LongTerm], CollectionFilter::Any, others)?;
+        let (own, others) = self
+            .memory_type
+            .into_iter()
+            .partition(|name| TYPES.contains(&name.as_str()));
+        let named = engine.named(
+            caller,
+            NOUNS,
+            &[Tier::LongTerm],
+            CollectionFilter::Any,
+            others,
+        )?;
         let request = Recall {
             query: &query,
             tiers: tiers(self.tier.as_deref()),
@@ -98,7 +133,10 @@ impl Search {
             thread: self.conversation_id,
             sections: [own, named.sections].concat(),
             tags: self.tags.unwrap_or_default(),
-            limit: self.limit.map_or(LIMIT_DEFAULT, |limit| limit.0).min(engine.policy().results_max),
+            limit: self
+                .limit
+                .map_or(LIMIT_DEFAULT, |limit| limit.0)
+                .min(engine.policy().results_max),
             ranking,
             counts_access,
         };
@@ -112,8 +150,14 @@ impl Search {
 /// The tiers that the names ask for; both for none.
 fn tiers(names: Option<&[TierName]>) -> Vec<Tier> {
     let asked = |name| names.is_none_or(|names| names.contains(&name));
-    let rows = [(TierName::Ltm, Tier::LongTerm), (TierName::Stm, Tier::ShortTerm)];
-    rows.into_iter().filter(|(name, _)| asked(*name)).map(|(_, tier)| tier).collect()
+    let rows = [
+        (TierName::Ltm, Tier::LongTerm),
+        (TierName::Stm, Tier::ShortTerm),
+    ];
+    rows.into_iter()
+        .filter(|(name, _)| asked(*name))
+        .map(|(_, tier)| tier)
+        .collect()
 }
 
 /// From when to when. At least one of the two.
@@ -133,15 +177,23 @@ impl TimeRange {
     /// `invalid_argument`, naming `time_range` or the end that is wrong.
     pub fn moments(&self) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
         if self.start.is_none() && self.end.is_none() {
-            return Err(Error::invalid("time_range", "must have a `start`, an `end` or both"));
+            return Err(Error::invalid(
+                "time_range",
+                "must have a `start`, an `end` or both",
+            ));
         }
         let moment = |argument: &str, text: &Option<String>, time_of_day: Time| {
-            text.as_deref().map(|text| moment(argument, text, time_of_day)).transpose()
+            text.as_deref()
+                .map(|text| moment(argument, text, time_of_day))
+                .transpose()
         };
         let start = moment("time_range.start", &self.start, Time::MIN)?;
         let end = moment("time_range.end", &self.end, END_OF_DAY)?;
         if start.zip(end).is_some_and(|(start, end)| start > end) {
-            return Err(Error::invalid("time_range.start", "must not be after `time_range.end`"));
+            return Err(Error::invalid(
+                "time_range.start",
+                "must not be after `time_range.end`",
+            ));
         }
         Ok((start, end))
     }
@@ -156,10 +208,20 @@ fn moment(argument: &str, text: &str, time_of_day: Time) -> Result<Timestamp> {
     // What `[Europe/Berlin]` means, only a database of zones knows.
     let pieces = pieces.filter(|pieces| pieces.time_zone_annotation().is_none());
     let moment = pieces.map(|pieces| {
-        let moment = pieces.date().to_datetime(pieces.time().unwrap_or(time_of_day));
+        let moment = pieces
+            .date()
+            .to_datetime(pieces.time().unwrap_or(time_of_day));
         // The last hours of the year 9999 are beyond what a timestamp holds, and mean for ever.
-        let beyond = if moment.year() > 0 { jiff::Timestamp::MAX } else { jiff::Timestamp::MIN };
-        pieces.to_numeric_offset().unwrap_or(tz::Offset::UTC).to_timestamp(moment).unwrap_or(beyond)
+        let beyond = if moment.year() > 0 {
+            jiff::Timestamp::MAX
+        } else {
+            jiff::Timestamp::MIN
+        };
+        pieces
+            .to_numeric_offset()
+            .unwrap_or(tz::Offset::UTC)
+            .to_timestamp(moment)
+            .unwrap_or(beyond)
     });
     moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())).ok_or_else(|| {
         let problem =
@@ -179,8 +241,14 @@ mod tests {
             (None, &Tier::OF_CONVERSATIONS),
             (Some(&[TierName::Stm]), &[Tier::ShortTerm]),
             (Some(&[TierName::Ltm, TierName::Ltm]), &[Tier::LongTerm]),
-            (Some(&[TierName::Stm, TierName::Ltm]), &Tier::OF_CONVERSATIONS),
-            (Some(&[TierName::Ltm, TierName::Stm]), &Tier::OF_CONVERSATIONS),
+            (
+                Some(&[TierName::Stm, TierName::Ltm]),
+                &Tier::OF_CONVERSATIONS,
+            ),
+            (
+                Some(&[TierName::Ltm, TierName::Stm]),
+                &Tier::OF_CONVERSATIONS,
+            ),
         ];
         for (names, expected) in rows {
             assert_eq!(super::tiers(names), expected, "{names:?}");
@@ -188,25 +256,67 @@ mod tests {
     }
 
     fn range(start: Option<&str>, end: Option<&str>) -> TimeRange {
-        TimeRange { start: start.map(str::to_owned), end: end.map(str::to_owned) }
+        TimeRange {
+            start: start.map(str::to_owned),
+            end: end.map(str::to_owned),
+        }
     }
 
     #[test]
     fn moments_with_and_without_zone() {
         let rows = [
-            ("2025-01-15T10:30:00", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
-            (" 2025-01-15 10:30 ", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
-            ("2025-01-15T10:30:00.25", "2025-01-15T10:30:00.25", "2025-01-15T10:30:00.25"),
-            ("2025-01-15T10:30:00.1234567", "2025-01-15T10:30:00.123456", "2025-01-15T10:30:00.123456"),
-            ("2025-01-15T10:30:00Z", "2025-01-15T10:30:00", "2025-01-15T10:30:00"),
-            ("2025-01-15T00:30:00+01:00", "2025-01-14T23:30:00", "2025-01-14T23:30:00"),
-            ("2025-01-15T10:30:00-05:30", "2025-01-15T16:00:00", "2025-01-15T16:00:00"),
-            ("2024-02-29", "2024-02-29T00:00:00", "2024-02-29T23:59:59.999999"),
-            ("1969-12-31", "1969-12-31T00:00:00", "1969-12-31T23:59:59.999999"),
+            (
+                "2025-01-15T10:30:00",
+                "2025-01-15T10:30:00",
+                "2025-01-15T10:30:00",
+            ),
+            (
+                " 2025-01-15 10:30 ",
+                "2025-01-15T10:30:00",
+                "2025-01-15T10:30:00",
+            ),
+            (
+                "2025-01-15T10:30:00.25",
+                "2025-01-15T10:30:00.25",
+                "2025-01-15T10:30:00.25",
+            ),
+            (
+                "2025-01-15T10:30:00.1234567",
+                "2025-01-15T10:30:00.123456",
+                "2025-01-15T10:30:00.123456",
+            ),
+            (
+                "2025-01-15T10:30:00Z",
+                "2025-01-15T10:30:00",
+                "2025-01-15T10:30:00",
+            ),
+            (
+                "2025-01-15T00:30:00+01:00",
+                "2025-01-14T23:30:00",
+                "2025-01-14T23:30:00",
+            ),
+            (
+                "2025-01-15T10:30:00-05:30",
+                "2025-01-15T16:00:00",
+                "2025-01-15T16:00:00",
+            ),
+            (
+                "2024-02-29",
+                "2024-02-29T00:00:00",
+                "2024-02-29T23:59:59.999999",
+            ),
+            (
+                "1969-12-31",
+                "1969-12-31T00:00:00",
+                "1969-12-31T23:59:59.999999",
+            ),
         ];
         for (text, as_start, as_end) in rows {
             let (start, end) = range(Some(text), Some(text)).moments().unwrap();
-            assert_eq!((start.map(iso8601).unwrap(), end.map(iso8601).unwrap()), (as_start.into(), as_end.into()));
+            assert_eq!(
+                (start.map(iso8601).unwrap(), end.map(iso8601).unwrap()),
+                (as_start.into(), as_end.into())
+            );
         }
     }
 
@@ -229,21 +339,42 @@ mod tests {
             "99999-01-01",
         ];
         for text in texts {
-            for (name, range) in
-                [("`time_range.start`", range(Some(text), None)), ("`time_range.end`", range(None, Some(text)))]
-            {
+            for (name, range) in [
+                ("`time_range.start`", range(Some(text), None)),
+                ("`time_range.end`", range(None, Some(text))),
+            ] {
                 let error = range.moments().unwrap_err();
-                assert!(error.message.starts_with(name), "{text:?}: {}", error.message);
+                assert!(
+                    error.message.starts_with(name),
+                    "{text:?}: {}",
+                    error.message
+                );
             }
         }
     }
 
     #[test]
     fn either_end_may_be_missing_but_not_both() {
-        assert!(matches!(range(Some("2025-01-15"), None).moments(), Ok((Some(_), None))));
-        assert!(matches!(range(None, Some("2025-01-15")).moments(), Ok((None, Some(_)))));
-        assert!(range(Some("9998-12-31"), Some("9999-12-31")).moments().is_ok());
-        assert!(range(None, None).moments().unwrap_err().message.contains("`time_range`"));
+        assert!(matches!(
+            range(Some("2025-01-15"), None).moments(),
+            Ok((Some(_), None))
+        ));
+        assert!(matches!(
+            range(None, Some("2025-01-15")).moments(),
+            Ok((None, Some(_)))
+        ));
+        assert!(
+            range(Some("9998-12-31"), Some("9999-12-31"))
+                .moments()
+                .is_ok()
+        );
+        assert!(
+            range(None, None)
+                .moments()
+                .unwrap_err()
+                .message
+                .contains("`time_range`")
+        );
     }
 
     #[test]
@@ -256,7 +387,11 @@ mod tests {
             ("2025-01-16", "2025-01-15", false),
         ];
         for (start, end, holds) in rows {
-            assert_eq!(range(Some(start), Some(end)).moments().is_ok(), holds, "{start} {end}");
+            assert_eq!(
+                range(Some(start), Some(end)).moments().is_ok(),
+                holds,
+                "{start} {end}"
+            );
         }
     }
 
@@ -266,9 +401,13 @@ mod tests {
         let mut microseconds: i64 = 1;
         for _ in 0..2_000 {
             // Steps of Knuth's generator spread over about 580 years around 1970.
-            microseconds = microseconds.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            microseconds = microseconds
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let shown = Timestamp::from_microseconds(microseconds / 1_000);
-            let (start, end) = range(Some(&iso8601(shown)), Some(&iso8601(shown))).moments().unwrap();
+            let (start, end) = range(Some(&iso8601(shown)), Some(&iso8601(shown)))
+                .moments()
+                .unwrap();
             assert_eq!((start, end), (Some(shown), Some(shown)));
         }
     }

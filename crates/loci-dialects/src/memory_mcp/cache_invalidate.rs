@@ -8,8 +8,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct CacheInvalidate;
 
-/// Forget cached answers of the user that no longer hold: those whose question matches a pattern, or
-/// all of them.
+/// Forget cached answers of the user that no longer hold: those whose question matches a pattern,
+/// or all of them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -35,7 +35,12 @@ impl TypedTool for CacheInvalidate {
     const NAME: &'static str = "cache_invalidate";
     const TITLE: &'static str = "Forget cached answers";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "cache:delete";
     type Arguments = Arguments;
     type Output = Output;
@@ -43,10 +48,16 @@ impl TypedTool for CacheInvalidate {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let pattern = arguments.pattern.filter(|_| !arguments.invalidate_all);
         if pattern.is_none() && !arguments.invalidate_all {
-            let message = "say which answers to forget: give a `pattern`, or set `invalidate_all` to true";
+            let message =
+                "say which answers to forget: give a `pattern`, or set `invalidate_all` to true";
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("pattern"));
         }
-        let deleted_count = context.engine.forget_answers(context.caller, pattern.as_deref())?;
-        Ok(Reply::json(crate::tool::to_value(&Output { user_id: arguments.user_id, deleted_count })?))
+        let deleted_count = context
+            .engine
+            .forget_answers(context.caller, pattern.as_deref())?;
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            user_id: arguments.user_id,
+            deleted_count,
+        })?))
     }
 }

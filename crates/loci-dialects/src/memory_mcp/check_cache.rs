@@ -19,8 +19,8 @@ pub struct Arguments {
     user_id: String,
     /// The question.
     query: String,
-    /// How similar the questions must be: 1 is the same, 0.5 is unrelated; 0.95 if left out, unless the
-    /// installation says otherwise.
+    /// How similar the questions must be: 1 is the same, 0.5 is unrelated; 0.95 if left out, unless
+    /// the installation says otherwise.
     #[schemars(range(min = 0.0, max = 1.0))]
     similarity_threshold: Option<f64>,
 }
@@ -45,15 +45,25 @@ impl TypedTool for CheckCache {
     const NAME: &'static str = "check_cache";
     const TITLE: &'static str = "Look for a cached answer";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "cache:read";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         // Similarity on the wire is (1 + cosine) / 2.
-        let cosine_min = arguments.similarity_threshold.map(|similarity| (2.0 * similarity - 1.0) as f32);
-        let (answer, notice) = context.engine.cached_answer(context.caller, &arguments.query, cosine_min)?;
+        let cosine_min = arguments
+            .similarity_threshold
+            .map(|similarity| (2.0 * similarity - 1.0) as f32);
+        let (answer, notice) =
+            context
+                .engine
+                .cached_answer(context.caller, &arguments.query, cosine_min)?;
         let output = answer.map_or_else(Output::default, |answer| Output {
             cache_hit: true,
             query: Some(answer.entry.query),

@@ -10,9 +10,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct DeleteMemory;
 
-/// Forget memories of a user: one by its id, or all of a conversation, with certain tags, of a certain time, or all
-/// three. A message goes with the memory made from it, and the other way round. They are found no more at once, and
-/// removed for good after some weeks.
+/// Forget memories of a user: one by its id, or all of a conversation, with certain tags, of a
+/// certain time, or all three. A message goes with the memory made from it, and the other way
+/// round. They are found no more at once, and removed for good after some weeks.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -49,13 +49,20 @@ impl TypedTool for DeleteMemory {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Delete memories";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { confirm, dry_run, .. } = arguments;
+        let Arguments {
+            confirm, dry_run, ..
+        } = arguments;
         let which = conditions(context, arguments)?;
         if which.id.is_none() && !confirm && !dry_run {
             let message = "deleting by `conversation_id`, `tags` or `time_range` needs `confirm` to be true; `dry_run` \
@@ -63,29 +70,52 @@ impl TypedTool for DeleteMemory {
             return Err(Error::new(ErrorCode::InvalidArgument, message).of_argument("confirm"));
         }
         let (engine, caller) = (context.engine, context.caller);
-        let deleted_count =
-            if dry_run { engine.count_discarded(caller, &which)? } else { engine.discard(caller, &which)? };
-        Ok(Reply::json(crate::tool::to_value(&Output { deleted_count, dry_run })?))
+        let deleted_count = if dry_run {
+            engine.count_discarded(caller, &which)?
+        } else {
+            engine.discard(caller, &which)?
+        };
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            deleted_count,
+            dry_run,
+        })?))
     }
 }
 
 fn conditions(context: Context<'_>, arguments: Arguments) -> Result<Discard> {
-    let Arguments { conversation_id, tags, time_range, .. } = arguments;
+    let Arguments {
+        conversation_id,
+        tags,
+        time_range,
+        ..
+    } = arguments;
     let is_bulk = conversation_id.is_some() || tags.is_some() || time_range.is_some();
     match arguments.memory_id {
-        Some(_) if is_bulk => {
-            Err(Error::invalid("memory_id", "does not go with `conversation_id`, `tags` or `time_range`"))
-        }
+        Some(_) if is_bulk => Err(Error::invalid(
+            "memory_id",
+            "does not go with `conversation_id`, `tags` or `time_range`",
+        )),
         Some(id) => {
             let id = context.engine.memory_id(context.caller, "memory_id", &id)?;
-            Ok(Discard { id: Some(id), ..Discard::default() })
+            Ok(Discard {
+                id: Some(id),
+                ..Discard::default()
+            })
         }
         None if is_bulk => {
-            conversation_id.as_deref().map_or(Ok(()), |name| check::name("conversation_id", name))?;
+            conversation_id
+                .as_deref()
+                .map_or(Ok(()), |name| check::name("conversation_id", name))?;
             let range = time_range.map(|range| range.moments()).transpose()?;
             let (created_from, created_until) = range.unwrap_or_default();
             let tags = tags.unwrap_or_default();
-            Ok(Discard { id: None, thread: conversation_id, tags, created_from, created_until })
+            Ok(Discard {
+                id: None,
+                thread: conversation_id,
+                tags,
+                created_from,
+                created_until,
+            })
         }
         None => {
             let message = "what to delete is missing; give `memory_id`, or one or more of `conversation_id`, `tags` and \

@@ -21,7 +21,8 @@ pub struct Arguments(Search);
 pub struct Hit {
     #[serde(flatten)]
     memory: Document,
-    /// Its places by meaning and by words, fused: the higher the better, of use for comparing alone.
+    /// Its places by meaning and by words, fused: the higher the better, of use for comparing
+    /// alone.
     rrf_score: f64,
     /// How often this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +33,12 @@ impl TypedTool for HybridSearch {
     const NAME: &'static str = "hybrid_search";
     const TITLE: &'static str = "Search by words and meaning";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "search";
     type Arguments = Arguments;
     type Output = Found<Hit>;
@@ -40,7 +46,11 @@ impl TypedTool for HybridSearch {
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().fusion;
         let results = search.run(context, &|signals| signals.reciprocal_rank(weights), false)?;
-        let hit = |memory, times_said, score| Hit { memory, times_said, rrf_score: rounded(score, 6) };
+        let hit = |memory, times_said, score| Hit {
+            memory,
+            times_said,
+            rrf_score: rounded(score, 6),
+        };
         Found::reply(context.caller, results, hit)
     }
 }

@@ -9,8 +9,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct MemoryHealth;
 
-/// Count what the user said here and what became of it: messages, long-term memories, and how many of
-/// these are sorted already.
+/// Count what the user said here and what became of it: messages, long-term memories, and how many
+/// of these are sorted already.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -54,19 +54,39 @@ impl TypedTool for MemoryHealth {
     const NAME: &'static str = "memory_health";
     const TITLE: &'static str = "Count memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "admin:health";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let census = context.engine.census(context.caller)?;
-        let tier = |tier| census.iter().filter(|row| row.tier == tier).map(|row| row.memories).sum();
-        let status = |status| census.iter().filter(|row| row.enrichment == Some(status)).map(|row| row.memories).sum();
+        let tier = |tier| {
+            census
+                .iter()
+                .filter(|row| row.tier == tier)
+                .map(|row| row.memories)
+                .sum()
+        };
+        let status = |status| {
+            census
+                .iter()
+                .filter(|row| row.enrichment == Some(status))
+                .map(|row| row.memories)
+                .sum()
+        };
         let output = Output {
             user_id: arguments.user_id,
             total_memories: census.iter().map(|row| row.memories).sum(),
-            tier_stats: TierStats { stm: tier(Tier::ShortTerm), ltm: tier(Tier::LongTerm) },
+            tier_stats: TierStats {
+                stm: tier(Tier::ShortTerm),
+                ltm: tier(Tier::LongTerm),
+            },
             enrichment_stats: EnrichmentStats {
                 completed: status(EnrichmentStatus::Completed),
                 pending: status(EnrichmentStatus::Pending),

@@ -17,7 +17,10 @@ struct Process {
 static PROCESS: LazyLock<Process> = LazyLock::new(|| {
     // The standard library seeds its hashers with randomness of the system.
     let random = RandomState::new().build_hasher().finish();
-    Process { name: random >> 24, counter: AtomicU32::new(random as u32) }
+    Process {
+        name: random >> 24,
+        counter: AtomicU32::new(random as u32),
+    }
 });
 
 /// A new id: 24 hexadecimal digits for four bytes of seconds since 1970, five random ones of the
@@ -43,13 +46,19 @@ mod tests {
         for seconds in [0, 1, 1_742_034_600, i64::from(u32::MAX)] {
             let (first, second) = (at(seconds), at(seconds));
             assert!(
-                first.len() == 24 && first.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')),
+                first.len() == 24
+                    && first
+                        .bytes()
+                        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')),
                 "{first}"
             );
             assert_eq!(first[..8], format!("{seconds:08x}"));
             assert_eq!(first[8..18], second[8..18], "one process");
         }
-        assert_eq!(mint(Timestamp::from_microseconds(1_999_999)).as_str()[..8], *"00000001");
+        assert_eq!(
+            mint(Timestamp::from_microseconds(1_999_999)).as_str()[..8],
+            *"00000001"
+        );
     }
 
     #[test]
@@ -57,7 +66,10 @@ mod tests {
         for seconds in [-1, 1 << 32, i64::MAX / 1_000_000, i64::MIN / 1_000_000] {
             assert_eq!(at(seconds).len(), 24);
         }
-        assert_eq!(mint(Timestamp::from_microseconds(-1)).as_str()[..8], *"ffffffff");
+        assert_eq!(
+            mint(Timestamp::from_microseconds(-1)).as_str()[..8],
+            *"ffffffff"
+        );
     }
 
     #[test]
@@ -65,9 +77,13 @@ mod tests {
         const THREADS: usize = 4;
         const IDS: usize = 10_000;
         let minted: Vec<String> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..THREADS).map(|_| scope.spawn(|| (0..IDS).map(|_| at(1)).collect::<Vec<_>>())).collect();
-            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+            let threads: Vec<_> = (0..THREADS)
+                .map(|_| scope.spawn(|| (0..IDS).map(|_| at(1)).collect::<Vec<_>>()))
+                .collect();
+            threads
+                .into_iter()
+                .flat_map(|thread| thread.join().unwrap())
+                .collect()
         });
         assert_eq!(minted.iter().collect::<HashSet<_>>().len(), THREADS * IDS);
     }

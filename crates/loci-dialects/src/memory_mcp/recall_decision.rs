@@ -66,14 +66,26 @@ impl TypedTool for RecallDecision {
     const NAME: &'static str = "recall_decision";
     const TITLE: &'static str = "Recall a decision";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "decision:read";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let decision = context.engine.decided(context.caller, &arguments.key)?.map(Document::from);
-        let output = Output { key: arguments.key, found: decision.is_some(), decision };
+        let decision = context
+            .engine
+            .decided(context.caller, &arguments.key)?
+            .map(Document::from);
+        let output = Output {
+            key: arguments.key,
+            found: decision.is_some(),
+            decision,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }
 }

@@ -15,8 +15,9 @@ const FAMILIARITY_MAX: f64 = 3.0;
 
 pub struct RecallMemory;
 
-/// Find what a user said and what is known about them. Recent, important and often recalled memories
-/// come first among those that fit the question. A message and the memory made from it count as one.
+/// Find what a user said and what is known about them. Recent, important and often recalled
+/// memories come first among those that fit the question. A message and the memory made from it
+/// count as one.
 #[derive(Deserialize, JsonSchema)]
 pub struct Arguments(Search);
 
@@ -36,7 +37,12 @@ impl TypedTool for RecallMemory {
     const NAME: &'static str = "recall_memory";
     const TITLE: &'static str = "Recall memories";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Found<Hit>;
@@ -44,17 +50,22 @@ impl TypedTool for RecallMemory {
     fn run(context: Context<'_>, Arguments(search): Arguments) -> Result<Reply> {
         let weights = context.engine.policy().ranking;
         let results = search.run(context, &|signals| score(signals, &weights), true)?;
-        let hit = |memory, times_said, score| Hit { memory, times_said, final_score: rounded(score, 4) };
+        let hit = |memory, times_said, score| Hit {
+            memory,
+            times_said,
+            final_score: rounded(score, 4),
+        };
         Found::reply(context.caller, results, hit)
     }
 }
 
-/// The original's calibrated score: `a x recency + b x importance + c x relevance`, where recency is
-/// `exp(-age / decay)` in days, and importance the memory's own, times how familiar it is by now,
-/// `min(1 + ln(returns + 1), 3) / 3`.
+/// The original's calibrated score: `a x recency + b x importance + c x relevance`, where recency
+/// is `exp(-age / decay)` in days, and importance the memory's own, times how familiar it is by
+/// now, `min(1 + ln(returns + 1), 3) / 3`.
 fn score(signals: &Signals, weights: &RankingWeights) -> f64 {
     let recency = (-signals.age_days / weights.decay_days).exp();
-    let familiarity = (1.0 + (signals.access_count as f64).ln_1p()).min(FAMILIARITY_MAX) / FAMILIARITY_MAX;
+    let familiarity =
+        (1.0 + (signals.access_count as f64).ln_1p()).min(FAMILIARITY_MAX) / FAMILIARITY_MAX;
     weights.recency * recency
         + weights.importance * signals.weight * familiarity
         + weights.relevance * signals.relevance
@@ -71,16 +82,60 @@ mod tests {
         let signals = Signals::default();
         let rows = [
             (signals.clone(), 0.2),
-            (Signals { age_days: 30.0, ..signals.clone() }, 0.2 / std::f64::consts::E),
-            (Signals { relevance: 1.0, ..signals.clone() }, 0.7),
-            (Signals { weight: 1.0, ..signals.clone() }, 0.3),
-            (Signals { weight: 0.5, access_count: 2, ..signals.clone() }, 0.2 + 0.15 * (1.0 + 3f64.ln()) / 3.0),
-            (Signals { weight: 1.0, access_count: 7, relevance: 1.0, ..signals.clone() }, 1.0),
-            (Signals { weight: 1.0, access_count: u64::MAX, relevance: 1.0, ..signals }, 1.0),
+            (
+                Signals {
+                    age_days: 30.0,
+                    ..signals.clone()
+                },
+                0.2 / std::f64::consts::E,
+            ),
+            (
+                Signals {
+                    relevance: 1.0,
+                    ..signals.clone()
+                },
+                0.7,
+            ),
+            (
+                Signals {
+                    weight: 1.0,
+                    ..signals.clone()
+                },
+                0.3,
+            ),
+            (
+                Signals {
+                    weight: 0.5,
+                    access_count: 2,
+                    ..signals.clone()
+                },
+                0.2 + 0.15 * (1.0 + 3f64.ln()) / 3.0,
+            ),
+            (
+                Signals {
+                    weight: 1.0,
+                    access_count: 7,
+                    relevance: 1.0,
+                    ..signals.clone()
+                },
+                1.0,
+            ),
+            (
+                Signals {
+                    weight: 1.0,
+                    access_count: u64::MAX,
+                    relevance: 1.0,
+                    ..signals
+                },
+                1.0,
+            ),
         ];
         for (signals, expected) in rows {
             let found = score(&signals, &Policy::default().ranking);
-            assert!((found - expected).abs() < 1e-9, "{found} {expected} {signals:?}");
+            assert!(
+                (found - expected).abs() < 1e-9,
+                "{found} {expected} {signals:?}"
+            );
         }
     }
 }

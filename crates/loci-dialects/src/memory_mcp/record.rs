@@ -7,7 +7,10 @@ use serde::Serialize;
 
 use super::arguments::Results;
 use crate::Reply;
-use crate::wire::{Authorship, Cut, FromFile, both, explained, iso8601, left_out, reading_call, rounded, times_said};
+use crate::wire::{
+    Authorship, Cut, FromFile, both, explained, iso8601, left_out, reading_call, rounded,
+    times_said,
+};
 
 /// A memory.
 #[derive(Serialize, JsonSchema)]
@@ -39,8 +42,8 @@ pub struct Document {
     /// When `recall_memory` last returned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_accessed: Option<String>,
-    /// What it is, once that is known: fact, preference, decision, event, task, question, other; other
-    /// words for memories that other tools filed.
+    /// What it is, once that is known: fact, preference, decision, event, task, question, other;
+    /// other words for memories that other tools filed.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_type: Option<String>,
     /// Its labels.
@@ -99,7 +102,10 @@ impl Document {
     fn of(reader: &Caller, memory: Memory, cut: Cut) -> Self {
         let is_message = memory.tier == Tier::ShortTerm;
         let has_type = !is_message && memory.enrichment != Some(EnrichmentStatus::Pending);
-        let conversation_id = memory.conversation().map(str::to_owned).or_else(|| memory.place.collection.clone());
+        let conversation_id = memory
+            .conversation()
+            .map(str::to_owned)
+            .or_else(|| memory.place.collection.clone());
         Document {
             conversation_id,
             authorship: Authorship::of(reader, &memory),
@@ -129,7 +135,11 @@ impl Document {
 
 fn reading(reader: &Caller, id: &MemoryId, offset: Option<usize>) -> String {
     let user_id = reader.principal.subject.as_deref().unwrap_or_default();
-    reading_call("recall_memory", &[("user_id", user_id), ("memory_id", id.as_str())], offset)
+    reading_call(
+        "recall_memory",
+        &[("user_id", user_id), ("memory_id", id.as_str())],
+        offset,
+    )
 }
 
 impl From<Link> for LinkDocument {
@@ -152,7 +162,8 @@ pub struct Found<Hit> {
 }
 
 impl<Hit: Serialize> Found<Hit> {
-    /// The reply with these results, each made by `hit` of the memory, how often it was said, and its score; what was read by its id has 1.
+    /// The reply with these results, each made by `hit` of the memory, how often it was said, and
+    /// its score; what was read by its id has 1.
     ///
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).
@@ -164,7 +175,10 @@ impl<Hit: Serialize> Found<Hit> {
         let recalled = match results {
             Results::Recalled(recalled) => recalled,
             Results::Page(page) => {
-                let found = Found { count: 1, results: vec![hit(Document::page(reader, *page), None, 1.0)] };
+                let found = Found {
+                    count: 1,
+                    results: vec![hit(Document::page(reader, *page), None, 1.0)],
+                };
                 return Ok(Reply::json(crate::tool::to_value(&found)?));
             }
         };
@@ -172,10 +186,18 @@ impl<Hit: Serialize> Found<Hit> {
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let hit = |found: loci_engine::Hit| {
             let times_said = times_said(&found);
-            hit(Document::shown(reader, found.memory, found.length), times_said, found.score)
+            hit(
+                Document::shown(reader, found.memory, found.length),
+                times_said,
+                found.score,
+            )
         };
-        let found = Found { count: recalled.hits.len(), results: recalled.hits.into_iter().map(hit).collect() };
-        let reply = Reply::json(crate::tool::to_value(&found)?).with_notice(both(recalled.degraded, left_out));
+        let found = Found {
+            count: recalled.hits.len(),
+            results: recalled.hits.into_iter().map(hit).collect(),
+        };
+        let reply = Reply::json(crate::tool::to_value(&found)?)
+            .with_notice(both(recalled.degraded, left_out));
         Ok(reply.with_explanations(explanations))
     }
 }

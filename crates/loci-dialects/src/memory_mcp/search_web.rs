@@ -56,7 +56,12 @@ pub struct Page {
 
 impl From<WebPage> for Page {
     fn from(page: WebPage) -> Self {
-        Page { title: page.title, url: page.url, content: page.content, score: page.score }
+        Page {
+            title: page.title,
+            url: page.url,
+            content: page.content,
+            score: page.score,
+        }
     }
 }
 
@@ -64,17 +69,25 @@ impl TypedTool for SearchWeb {
     const NAME: &'static str = "search_web";
     const TITLE: &'static str = "Search the web";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: true };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: true,
+    };
     const OPERATION: &'static str = "web:search";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let output = match context.engine.search_web(&arguments.query)? {
-            Some(pages) => {
-                Output::Found { results: pages.into_iter().map(Page::from).collect(), query: arguments.query }
-            }
-            None => Output::NotConfigured { error: NOT_CONFIGURED },
+            Some(pages) => Output::Found {
+                results: pages.into_iter().map(Page::from).collect(),
+                query: arguments.query,
+            },
+            None => Output::NotConfigured {
+                error: NOT_CONFIGURED,
+            },
         };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }

@@ -10,8 +10,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 pub struct StoreCache;
 
 /// Keep the answer to a question of the user for a while (an hour, unless the installation says
-/// otherwise), so that `check_cache` finds it when a similar question comes. It takes the place of the answer to the same
-/// question, word for word.
+/// otherwise), so that `check_cache` finds it when a similar question comes. It takes the place of
+/// the answer to the same question, word for word.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -35,7 +35,12 @@ impl TypedTool for StoreCache {
     const NAME: &'static str = "store_cache";
     const TITLE: &'static str = "Cache an answer";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "cache:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -43,7 +48,9 @@ impl TypedTool for StoreCache {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let id = object_id::mint(context.engine.now());
         let cache_id = id.to_string();
-        context.engine.cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
+        context
+            .engine
+            .cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
         Ok(Reply::json(crate::tool::to_value(&Output { cache_id })?))
     }
 }

@@ -9,8 +9,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct StoreDecision;
 
-/// Keep a choice of the user under a name, such as a preferred language or a setting. It holds in every
-/// conversation, and replaces what stood under the name.
+/// Keep a choice of the user under a name, such as a preferred language or a setting. It holds in
+/// every conversation, and replaces what stood under the name.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -39,15 +39,27 @@ impl TypedTool for StoreDecision {
     const NAME: &'static str = "store_decision";
     const TITLE: &'static str = "Store a decision";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "decision:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let ttl_days = arguments.ttl_days.map(|days| days.0 as u64);
-        let is_new = context.engine.decide(context.caller, &arguments.key, &arguments.value, ttl_days)?;
+        let is_new =
+            context
+                .engine
+                .decide(context.caller, &arguments.key, &arguments.value, ttl_days)?;
         let action = if is_new { "created" } else { "updated" };
-        Ok(Reply::json(crate::tool::to_value(&Output { key: arguments.key, action, user_id: arguments.user_id })?))
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            key: arguments.key,
+            action,
+            user_id: arguments.user_id,
+        })?))
     }
 }

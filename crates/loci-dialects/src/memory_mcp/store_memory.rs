@@ -21,7 +21,8 @@ pub struct Arguments {
     user_id: String,
     /// The conversation: any name, the same for all its messages.
     conversation_id: String,
-    /// The messages, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags": ["home"]}]`.
+    /// The messages, in order: `[{"role": "human", "content": "I moved to Lisbon.", "tags":
+    /// ["home"]}]`.
     #[schemars(length(min = 1, max = limits::MESSAGES_MAX))]
     messages: Vec<MessageArgument>,
 }
@@ -73,7 +74,12 @@ impl TypedTool for StoreMemory {
     const NAME: &'static str = "store_memory";
     const TITLE: &'static str = "Store messages";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -91,10 +97,13 @@ impl TypedTool for StoreMemory {
         };
         let conversed = context.engine.converse(context.caller, conversation)?;
         let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
-        let output = Output { count: stm_ids.len(), stm_ids };
-        let notice = conversed
-            .pending
-            .map(|reason| format!("stored and found by the words, not all of it by its meaning yet: {reason}"));
+        let output = Output {
+            count: stm_ids.len(),
+            stm_ids,
+        };
+        let notice = conversed.pending.map(|reason| {
+            format!("stored and found by the words, not all of it by its meaning yet: {reason}")
+        });
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use crate::{Context, Hints, Reply, TypedTool};
 
 /// What clients of the original match on.
-const UNCONFIRMED: &str = "wipe_user_data requires confirm=true. This will permanently delete ALL user data.";
+const UNCONFIRMED: &str =
+    "wipe_user_data requires confirm=true. This will permanently delete ALL user data.";
 
 pub struct WipeUserData;
 
-/// Remove everything of the user for good: messages and memories, cached answers, decisions, and what
-/// the audit log says of the user. What other tools filed for everyone stays, without the name; on a server
-/// that asks for no token, whatever came in through other tools stays as it is. Nothing brings the rest back;
-/// ask the user before.
+/// Remove everything of the user for good: messages and memories, cached answers, decisions, and
+/// what the audit log says of the user. What other tools filed for everyone stays, without the
+/// name; on a server that asks for no token, whatever came in through other tools stays as it is.
+/// Nothing brings the rest back; ask the user before.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -44,7 +45,12 @@ impl TypedTool for WipeUserData {
     const NAME: &'static str = "wipe_user_data";
     const TITLE: &'static str = "Remove a user's data";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = crate::audit::WIPE;
     type Arguments = Arguments;
     type Output = Output;

@@ -23,21 +23,21 @@ const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
 
 pub struct AddDrawer;
 
-/// File a text for good, word for word, not shortened or retold: a decision with its reason, words that were said,
-/// a piece of code. The same text in the same place is filed once; `mempalace_check_duplicate` finds it in other words.
-/// All of this space may read it.
+/// File a text for good, word for word, not shortened or retold: a decision with its reason, words
+/// that were said, a piece of code. The same text in the same place is filed once;
+/// `mempalace_check_duplicate` finds it in other words. All of this space may read it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// The person or project, or `global` (this and `room`: 1 to 128 characters, first and last a letter or digit, no /
-    /// or \).
+    /// The person or project, or `global` (this and `room`: 1 to 128 characters, first and last a
+    /// letter or digit, no / or \).
     wing: String,
     /// Its subject: backend, decisions, meetings.
     room: String,
     /// The text (at most 1 MiB). No secrets.
     content: String,
-    /// A path, URL or name (at most 4 KiB). With a file's absolute path, `mempalace_sync` removes the drawer once the
-    /// file is gone.
+    /// A path, URL or name (at most 4 KiB). With a file's absolute path, `mempalace_sync` removes
+    /// the drawer once the file is gone.
     source_file: Option<String>,
     /// Who files it.
     added_by: Option<String>,
@@ -63,7 +63,12 @@ impl TypedTool for AddDrawer {
     const NAME: &'static str = "mempalace_add_drawer";
     const TITLE: &'static str = "File a text";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -81,13 +86,22 @@ impl TypedTool for AddDrawer {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = place_name("wing", &arguments.wing)?;
         let room = place_name("room", &arguments.room)?;
-        let case_notice =
-            context.engine.differing_in_case(context.caller, NOUNS, collection(&wing).as_deref(), Some(&room))?;
+        let case_notice = context.engine.differing_in_case(
+            context.caller,
+            NOUNS,
+            collection(&wing).as_deref(),
+            Some(&room),
+        )?;
         let content = arguments.content;
         let added_by = given(arguments.added_by).unwrap_or_else(|| ADDED_BY_DEFAULT.to_owned());
-        let said = [(SOURCE_FILE, given(arguments.source_file)), (ADDED_BY, Some(added_by))];
-        let attributes: BTreeMap<String, String> =
-            said.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let said = [
+            (SOURCE_FILE, given(arguments.source_file)),
+            (ADDED_BY, Some(added_by)),
+        ];
+        let attributes: BTreeMap<String, String> = said
+            .into_iter()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect();
         let request = Remember {
             collection: collection(&wing),
             section: Some(room.clone()),
@@ -95,33 +109,59 @@ impl TypedTool for AddDrawer {
             visibility: Visibility::Common,
             ..Remember::new(content.as_str(), kind(&content))
         };
-        let filed = context.engine.file(context.caller, &drawer_ids(&wing, &room, &content), request)?;
+        let filed =
+            context
+                .engine
+                .file(context.caller, &drawer_ids(&wing, &room, &content), request)?;
         let (memory, reason, notice) = match filed {
-            Filed::New(remembered) => (remembered.memory, None, pending("filed", remembered.embedding)),
+            Filed::New(remembered) => (
+                remembered.memory,
+                None,
+                pending("filed", remembered.embedding),
+            ),
             Filed::Before(memory) => (*memory, Some(ALREADY_EXISTS), None),
         };
-        let output = Output { success: true, drawer_id: memory.id.to_string(), wing, room, reason };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(case_notice))
+        let output = Output {
+            success: true,
+            drawer_id: memory.id.to_string(),
+            wing,
+            room,
+            reason,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(notice)
+            .with_further_notice(case_notice))
     }
 }
 
 /// What a text is.
 fn kind(content: &str) -> &'static str {
     let kind = kind_of(content);
-    if KINDS_OF_TALK.contains(&kind) || is_long_code(content) { DRAWER } else { kind }
+    if KINDS_OF_TALK.contains(&kind) || is_long_code(content) {
+        DRAWER
+    } else {
+        kind
+    }
 }
 
-/// Whether a text is code for the most part: its comments and strings would be taken for what somebody says.
+/// Whether a text is code for the most part: its comments and strings would be taken for what
+/// somebody says.
 fn is_long_code(content: &str) -> bool {
     const LINES_JUDGED: usize = 200;
     const LINES_MIN: usize = 8;
     let (mut lines, mut code, mut is_fenced) = (0, 0, false);
-    for line in content.lines().filter(|line| !line.trim().is_empty()).take(LINES_JUDGED) {
+    for line in content
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .take(LINES_JUDGED)
+    {
         let is_fence = line.trim_start().starts_with("```");
         is_fenced ^= is_fence;
         lines += 1;
         let is_indented = line.starts_with("    ") || line.starts_with('\t');
-        let has_end = line.trim_end().ends_with(['{', '}', ';', '(', ')', '[', ']']);
+        let has_end = line
+            .trim_end()
+            .ends_with(['{', '}', ';', '(', ')', '[', ']']);
         code += usize::from(is_fence || is_fenced || is_indented || has_end);
     }
     lines >= LINES_MIN && code * 2 > lines
@@ -134,9 +174,15 @@ mod tests {
     #[test]
     fn what_is_filed_is_what_it_says_or_a_drawer() {
         let code = "fn main() {\n    // We decided to use Rust.\n    let a = 1;\n}\n".repeat(3);
-        let fenced = format!("We decided to use this:\n```python\n{}```\n", "x = decide()\ny\n".repeat(8));
+        let fenced = format!(
+            "We decided to use this:\n```python\n{}```\n",
+            "x = decide()\ny\n".repeat(8)
+        );
         let rows = [
-            ("We decided to use PostgreSQL for the new service.", "decision"),
+            (
+                "We decided to use PostgreSQL for the new service.",
+                "decision",
+            ),
             ("I prefer tea to coffee.", "preference"),
             ("What colour is the crane?", DRAWER),
             ("lorem", DRAWER),
@@ -147,6 +193,9 @@ mod tests {
             assert_eq!(kind(content), expected, "{content:?}");
         }
         assert!(!is_long_code("a();\nb();\n"), "two lines are not long");
-        assert!(!is_long_code(&"- one thing,\n- another one.\n".repeat(9)), "a list is no code");
+        assert!(
+            !is_long_code(&"- one thing,\n- another one.\n".repeat(9)),
+            "a list is no code"
+        );
     }
 }

@@ -14,13 +14,16 @@ pub const GLOBAL_WING: &str = "global";
 /// Characters of a name.
 const NAME_CHARACTERS_MAX: usize = 128;
 /// The parts of a place, in messages.
-pub const NOUNS: PlaceNouns = PlaceNouns { collection: "wing", section: "room" };
+pub const NOUNS: PlaceNouns = PlaceNouns {
+    collection: "wing",
+    section: "room",
+};
 
 /// Why nothing was added.
 pub const ALREADY_EXISTS: &str = "already_exists";
 
-/// A wing, a room or another name that is written, without blanks around it: 1 to 128 characters, the first and the
-/// last a letter or digit of any script, no `/`, `\`, `..` or control character.
+/// A wing, a room or another name that is written, without blanks around it: 1 to 128 characters,
+/// the first and the last a letter or digit of any script, no `/`, `\`, `..` or control character.
 ///
 /// # Errors
 /// `invalid_argument`, naming the argument.
@@ -38,15 +41,24 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
         return Err(Error::invalid(argument, "must not be blank; give a name"));
     }
     if name.chars().count() > NAME_CHARACTERS_MAX {
-        return Err(Error::invalid(argument, format!("must have at most {NAME_CHARACTERS_MAX} characters")));
+        return Err(Error::invalid(
+            argument,
+            format!("must have at most {NAME_CHARACTERS_MAX} characters"),
+        ));
     }
     if name.contains(['/', '\\']) || name.contains("..") || name.chars().any(is_control) {
-        return Err(Error::invalid(argument, "must not hold `/`, `\\`, `..` or control characters"));
+        return Err(Error::invalid(
+            argument,
+            "must not hold `/`, `\\`, `..` or control characters",
+        ));
     }
     // What is written after a letter to change its sound belongs to it.
     let last = name.trim_end_matches(is_combining_mark);
     if !name.starts_with(char::is_alphanumeric) || !last.ends_with(char::is_alphanumeric) {
-        return Err(Error::invalid(argument, "must begin and end with a letter or a digit"));
+        return Err(Error::invalid(
+            argument,
+            "must begin and end with a letter or a digit",
+        ));
     }
     Ok(())
 }
@@ -72,15 +84,17 @@ pub fn collections(wing: Option<&str>) -> CollectionFilter {
     wing.map_or(CollectionFilter::Any, wing_filter)
 }
 
-/// A filter exactly as it was given, since names that came in elsewhere may have blanks around them; one that is blank
-/// filters nothing.
+/// A filter exactly as it was given, since names that came in elsewhere may have blanks around
+/// them; one that is blank filters nothing.
 pub fn asked(argument: Option<String>) -> Option<String> {
     argument.filter(|text| !text.trim().is_empty())
 }
 
 /// What is written, without blanks around it; what is blank says nothing.
 pub fn given(argument: Option<String>) -> Option<String> {
-    argument.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    argument
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
 }
 
 /// The wing and the room that a reader means.
@@ -93,9 +107,9 @@ pub struct Meant {
     pub notice: Option<String>,
 }
 
-/// The filter that a reader means: names that are there, as far as [`named`](loci_engine::Engine::named) finds them.
-/// They are taken exactly as given, since names that came in elsewhere may have blanks around them; one that is blank
-/// filters nothing.
+/// The filter that a reader means: names that are there, as far as
+/// [`named`](loci_engine::Engine::named) finds them. They are taken exactly as given, since names
+/// that came in elsewhere may have blanks around them; one that is blank filters nothing.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -103,17 +117,27 @@ pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -
     let (wing, room) = (asked(wing), asked(room));
     let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
     let tiers = [Tier::LongTerm, Tier::Apart];
-    let Named { collections, mut sections, notice } =
-        context.engine.named(context.caller, NOUNS, &tiers, collections, sections)?;
+    let Named {
+        collections,
+        mut sections,
+        notice,
+    } = context
+        .engine
+        .named(context.caller, NOUNS, &tiers, collections, sections)?;
     let wing = match collections {
         CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) => Some(name),
         CollectionFilter::Global => Some(GLOBAL_WING.to_owned()),
         CollectionFilter::Any | CollectionFilter::AnyNamed => None,
     };
-    Ok(Meant { wing, room: sections.pop(), notice })
+    Ok(Meant {
+        wing,
+        room: sections.pop(),
+        notice,
+    })
 }
 
-/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's business.
+/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's
+/// business.
 pub struct Faults<'a> {
     arguments: &'a Value,
     found: Vec<Error>,
@@ -122,7 +146,10 @@ pub struct Faults<'a> {
 impl<'a> Faults<'a> {
     /// Nothing is wrong yet with these arguments.
     pub fn of(arguments: &'a Value) -> Self {
-        Faults { arguments, found: Vec::new() }
+        Faults {
+            arguments,
+            found: Vec::new(),
+        }
     }
 
     /// Holds an argument against a rule, which gets its name and its text.
@@ -135,7 +162,13 @@ impl<'a> Faults<'a> {
 
     /// The same for one that may be blank.
     pub fn optional(self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
-        self.check(name, |name, text| if text.trim().is_empty() { Ok(()) } else { rule(name, text) })
+        self.check(name, |name, text| {
+            if text.trim().is_empty() {
+                Ok(())
+            } else {
+                rule(name, text)
+            }
+        })
     }
 
     /// A name that is written.
@@ -148,7 +181,8 @@ impl<'a> Faults<'a> {
         self.optional(name, self::name)
     }
 
-    /// A name that something goes by: what other tools filed may have one that could not be written here.
+    /// A name that something goes by: what other tools filed may have one that could not be written
+    /// here.
     pub fn shown(self, name: &str) -> Self {
         self.check(name, check::name)
     }
@@ -186,9 +220,19 @@ mod tests {
     #[test]
     fn names_of_any_script_are_taken_without_the_blanks_around_them() {
         let longest = "\u{e9}".repeat(NAME_CHARACTERS_MAX);
-        for text in
-            ["a", "7", "my project", "a-b_c.d", " padded\t", "e\u{301}", "日本語", "ที่", "हिन्दी", "O'Neil's", &longest]
-        {
+        for text in [
+            "a",
+            "7",
+            "my project",
+            "a-b_c.d",
+            " padded\t",
+            "e\u{301}",
+            "日本語",
+            "ที่",
+            "हिन्दी",
+            "O'Neil's",
+            &longest,
+        ] {
             assert_eq!(place_name("wing", text).unwrap(), text.trim(), "{text:?}");
         }
     }
@@ -200,26 +244,58 @@ mod tests {
             ("", "`room` must not be blank; give a name"),
             (" \t", "`room` must not be blank; give a name"),
             (&too_long, "`room` must have at most 128 characters"),
-            ("a/b", "`room` must not hold `/`, `\\`, `..` or control characters"),
-            ("a\\b", "`room` must not hold `/`, `\\`, `..` or control characters"),
-            ("a..b", "`room` must not hold `/`, `\\`, `..` or control characters"),
-            ("a\0b", "`room` must not hold `/`, `\\`, `..` or control characters"),
-            ("a\nb", "`room` must not hold `/`, `\\`, `..` or control characters"),
+            (
+                "a/b",
+                "`room` must not hold `/`, `\\`, `..` or control characters",
+            ),
+            (
+                "a\\b",
+                "`room` must not hold `/`, `\\`, `..` or control characters",
+            ),
+            (
+                "a..b",
+                "`room` must not hold `/`, `\\`, `..` or control characters",
+            ),
+            (
+                "a\0b",
+                "`room` must not hold `/`, `\\`, `..` or control characters",
+            ),
+            (
+                "a\nb",
+                "`room` must not hold `/`, `\\`, `..` or control characters",
+            ),
             (".a", "`room` must begin and end with a letter or a digit"),
             ("a-", "`room` must begin and end with a letter or a digit"),
             ("_", "`room` must begin and end with a letter or a digit"),
-            ("\u{301}a", "`room` must begin and end with a letter or a digit"),
+            (
+                "\u{301}a",
+                "`room` must begin and end with a letter or a digit",
+            ),
         ];
         for (text, expected) in rows {
-            assert_eq!(place_name("room", text).unwrap_err().message, expected, "{text:?}");
+            assert_eq!(
+                place_name("room", text).unwrap_err().message,
+                expected,
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn global_is_no_collection() {
-        assert_eq!((collection("global"), wing(None)), (None, "global".to_owned()));
-        assert_eq!(collection(" global "), Some(" global ".to_owned()), "which other tools may have filed under");
-        assert_eq!((collection("Global"), wing(Some("a".to_owned()))), (Some("Global".to_owned()), "a".to_owned()));
+        assert_eq!(
+            (collection("global"), wing(None)),
+            (None, "global".to_owned())
+        );
+        assert_eq!(
+            collection(" global "),
+            Some(" global ".to_owned()),
+            "which other tools may have filed under"
+        );
+        assert_eq!(
+            (collection("Global"), wing(Some("a".to_owned()))),
+            (Some("Global".to_owned()), "a".to_owned())
+        );
         assert_eq!(collections(None), CollectionFilter::Any);
         assert_eq!(collections(Some("global")), CollectionFilter::Global);
     }

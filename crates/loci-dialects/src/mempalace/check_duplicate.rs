@@ -52,7 +52,8 @@ struct Match {
     wing: String,
     /// Its room.
     room: String,
-    /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the average.
+    /// How similar it is, 0 to 1: of a long text, how much of it is there and how near, on the
+    /// average.
     similarity: f64,
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,13 +86,20 @@ impl TypedTool for CheckDuplicate {
     const NAME: &'static str = "mempalace_check_duplicate";
     const TITLE: &'static str = "Check for duplicates";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "search";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("content", check::content).found()
+        Faults::of(arguments)
+            .check("content", check::content)
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
@@ -101,17 +109,30 @@ impl TypedTool for CheckDuplicate {
             limit: MATCHES_MAX,
             cosine_min: (threshold - ROUNDING) as f32,
         };
-        let resembling = context.engine.resembling(context.caller, &arguments.content, &query)?;
-        let similarity = |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
+        let resembling = context
+            .engine
+            .resembling(context.caller, &arguments.content, &query)?;
+        let similarity =
+            |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
         let mut similar = resembling.similar;
         similar.retain(|similar| similarity(similar) >= threshold);
         let similarities: Vec<f64> = similar.iter().map(similarity).collect();
         let memories = similar.into_iter().map(|similar| similar.memory).collect();
-        let shown = context.engine.cut_to_budget(memories, arguments.budget_tokens.map(|count| count.0))?;
-        let left_out = left_out(shown.len(), similarities.len() - shown.len(), "give a higher `threshold`");
+        let shown = context
+            .engine
+            .cut_to_budget(memories, arguments.budget_tokens.map(|count| count.0))?;
+        let left_out = left_out(
+            shown.len(),
+            similarities.len() - shown.len(),
+            "give a higher `threshold`",
+        );
         let found = |(shown, similarity)| Match::of(context.caller, shown, similarity);
         let matches: Vec<Match> = shown.into_iter().zip(similarities).map(found).collect();
-        let output = Output { is_duplicate: !matches.is_empty(), matches };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(both(resembling.degraded, left_out)))
+        let output = Output {
+            is_duplicate: !matches.is_empty(),
+            matches,
+        };
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(both(resembling.degraded, left_out)))
     }
 }

@@ -13,8 +13,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct CreateTunnel;
 
-/// Tie two places that belong together, such as an interface in one project and its user in another. Drawers must lie
-/// in both. Two places have one tunnel: tying them again replaces its label and drawers.
+/// Tie two places that belong together, such as an interface in one project and its user in
+/// another. Drawers must lie in both. Two places have one tunnel: tying them again replaces its
+/// label and drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -56,7 +57,12 @@ impl TypedTool for CreateTunnel {
     // The reply tells of what is there already.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     // It may overwrite a label.
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -73,18 +79,52 @@ impl TypedTool for CreateTunnel {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let end = |argument: &str, wing: String, room: String, drawer: Option<String>| {
-            let memory = given(drawer).map(|id| context.engine.memory_id(context.caller, argument, &id)).transpose()?;
-            Ok(TunnelEnd { collection: collection(wing.trim()), section: room.trim().to_owned(), memory })
+            let memory = given(drawer)
+                .map(|id| context.engine.memory_id(context.caller, argument, &id))
+                .transpose()?;
+            Ok(TunnelEnd {
+                collection: collection(wing.trim()),
+                section: room.trim().to_owned(),
+                memory,
+            })
         };
-        let Arguments { source_wing, source_room, source_drawer_id, .. } = arguments;
-        let source = end("source_drawer_id", source_wing, source_room, source_drawer_id)?;
-        let Arguments { target_wing, target_room, target_drawer_id, .. } = arguments;
-        let target = end("target_drawer_id", target_wing, target_room, target_drawer_id)?;
+        let Arguments {
+            source_wing,
+            source_room,
+            source_drawer_id,
+            ..
+        } = arguments;
+        let source = end(
+            "source_drawer_id",
+            source_wing,
+            source_room,
+            source_drawer_id,
+        )?;
+        let Arguments {
+            target_wing,
+            target_room,
+            target_drawer_id,
+            ..
+        } = arguments;
+        let target = end(
+            "target_drawer_id",
+            target_wing,
+            target_room,
+            target_drawer_id,
+        )?;
         let label = given(arguments.label);
         if (&source.collection, &source.section) == (&target.collection, &target.section) {
-            return Err(Error::invalid("target_room", "is the source room; a tunnel ties two places"));
+            return Err(Error::invalid(
+                "target_room",
+                "is the source room; a tunnel ties two places",
+            ));
         }
-        let tied = context.engine.tie(context.caller, source.clone(), target.clone(), label.as_deref());
+        let tied = context.engine.tie(
+            context.caller,
+            source.clone(),
+            target.clone(),
+            label.as_deref(),
+        );
         let tunnel = tied.map_err(|error| match error.code {
             ErrorCode::NotFound | ErrorCode::InvalidArgument => {
                 fault(context, [("source", &source), ("target", &target)]).unwrap_or(error)

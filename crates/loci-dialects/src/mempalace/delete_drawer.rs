@@ -32,7 +32,12 @@ impl TypedTool for DeleteDrawer {
     const NAME: &'static str = "mempalace_delete_drawer";
     const TITLE: &'static str = "Delete a drawer";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
@@ -42,10 +47,18 @@ impl TypedTool for DeleteDrawer {
     }
 
     fn run(context: Context<'_>, Arguments { drawer_id }: Arguments) -> Result<Reply> {
-        let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
+        let id = context
+            .engine
+            .memory_id(context.caller, "drawer_id", &drawer_id)?;
         // What was only taken out of sight is still to be removed.
         drawer_among(context, &id, Forgotten::Show)?;
-        context.engine.forget(context.caller, &id).map_err(in_words(&id))?;
-        Ok(Reply::json(crate::tool::to_value(&Output { success: true, drawer_id: id.to_string() })?))
+        context
+            .engine
+            .forget(context.caller, &id)
+            .map_err(in_words(&id))?;
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            success: true,
+            drawer_id: id.to_string(),
+        })?))
     }
 }

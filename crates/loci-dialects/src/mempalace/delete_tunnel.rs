@@ -33,7 +33,12 @@ impl TypedTool for DeleteTunnel {
     const SCOPE: Scope = Scope::Write;
     // The reply tells of what is there already.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:delete";
     type Arguments = Arguments;
     type Output = Output;
@@ -43,12 +48,18 @@ impl TypedTool for DeleteTunnel {
     }
 
     fn run(context: Context<'_>, Arguments { tunnel_id }: Arguments) -> Result<Reply> {
-        context.engine.untie(context.caller, &tunnel_id).map_err(|error| match error.code {
-            ErrorCode::NotFound => {
-                Error::not_found(format!("Tunnel not found: {tunnel_id}; mempalace_list_tunnels shows the ids"))
-            }
-            _ => error,
-        })?;
-        Ok(Reply::json(crate::tool::to_value(&Output { success: true, tunnel_id })?))
+        context
+            .engine
+            .untie(context.caller, &tunnel_id)
+            .map_err(|error| match error.code {
+                ErrorCode::NotFound => Error::not_found(format!(
+                    "Tunnel not found: {tunnel_id}; mempalace_list_tunnels shows the ids"
+                )),
+                _ => error,
+            })?;
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            success: true,
+            tunnel_id,
+        })?))
     }
 }

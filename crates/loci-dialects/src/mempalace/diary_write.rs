@@ -21,8 +21,8 @@ const AGENT: &str = "agent";
 
 pub struct DiaryWrite;
 
-/// Write in your diary for later sessions: what you did, learned and doubt. Each agent has its own, which other
-/// searches do not show. AAAK (`mempalace_get_aaak_spec`) keeps it short.
+/// Write in your diary for later sessions: what you did, learned and doubt. Each agent has its own,
+/// which other searches do not show. AAAK (`mempalace_get_aaak_spec`) keeps it short.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -59,13 +59,22 @@ impl TypedTool for DiaryWrite {
     const NAME: &'static str = "mempalace_diary_write";
     const TITLE: &'static str = "Write in the diary";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).name("agent_name").check("entry", check::content).optional_name("topic").found()
+        Faults::of(arguments)
+            .name("agent_name")
+            .check("entry", check::content)
+            .optional_name("topic")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
@@ -88,6 +97,7 @@ impl TypedTool for DiaryWrite {
             topic,
             timestamp: offset8601(remembered.memory.created_at),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(pending("written", remembered.embedding)))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(pending("written", remembered.embedding)))
     }
 }

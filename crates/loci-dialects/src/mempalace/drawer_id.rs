@@ -1,4 +1,5 @@
-//! Ids of drawers: they follow from what is filed, so that the same text in the same place has the same id.
+//! Ids of drawers: they follow from what is filed, so that the same text in the same place has the
+//! same id.
 
 use loci_core::MemoryId;
 use sha2::{Digest, Sha256};
@@ -8,15 +9,19 @@ const NAME_BYTES_MAX: usize = 232;
 /// Bytes of the hash that an id holds, as two hexadecimal digits each.
 const HASH_BYTES: usize = 12;
 
-/// The id of what somebody filed by hand: `drawer_<wing>_<room>_` and 24 hexadecimal digits of the SHA-256 of wing,
-/// room and content in a row. `n` is 0, or counts the ids before that had another text by then.
+/// The id of what somebody filed by hand: `drawer_<wing>_<room>_` and 24 hexadecimal digits of the
+/// SHA-256 of wing, room and content in a row. `n` is 0, or counts the ids before that had another
+/// text by then.
 pub fn drawer_id(wing: &str, room: &str, content: &str, n: u32) -> MemoryId {
     drawer_ids(wing, room, content)(n)
 }
 
 /// The same for any `n`; the text is hashed once.
 pub fn drawer_ids(wing: &str, room: &str, content: &str) -> impl Fn(u32) -> MemoryId {
-    let hasher = Sha256::new().chain_update(wing).chain_update(room).chain_update(content);
+    let hasher = Sha256::new()
+        .chain_update(wing)
+        .chain_update(room)
+        .chain_update(content);
     move |n| {
         let mut hasher = hasher.clone();
         if n > 0 {
@@ -27,9 +32,16 @@ pub fn drawer_ids(wing: &str, room: &str, content: &str) -> impl Fn(u32) -> Memo
     }
 }
 
-/// The id of what was read of a file: in the same form, of a hash that covers the file, too, and how many parts of it
-/// before this one have the same text and room. No drawer that was filed by hand has it.
-pub fn mined_drawer_id(wing: &str, room: &str, source_file: &str, content: &str, occurrence: u64) -> MemoryId {
+/// The id of what was read of a file: in the same form, of a hash that covers the file, too, and
+/// how many parts of it before this one have the same text and room. No drawer that was filed by
+/// hand has it.
+pub fn mined_drawer_id(
+    wing: &str,
+    room: &str,
+    source_file: &str,
+    content: &str,
+    occurrence: u64,
+) -> MemoryId {
     let mut hasher = Sha256::new();
     for part in [wing, room, source_file, content, &occurrence.to_string()] {
         hasher.update(part);
@@ -75,8 +87,10 @@ mod tests {
     #[test]
     fn the_longest_names_have_ids_that_callers_can_name() {
         let longest = "\u{10330}".repeat(128);
-        for id in [drawer_id(&longest, &longest, "text", 7), mined_drawer_id(&longest, &longest, "a", "text", u64::MAX)]
-        {
+        for id in [
+            drawer_id(&longest, &longest, "text", 7),
+            mined_drawer_id(&longest, &longest, "a", "text", u64::MAX),
+        ] {
             assert_eq!(MemoryId::parse("drawer_id", id.as_str()), Ok(id.clone()));
         }
     }

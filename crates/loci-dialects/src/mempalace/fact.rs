@@ -12,7 +12,8 @@ use crate::wire::string_or_null;
 /// A fact.
 #[derive(Serialize, JsonSchema)]
 pub struct FactRecord {
-    /// `outgoing` if the entity that was asked about is the subject, `incoming` if it is the object.
+    /// `outgoing` if the entity that was asked about is the subject, `incoming` if it is the
+    /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     direction: Option<&'static str>,
     /// What it is about.
@@ -37,7 +38,8 @@ pub struct FactRecord {
 }
 
 impl FactRecord {
-    /// A fact as it is at that moment, with the part in it of what was asked about, if something was.
+    /// A fact as it is at that moment, with the part in it of what was asked about, if something
+    /// was.
     pub fn of(fact: Fact, now: Timestamp, direction: Option<&'static str>) -> Self {
         FactRecord {
             direction,
@@ -55,7 +57,10 @@ impl FactRecord {
 
 /// A fact as a line.
 pub fn sentence(fact: &Fact) -> String {
-    format!("{} → {} → {}", fact.subject.spelling, fact.predicate.spelling, fact.object.spelling)
+    format!(
+        "{} → {} → {}",
+        fact.subject.spelling, fact.predicate.spelling, fact.object.spelling
+    )
 }
 
 /// The name of a thing, without the blanks around it: some, without control characters, of at most
@@ -75,7 +80,9 @@ pub fn entity(argument: &str, name: &str) -> Result<()> {
 /// Says of a list that there is more than it shows from that number on.
 pub fn cut(is_cut: bool, offset: usize) -> Option<String> {
     let next = offset.saturating_add(FACTS_MAX);
-    is_cut.then(|| format!("there are more than these {FACTS_MAX} facts; the next begin at `offset` {next}"))
+    is_cut.then(|| {
+        format!("there are more than these {FACTS_MAX} facts; the next begin at `offset` {next}")
+    })
 }
 
 #[cfg(test)]
@@ -105,14 +112,24 @@ mod tests {
                 ("mempalace_kg_timeline", json!({})),
             ];
             calls.map(|(tool, arguments)| {
-                let Value::Object(arguments) = arguments else { panic!("{tool}") };
-                let context = Context { engine: &engine, caller: &caller };
-                let reply = DIALECT.call(DIALECT.tool(tool).unwrap(), context, arguments).unwrap();
+                let Value::Object(arguments) = arguments else {
+                    panic!("{tool}")
+                };
+                let context = Context {
+                    engine: &engine,
+                    caller: &caller,
+                };
+                let reply = DIALECT
+                    .call(DIALECT.tool(tool).unwrap(), context, arguments)
+                    .unwrap();
                 assert_eq!(reply.structured["count"], FACTS_MAX);
                 reply.structured.get("notice").cloned()
             })
         };
-        let name = |name: String| Name { key: name.clone(), spelling: name };
+        let name = |name: String| Name {
+            key: name.clone(),
+            spelling: name,
+        };
         let put = |number: usize| {
             Change::PutFact(Box::new(Fact {
                 space: caller.space.clone(),
@@ -126,13 +143,26 @@ mod tests {
                 created_at: Timestamp::from_microseconds(0),
             }))
         };
-        let commit = |changes| store.commit(Batch { space: caller.space.clone(), changes }).unwrap();
+        let commit = |changes| {
+            store
+                .commit(Batch {
+                    space: caller.space.clone(),
+                    changes,
+                })
+                .unwrap();
+        };
         commit((1..=FACTS_MAX).map(put).collect());
         assert_eq!(notices(), [None, None, None]);
         commit(vec![put(0)]);
         for notice in notices() {
             let notice = notice.unwrap();
-            assert!(notice.as_str().unwrap().starts_with("there are more than these 1000 facts; "), "{notice}");
+            assert!(
+                notice
+                    .as_str()
+                    .unwrap()
+                    .starts_with("there are more than these 1000 facts; "),
+                "{notice}"
+            );
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct FindTunnels;
 
-/// Find rooms that bridge two wings: they stand in both, or a tunnel ties them. With one wing, its bridges to any
-/// other; with none, all. Fullest first, at most 50.
+/// Find rooms that bridge two wings: they stand in both, or a tunnel ties them. With one wing, its
+/// bridges to any other; with none, all. Fullest first, at most 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -38,7 +38,10 @@ pub struct Found {
 
 impl From<Bridge> for Found {
     fn from(bridge: Bridge) -> Self {
-        Found { room: bridge.room.into(), recent: bridge.newest.map(date) }
+        Found {
+            room: bridge.room.into(),
+            recent: bridge.newest.map(date),
+        }
     }
 }
 
@@ -46,21 +49,36 @@ impl TypedTool for FindTunnels {
     const NAME: &'static str = "mempalace_find_tunnels";
     const TITLE: &'static str = "Find bridging rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<Found>;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).filter("wing_a").filter("wing_b").found()
+        Faults::of(arguments)
+            .filter("wing_a")
+            .filter("wing_b")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let [a, b] = [meant(context, arguments.wing_a, None)?, meant(context, arguments.wing_b, None)?];
+        let [a, b] = [
+            meant(context, arguments.wing_a, None)?,
+            meant(context, arguments.wing_b, None)?,
+        ];
         let between = [a.wing, b.wing].map(|wing| wing.map(collection));
-        let between = between.each_ref().map(|wing| wing.as_ref().map(Option::as_deref));
+        let between = between
+            .each_ref()
+            .map(|wing| wing.as_ref().map(Option::as_deref));
         let (bridges, total) = context.engine.bridges(context.caller, between)?;
         let reply = overview(bridges.into_iter().map(Found::from).collect(), total)?;
-        Ok(reply.with_further_notice(a.notice).with_further_notice(b.notice))
+        Ok(reply
+            .with_further_notice(a.notice)
+            .with_further_notice(b.notice))
     }
 }

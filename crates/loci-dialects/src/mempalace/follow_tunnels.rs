@@ -17,8 +17,8 @@ const PREVIEWS_MAX: usize = 3;
 
 pub struct FollowTunnels;
 
-/// See what a room is tied to, by tunnels and by the same name in other wings, each place with the beginnings of a few
-/// drawers.
+/// See what a room is tied to, by tunnels and by the same name in other wings, each place with the
+/// beginnings of a few drawers.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -72,19 +72,29 @@ impl Place {
     /// What was followed from the room of a wing.
     fn of(reader: &Caller, followed: Followed, collection: Option<&str>, section: &str) -> Self {
         let memories = followed.memories.into_iter();
-        let is_source = |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;
+        let is_source =
+            |end: &TunnelEnd| end.collection.as_deref() == collection && end.section == section;
         Place {
             wing: wing(followed.end.collection),
             room: followed.end.section,
-            kind: if followed.tunnel.is_some() { "explicit" } else { "passive" },
-            direction: followed
-                .tunnel
-                .as_ref()
-                .map(|tunnel| if is_source(&tunnel.source) { "outgoing" } else { "incoming" }),
+            kind: if followed.tunnel.is_some() {
+                "explicit"
+            } else {
+                "passive"
+            },
+            direction: followed.tunnel.as_ref().map(|tunnel| {
+                if is_source(&tunnel.source) {
+                    "outgoing"
+                } else {
+                    "incoming"
+                }
+            }),
             authorship: followed
                 .tunnel
                 .as_ref()
-                .map_or_else(Authorship::default, |tunnel| Authorship::of_owner(reader, tunnel.owner.as_deref())),
+                .map_or_else(Authorship::default, |tunnel| {
+                    Authorship::of_owner(reader, tunnel.owner.as_deref())
+                }),
             previews: memories
                 .map(|memory| Preview {
                     beginning: preview(&memory.content),
@@ -94,7 +104,10 @@ impl Place {
                 })
                 .collect(),
             count: followed.total,
-            label: followed.tunnel.as_ref().map_or_else(String::new, |tunnel| tunnel.label.clone()),
+            label: followed
+                .tunnel
+                .as_ref()
+                .map_or_else(String::new, |tunnel| tunnel.label.clone()),
             tunnel_id: followed.tunnel.map(|tunnel| tunnel.id),
         }
     }
@@ -104,7 +117,12 @@ impl TypedTool for FollowTunnels {
     const NAME: &'static str = "mempalace_follow_tunnels";
     const TITLE: &'static str = "Follow tunnels";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<Place>;
@@ -114,9 +132,16 @@ impl TypedTool for FollowTunnels {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Meant { wing, room, notice } = meant(context, Some(arguments.wing), Some(arguments.room))?;
-        let (collection, section) = (wing.and_then(collection), room.as_deref().unwrap_or_default());
-        let followed = context.engine.follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
+        let Meant { wing, room, notice } =
+            meant(context, Some(arguments.wing), Some(arguments.room))?;
+        let (collection, section) = (
+            wing.and_then(collection),
+            room.as_deref().unwrap_or_default(),
+        );
+        let followed =
+            context
+                .engine
+                .follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
         let followed = followed.map_err(|error| {
             let places = context.engine.places(context.caller).unwrap_or_default();
             if places.iter().any(|place| place.collection == collection) {

@@ -25,12 +25,19 @@ impl TypedTool for GetAaakSpec {
     const NAME: &'static str = "mempalace_get_aaak_spec";
     const TITLE: &'static str = "The shorthand AAAK";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "help";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(_: Context<'_>, _: Arguments) -> Result<Reply> {
-        Ok(Reply::json(crate::tool::to_value(&Output { aaak_spec: SPECIFICATION })?))
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            aaak_spec: SPECIFICATION,
+        })?))
     }
 }

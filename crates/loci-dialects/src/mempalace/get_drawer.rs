@@ -14,7 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct GetDrawer;
 
-/// Read one drawer, word for word, with what is known about it. A text that is too long for one reply comes in pages.
+/// Read one drawer, word for word, with what is known about it. A text that is too long for one
+/// reply comes in pages.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -54,7 +55,8 @@ struct Metadata {
     filed_at: String,
     /// When its text last changed.
     updated_at: String,
-    /// What it is: drawer, fact, preference, decision, event, diary, and other words for what other tools filed.
+    /// What it is: drawer, fact, preference, decision, event, diary, and other words for what other
+    /// tools filed.
     kind: String,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -110,7 +112,12 @@ impl TypedTool for GetDrawer {
     const NAME: &'static str = "mempalace_get_drawer";
     const TITLE: &'static str = "Read a drawer";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;
@@ -120,10 +127,20 @@ impl TypedTool for GetDrawer {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context.engine.memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
+        let id = context
+            .engine
+            .memory_id(context.caller, "drawer_id", &arguments.drawer_id)?;
         let drawer = drawer(context, &id)?;
         let chunks = passage_count(&drawer.content);
-        let page = context.engine.text_page(drawer, arguments.offset.map_or(0, |offset| offset.0), None)?;
-        Ok(Reply::json(crate::tool::to_value(&Output::of(context.caller, page, chunks))?))
+        let page = context.engine.text_page(
+            drawer,
+            arguments.offset.map_or(0, |offset| offset.0),
+            None,
+        )?;
+        Ok(Reply::json(crate::tool::to_value(&Output::of(
+            context.caller,
+            page,
+            chunks,
+        ))?))
     }
 }

@@ -16,8 +16,8 @@ const FRAME_BYTES: usize = 128;
 
 pub struct GetTaxonomy;
 
-/// Show every wing with its rooms and how many drawers each holds. Use these names when you file. Of many, the 50 largest
-/// wings with their largest rooms.
+/// Show every wing with its rooms and how many drawers each holds. Use these names when you file.
+/// Of many, the 50 largest wings with their largest rooms.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -36,7 +36,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// The largest wings, each with its largest room, then each with its second largest, and so on, while they fit.
+    /// The largest wings, each with its largest room, then each with its second largest, and so on,
+    /// while they fit.
     fn of(taxonomy: BTreeMap<String, BTreeMap<String, u64>>) -> Self {
         let total = taxonomy.len();
         let mut wings: Vec<(String, Vec<(String, u64)>)> = taxonomy
@@ -47,22 +48,45 @@ impl Output {
                 (wing, rooms)
             })
             .collect();
-        wings.sort_by_key(|(_, rooms)| Reverse(rooms.iter().map(|(_, drawers)| drawers).sum::<u64>()));
+        wings.sort_by_key(|(_, rooms)| {
+            Reverse(rooms.iter().map(|(_, drawers)| drawers).sum::<u64>())
+        });
         wings.truncate(NAMES_MAX);
         let mut left = OVERVIEW_BYTES_MAX - FRAME_BYTES;
         let mut shown: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
-        let rooms_max = wings.iter().map(|(_, rooms)| rooms.len()).max().unwrap_or(0);
+        let rooms_max = wings
+            .iter()
+            .map(|(_, rooms)| rooms.len())
+            .max()
+            .unwrap_or(0);
         let ranks = (0..rooms_max).flat_map(|rank| wings.iter().map(move |wing| (rank, wing)));
-        for (wing, room) in ranks.filter_map(|(rank, (wing, rooms))| Some((wing, rooms.get(rank)?))) {
+        for (wing, room) in ranks.filter_map(|(rank, (wing, rooms))| Some((wing, rooms.get(rank)?)))
+        {
             // With the colon and the brackets of the wing.
-            let of_wing = if shown.contains_key(wing) { 0 } else { json_bytes(wing) + 3 };
-            let Some(rest) = left.checked_sub(of_wing + json_bytes(room)) else { break };
+            let of_wing = if shown.contains_key(wing) {
+                0
+            } else {
+                json_bytes(wing) + 3
+            };
+            let Some(rest) = left.checked_sub(of_wing + json_bytes(room)) else {
+                break;
+            };
             left = rest;
-            shown.entry(wing.clone()).or_default().insert(room.0.clone(), room.1);
+            shown
+                .entry(wing.clone())
+                .or_default()
+                .insert(room.0.clone(), room.1);
         }
-        let of_shown = wings.iter().filter(|(wing, _)| shown.contains_key(wing)).map(|(_, rooms)| rooms.len());
+        let of_shown = wings
+            .iter()
+            .filter(|(wing, _)| shown.contains_key(wing))
+            .map(|(_, rooms)| rooms.len());
         let more_rooms = of_shown.sum::<usize>() - shown.values().map(BTreeMap::len).sum::<usize>();
-        Output { more_wings: (total - shown.len()) as u64, more_rooms: more_rooms as u64, taxonomy: shown }
+        Output {
+            more_wings: (total - shown.len()) as u64,
+            more_rooms: more_rooms as u64,
+            taxonomy: shown,
+        }
     }
 }
 
@@ -70,7 +94,12 @@ impl TypedTool for GetTaxonomy {
     const NAME: &'static str = "mempalace_get_taxonomy";
     const TITLE: &'static str = "Wings and rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;
@@ -78,7 +107,11 @@ impl TypedTool for GetTaxonomy {
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let mut taxonomy: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
         for place in context.engine.places(context.caller)? {
-            *taxonomy.entry(wing(place.collection)).or_default().entry(place.section).or_default() += place.memories;
+            *taxonomy
+                .entry(wing(place.collection))
+                .or_default()
+                .entry(place.section)
+                .or_default() += place.memories;
         }
         Ok(Reply::json(crate::tool::to_value(&Output::of(taxonomy))?))
     }

@@ -38,13 +38,22 @@ pub struct Node {
 impl From<Room> for Node {
     fn from(room: Room) -> Self {
         let (wings, more_wings) = largest_wings(room.collections);
-        Node { halls: halls(&room.kinds), room: room.section, wings, more_wings, count: room.memories }
+        Node {
+            halls: halls(&room.kinds),
+            room: room.section,
+            wings,
+            more_wings,
+            count: room.memories,
+        }
     }
 }
 
 /// The wings that hold most, by name, and how many more there are.
 pub fn largest_wings(collections: BTreeMap<Option<String>, u64>) -> (Vec<String>, u64) {
-    let counts = collections.into_iter().map(|(collection, memories)| (wing(collection), memories)).collect();
+    let counts = collections
+        .into_iter()
+        .map(|(collection, memories)| (wing(collection), memories))
+        .collect();
     let (wings, more) = largest(counts, WINGS_MAX, WINGS_BYTES_MAX);
     (wings.into_keys().collect(), more)
 }
@@ -59,15 +68,21 @@ fn halls(kinds: &[String]) -> Vec<&'static str> {
         ("fact", "facts"),
         ("preference", "preferences"),
     ];
-    HALLS.into_iter().filter(|(kind, _)| kinds.iter().any(|there| there == kind)).map(|(_, hall)| hall).collect()
+    HALLS
+        .into_iter()
+        .filter(|(kind, _)| kinds.iter().any(|there| there == kind))
+        .map(|(_, hall)| hall)
+        .collect()
 }
 
-/// The failure of a walk that begins where nothing is, with the argument that says where, and the tool that shows what
-/// there is.
+/// The failure of a walk that begins where nothing is, with the argument that says where, and the
+/// tool that shows what there is.
 pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> Error + 'a {
     move |error| match error.code {
         ErrorCode::NotFound => {
-            let message = error.message.replace("list what there is", &format!("{tool} shows what there is"));
+            let message = error
+                .message
+                .replace("list what there is", &format!("{tool} shows what there is"));
             Error::not_found(format!("`{argument}`: {message}"))
         }
         _ => error,
@@ -99,7 +114,11 @@ pub struct End {
 
 impl From<TunnelEnd> for End {
     fn from(end: TunnelEnd) -> Self {
-        End { wing: wing(end.collection), room: end.section, drawer_id: end.memory.map(|id| id.to_string()) }
+        End {
+            wing: wing(end.collection),
+            room: end.section,
+            drawer_id: end.memory.map(|id| id.to_string()),
+        }
     }
 }
 
@@ -144,10 +163,20 @@ mod tests {
         let rows: [(&[&str], &[&str]); 4] = [
             (&[], &[]),
             (&["drawer", "note", "task"], &[]),
-            (&["decision", "diary", "drawer", "fact"], &["decisions", "diary", "facts"]),
+            (
+                &["decision", "diary", "drawer", "fact"],
+                &["decisions", "diary", "facts"],
+            ),
             (
                 &["preference", "fact", "event", "diary", "decision", "advice"],
-                &["advice", "decisions", "diary", "events", "facts", "preferences"],
+                &[
+                    "advice",
+                    "decisions",
+                    "diary",
+                    "events",
+                    "facts",
+                    "preferences",
+                ],
             ),
         ];
         for (kinds, expected) in rows {

@@ -17,8 +17,8 @@ const HALF_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2 - 128;
 
 pub struct GraphStats;
 
-/// Count rooms, the ties between them, and the rooms that bridge most wings. Rooms called `general` do not count; those
-/// named after a type (fact, decision, note) tie nothing.
+/// Count rooms, the ties between them, and the rooms that bridge most wings. Rooms called `general`
+/// do not count; those named after a type (fact, decision, note) tie nothing.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -57,7 +57,12 @@ struct Top {
 impl From<Room> for Top {
     fn from(room: Room) -> Self {
         let (wings, more_wings) = largest_wings(room.collections);
-        Top { room: room.section, wings, more_wings, count: room.memories }
+        Top {
+            room: room.section,
+            wings,
+            more_wings,
+            count: room.memories,
+        }
     }
 }
 
@@ -65,14 +70,23 @@ impl TypedTool for GraphStats {
     const NAME: &'static str = "mempalace_graph_stats";
     const TITLE: &'static str = "Palace graph in figures";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:count";
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let counts = context.engine.map_counts(context.caller)?;
-        let rooms = counts.rooms_per_collection.into_iter().map(|(name, rooms)| (wing(name), rooms)).collect();
+        let rooms = counts
+            .rooms_per_collection
+            .into_iter()
+            .map(|(name, rooms)| (wing(name), rooms))
+            .collect();
         let (rooms_per_wing, more_wings) = largest(rooms, NAMES_MAX, HALF_BYTES_MAX);
         let output = Output {
             total_rooms: counts.rooms,
@@ -80,7 +94,10 @@ impl TypedTool for GraphStats {
             total_edges: counts.edges,
             rooms_per_wing,
             more_wings,
-            top_tunnels: fitting(counts.top.into_iter().map(Top::from).collect(), HALF_BYTES_MAX),
+            top_tunnels: fitting(
+                counts.top.into_iter().map(Top::from).collect(),
+                HALF_BYTES_MAX,
+            ),
         };
         Ok(Reply::json(crate::tool::to_value(&output)?))
     }

@@ -10,12 +10,13 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct SetHooks;
 
-/// See or change how the hooks of your host save what is said. Without arguments nothing changes; a change needs the
-/// scope `write`.
+/// See or change how the hooks of your host save what is said. Without arguments nothing changes; a
+/// change needs the scope `write`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
-    /// True (the default) to save transcripts without a word; false to ask you to file what matters.
+    /// True (the default) to save transcripts without a word; false to ask you to file what
+    /// matters.
     silent_save: Option<bool>,
     /// True to show a notice on the desktop after saving.
     desktop_toast: Option<bool>,
@@ -26,7 +27,12 @@ impl TypedTool for SetHooks {
     const TITLE: &'static str = "Settings of hooks";
     // To see them; to change them needs more.
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "settings:write";
     type Arguments = Arguments;
     type Output = HookSettings;
@@ -37,6 +43,8 @@ impl TypedTool for SetHooks {
             return Err(denial(Self::NAME, Scopes::of(&[Scope::Write])));
         }
         put_hook_settings(context, arguments.silent_save, arguments.desktop_toast)?;
-        Ok(Reply::json(crate::tool::to_value(&hook_settings(context)?)?))
+        Ok(Reply::json(crate::tool::to_value(&hook_settings(
+            context,
+        )?)?))
     }
 }

@@ -16,7 +16,8 @@ const CHECKPOINT: &str = "hook_checkpoint";
 /// How hooks save transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HookSettings {
-    /// Whether hooks save transcripts themselves, without a word, or ask the agent to file what matters.
+    /// Whether hooks save transcripts themselves, without a word, or ask the agent to file what
+    /// matters.
     pub silent_save: bool,
     /// Whether the desktop shows a notice when something was saved.
     pub desktop_toast: bool,
@@ -46,9 +47,15 @@ pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
-pub fn put_hook_settings(context: Context<'_>, silent_save: Option<bool>, desktop_toast: Option<bool>) -> Result<()> {
+pub fn put_hook_settings(
+    context: Context<'_>,
+    silent_save: Option<bool>,
+    desktop_toast: Option<bool>,
+) -> Result<()> {
     let given = [(SILENT_SAVE, silent_save), (DESKTOP_TOAST, desktop_toast)];
-    let given = given.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())));
+    let given = given
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?.to_string())));
     context.engine.put_settings(context.caller, given)
 }
 
@@ -65,7 +72,14 @@ pub fn checkpoint(context: Context<'_>) -> Result<Option<Checkpoint>> {
 /// # Errors
 /// `unavailable` if the store cannot be written.
 pub fn put_checkpoint(context: Context<'_>, message_count: u64) -> Result<()> {
-    write(context, CHECKPOINT, &Checkpoint { message_count, timestamp: offset8601(context.engine.now()) })
+    write(
+        context,
+        CHECKPOINT,
+        &Checkpoint {
+            message_count,
+            timestamp: offset8601(context.engine.now()),
+        },
+    )
 }
 
 /// A value; none if there is none, or none that can be read any more.
@@ -75,6 +89,7 @@ fn read<T: DeserializeOwned>(context: Context<'_>, name: &str) -> Result<Option<
 }
 
 fn write(context: Context<'_>, name: &str, value: &impl Serialize) -> Result<()> {
-    let value = serde_json::to_string(value).map_err(|error| Error::internal(format!("{name}: {error}")))?;
+    let value = serde_json::to_string(value)
+        .map_err(|error| Error::internal(format!("{name}: {error}")))?;
     context.engine.put_setting(context.caller, name, value)
 }

@@ -18,14 +18,15 @@ const OTHERS_MAX: usize = 10;
 
 pub struct KgAdd;
 
-/// Note a fact, from a day on. One that is noted and open is not added again. When a fact changes, first end the old
-/// one (`mempalace_kg_invalidate`): both stay, each with its time.
+/// Note a fact, from a day on. One that is noted and open is not added again. When a fact changes,
+/// first end the old one (`mempalace_kg_invalidate`): both stay, each with its time.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
     /// Such as Max (this and `object`: at most 512 bytes).
     subject: String,
-    /// The relation, such as works_on (1 to 128 characters, first and last a letter or digit, no / or \).
+    /// The relation, such as works_on (1 to 128 characters, first and last a letter or digit, no /
+    /// or \).
     predicate: String,
     /// Such as loci.
     object: String,
@@ -51,7 +52,8 @@ pub struct Output {
     reason: Option<&'static str>,
     #[serde(flatten)]
     kept: Option<Kept>,
-    /// Other facts of this subject and this predicate that have no end yet, or one in the future: ten at most.
+    /// Other facts of this subject and this predicate that have no end yet, or one in the future:
+    /// ten at most.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     other_open: Vec<OtherOpen>,
 }
@@ -70,7 +72,11 @@ struct OtherOpen {
 
 impl From<Fact> for OtherOpen {
     fn from(fact: Fact) -> Self {
-        OtherOpen { triple_id: fact.id, object: fact.object.spelling, valid_from: fact.valid_from.map(shown) }
+        OtherOpen {
+            triple_id: fact.id,
+            object: fact.object.spelling,
+            valid_from: fact.valid_from.map(shown),
+        }
     }
 }
 
@@ -79,10 +85,14 @@ fn others_open(others: usize) -> Option<String> {
     let are = match others {
         0 => return None,
         1 => "1 other fact of this subject and predicate is".to_owned(),
-        FACTS_MAX.. => format!("at least {FACTS_MAX} other facts of this subject and predicate are"),
+        FACTS_MAX.. => {
+            format!("at least {FACTS_MAX} other facts of this subject and predicate are")
+        }
         _ => format!("{others} other facts of this subject and predicate are"),
     };
-    Some(format!("{are} open, too; end what no longer holds (mempalace_kg_invalidate)"))
+    Some(format!(
+        "{are} open, too; end what no longer holds (mempalace_kg_invalidate)"
+    ))
 }
 
 /// The time of a fact that was noted before.
@@ -98,13 +108,18 @@ struct Kept {
 
 impl Kept {
     fn of(fact: &Fact) -> Self {
-        Kept { valid_from: fact.valid_from.map(shown), valid_to: fact.valid_to.map(shown) }
+        Kept {
+            valid_from: fact.valid_from.map(shown),
+            valid_to: fact.valid_to.map(shown),
+        }
     }
 }
 
 /// Says of a fact that is open already that it begins at another time than was given.
 fn begun_otherwise(fact: &Fact, valid_from: Option<Period>) -> Option<String> {
-    let since = fact.valid_from.map_or("always".to_owned(), |from| format!("since {}", shown(from)));
+    let since = fact
+        .valid_from
+        .map_or("always".to_owned(), |from| format!("since {}", shown(from)));
     (valid_from.is_some() && valid_from != fact.valid_from).then(|| {
         format!(
             "this fact is noted as holding {since}; to change its beginning, end it first (mempalace_kg_invalidate)"
@@ -116,7 +131,12 @@ impl TypedTool for KgAdd {
     const NAME: &'static str = "mempalace_kg_add";
     const TITLE: &'static str = "Note a fact";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -154,9 +174,15 @@ impl TypedTool for KgAdd {
             fact: sentence(&fact),
             reason: (!is_new).then_some(ALREADY_EXISTS),
             kept: (!is_new).then(|| Kept::of(&fact)),
-            other_open: others.into_iter().take(OTHERS_MAX).map(OtherOpen::from).collect(),
+            other_open: others
+                .into_iter()
+                .take(OTHERS_MAX)
+                .map(OtherOpen::from)
+                .collect(),
             triple_id: fact.id,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice).with_further_notice(open))
+        Ok(Reply::json(crate::tool::to_value(&output)?)
+            .with_notice(notice)
+            .with_further_notice(open))
     }
 }

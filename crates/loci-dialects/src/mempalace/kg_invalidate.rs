@@ -22,7 +22,8 @@ pub struct Arguments {
     predicate: String,
     /// As it was noted.
     object: String,
-    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held; left out, it is over now.
+    /// The last day (YYYY-MM-DD) or moment (RFC 3339 with offset) on which it held; left out, it is
+    /// over now.
     ended: Option<String>,
 }
 
@@ -45,23 +46,42 @@ impl TypedTool for KgInvalidate {
     const SCOPE: Scope = Scope::Write;
     // The reply tells of what is there already.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:write";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("subject", entity).name("predicate").check("object", entity).time("ended").found()
+        Faults::of(arguments)
+            .check("subject", entity)
+            .name("predicate")
+            .check("object", entity)
+            .time("ended")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { subject, predicate, object, ended } = arguments;
+        let Arguments {
+            subject,
+            predicate,
+            object,
+            ended,
+        } = arguments;
         let ended = period("ended", ended.as_deref())?;
-        let outcome = context.engine.end_facts(context.caller, [&subject, &predicate, &object], ended);
+        let outcome =
+            context
+                .engine
+                .end_facts(context.caller, [&subject, &predicate, &object], ended);
         let (facts, ended) = outcome.map_err(|error| match error.code {
-            ErrorCode::NotFound => {
-                Error::not_found(error.message.replace("query the subject", "ask mempalace_kg_query about the subject"))
-            }
+            ErrorCode::NotFound => Error::not_found(error.message.replace(
+                "query the subject",
+                "ask mempalace_kg_query about the subject",
+            )),
             _ => error,
         })?;
         let output = Output {

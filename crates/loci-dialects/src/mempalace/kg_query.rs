@@ -14,8 +14,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct KgQuery;
 
-/// Look up the facts about a person, project or thing before you say something of it: all, ended ones too (`current`
-/// says which hold), or those `as_of` a day. Case, spaces, hyphens and underscores in names make no difference.
+/// Look up the facts about a person, project or thing before you say something of it: all, ended
+/// ones too (`current` says which hold), or those `as_of` a day. Case, spaces, hyphens and
+/// underscores in names make no difference.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -65,31 +66,54 @@ impl TypedTool for KgQuery {
     const NAME: &'static str = "mempalace_kg_query";
     const TITLE: &'static str = "Look up facts";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        Faults::of(arguments).check("entity", entity).time("as_of").found()
+        Faults::of(arguments)
+            .check("entity", entity)
+            .time("as_of")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let as_of = period("as_of", arguments.as_of.as_deref())?;
         let direction = arguments.direction.map_or(Direction::Both, Direction::from);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = context.engine.facts_about(context.caller, &arguments.entity, direction, as_of, offset)?;
+        let found = context.engine.facts_about(
+            context.caller,
+            &arguments.entity,
+            direction,
+            as_of,
+            offset,
+        )?;
         let (key, now) = (name_key(&arguments.entity), context.engine.now());
         let is_subject = |subject: &str| direction != Direction::Incoming && subject == key;
         let facts: Vec<FactRecord> = found
             .facts
             .into_iter()
             .map(|fact| {
-                let direction = if is_subject(&fact.subject.key) { "outgoing" } else { "incoming" };
+                let direction = if is_subject(&fact.subject.key) {
+                    "outgoing"
+                } else {
+                    "incoming"
+                };
                 FactRecord::of(fact, now, Some(direction))
             })
             .collect();
-        let output = Output { entity: arguments.entity, as_of: as_of.map(shown), count: facts.len(), facts };
+        let output = Output {
+            entity: arguments.entity,
+            as_of: as_of.map(shown),
+            count: facts.len(),
+            facts,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
     }
 }

@@ -35,7 +35,12 @@ impl TypedTool for KgStats {
     const NAME: &'static str = "mempalace_kg_stats";
     const TITLE: &'static str = "Knowledge graph in figures";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:count";
     type Arguments = Arguments;
     type Output = Output;

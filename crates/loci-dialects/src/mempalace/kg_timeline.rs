@@ -38,7 +38,12 @@ impl TypedTool for KgTimeline {
     const NAME: &'static str = "mempalace_kg_timeline";
     const TITLE: &'static str = "Facts in time";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;
@@ -50,10 +55,20 @@ impl TypedTool for KgTimeline {
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let entity = given(arguments.entity);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
-        let found = context.engine.timeline(context.caller, entity.as_deref(), offset)?;
+        let found = context
+            .engine
+            .timeline(context.caller, entity.as_deref(), offset)?;
         let now = context.engine.now();
-        let timeline: Vec<FactRecord> = found.facts.into_iter().map(|fact| FactRecord::of(fact, now, None)).collect();
-        let output = Output { entity, count: timeline.len(), timeline };
+        let timeline: Vec<FactRecord> = found
+            .facts
+            .into_iter()
+            .map(|fact| FactRecord::of(fact, now, None))
+            .collect();
+        let output = Output {
+            entity,
+            count: timeline.len(),
+            timeline,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
     }
 }

@@ -18,8 +18,8 @@ const LIMIT_MAX: usize = 100;
 
 pub struct ListDrawers;
 
-/// List the drawers of a wing, a room or all in the order of filing, each with its beginning (`mempalace_get_drawer`
-/// has the whole), diaries too.
+/// List the drawers of a wing, a room or all in the order of filing, each with its beginning
+/// (`mempalace_get_drawer` has the whole), diaries too.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -87,7 +87,12 @@ impl TypedTool for ListDrawers {
     const NAME: &'static str = "mempalace_list_drawers";
     const TITLE: &'static str = "List drawers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     type Arguments = Arguments;
     type Output = Output;
@@ -98,7 +103,10 @@ impl TypedTool for ListDrawers {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
-        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
+        let limit = arguments
+            .limit
+            .map_or(LIMIT_DEFAULT, |count| count.0)
+            .min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let request = Browse {
             collections: collections(wing.as_deref()),
@@ -114,7 +122,13 @@ impl TypedTool for ListDrawers {
         let browsed = context.engine.browse(context.caller, request)?;
         let listed = |memory| Listed::of(context.caller, memory);
         let drawers: Vec<Listed> = browsed.memories.into_iter().map(listed).collect();
-        let output = Output { total: browsed.total, limit, offset, count: drawers.len(), drawers };
+        let output = Output {
+            total: browsed.total,
+            limit,
+            offset,
+            count: drawers.len(),
+            drawers,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

@@ -32,7 +32,8 @@ pub struct Output {
     /// The wing that was asked about; null if all.
     #[schemars(schema_with = "string_or_null")]
     wing: Option<String>,
-    /// How many drawers are in each room, by its name. There are none in a wing that does not exist.
+    /// How many drawers are in each room, by its name. There are none in a wing that does not
+    /// exist.
     rooms: BTreeMap<String, u64>,
     /// How many more rooms there are.
     #[serde(skip_serializing_if = "is_zero")]
@@ -43,7 +44,12 @@ impl TypedTool for ListRooms {
     const NAME: &'static str = "mempalace_list_rooms";
     const TITLE: &'static str = "List rooms";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;
@@ -61,6 +67,11 @@ impl TypedTool for ListRooms {
         }
         let bytes_max = OVERVIEW_BYTES_MAX.saturating_sub(FRAME_BYTES + json_bytes(&wing));
         let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, bytes_max);
-        Ok(Reply::json(crate::tool::to_value(&Output { wing, rooms, more_rooms })?).with_notice(notice))
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            wing,
+            rooms,
+            more_rooms,
+        })?)
+        .with_notice(notice))
     }
 }

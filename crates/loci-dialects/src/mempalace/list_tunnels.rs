@@ -48,7 +48,12 @@ impl TypedTool for ListTunnels {
     const NAME: &'static str = "mempalace_list_tunnels";
     const TITLE: &'static str = "List tunnels";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Output;
@@ -59,12 +64,17 @@ impl TypedTool for ListTunnels {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let wing = asked(arguments.wing);
-        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(LIMIT_MAX);
+        let limit = arguments
+            .limit
+            .map_or(LIMIT_DEFAULT, |count| count.0)
+            .min(LIMIT_MAX);
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let page = Page { offset, limit };
         let listed = |wing: &Option<String>| {
             let wing = wing.as_ref().map(collection);
-            context.engine.tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)
+            context
+                .engine
+                .tunnels(context.caller, wing.as_ref().map(Option::as_deref), page)
         };
         let (mut tunnels, mut total) = listed(&wing)?;
         let mut notice = None;
@@ -74,9 +84,17 @@ impl TypedTool for ListTunnels {
             (tunnels, total) = listed(&meant.wing)?;
             notice = meant.notice;
         }
-        let tunnels: Vec<TunnelRecord> =
-            tunnels.into_iter().map(|tunnel| TunnelRecord::of(context.caller, tunnel)).collect();
-        let output = Output { count: tunnels.len(), tunnels, total, limit, offset };
+        let tunnels: Vec<TunnelRecord> = tunnels
+            .into_iter()
+            .map(|tunnel| TunnelRecord::of(context.caller, tunnel))
+            .collect();
+        let output = Output {
+            count: tunnels.len(),
+            tunnels,
+            total,
+            limit,
+            offset,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
     }
 }

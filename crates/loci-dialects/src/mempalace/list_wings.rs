@@ -34,7 +34,12 @@ impl TypedTool for ListWings {
     const NAME: &'static str = "mempalace_list_wings";
     const TITLE: &'static str = "List wings";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;
@@ -42,6 +47,9 @@ impl TypedTool for ListWings {
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let wings = by_wing(&context.engine.places(context.caller)?);
         let (wings, more_wings) = largest(wings, NAMES_MAX, OVERVIEW_BYTES_MAX - FRAME_BYTES);
-        Ok(Reply::json(crate::tool::to_value(&Output { wings, more_wings })?))
+        Ok(Reply::json(crate::tool::to_value(&Output {
+            wings,
+            more_wings,
+        })?))
     }
 }

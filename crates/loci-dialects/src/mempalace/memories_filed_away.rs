@@ -31,7 +31,12 @@ impl TypedTool for MemoriesFiledAway {
     const NAME: &'static str = "mempalace_memories_filed_away";
     const TITLE: &'static str = "What hooks saved";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "settings:read";
     type Arguments = Arguments;
     type Output = Output;

@@ -1,8 +1,10 @@
-//! mempalace: texts filed word for word in wings and rooms, with a knowledge graph, tunnels and diaries (thirty tools).
+//! mempalace: texts filed word for word in wings and rooms, with a knowledge graph, tunnels and
+//! diaries (thirty tools).
 //!
-//! A drawer is a memory: its wing is the collection (`global` is the absence of one), its room the section. Whatever
-//! durable memory another tool set filed is a drawer, too, under its own names. A diary entry is kept apart (its
-//! tier), in the wing of its agent and the room `diary`, and is found there alone.
+//! A drawer is a memory: its wing is the collection (`global` is the absence of one), its room the
+//! section. Whatever durable memory another tool set filed is a drawer, too, under its own names. A
+//! diary entry is kept apart (its tier), in the wing of its agent and the room `diary`, and is
+//! found there alone.
 
 pub mod aaak;
 mod add_drawer;
@@ -52,7 +54,9 @@ use crate::{Dialect, Tool, UsualTools};
 pub use aaak::compressed;
 pub use arguments::{GLOBAL_WING, collection, place_name, wing_filter};
 pub use drawer_id::{drawer_id, mined_drawer_id};
-pub use hooks::{Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings};
+pub use hooks::{
+    Checkpoint, HookSettings, checkpoint, hook_settings, put_checkpoint, put_hook_settings,
+};
 pub use wake_up::{CONVERSATIONS, wake_up};
 
 /// The dialect: the tools in the order of the original's reference.

@@ -1,5 +1,5 @@
-//! The question in an over-long query: hosts put prompts and transcripts before what they want to know, and a search
-//! for all of it finds what is near the prompt.
+//! The question in an over-long query: hosts put prompts and transcripts before what they want to
+//! know, and a search for all of it finds what is near the prompt.
 
 use loci_engine::sentences::{asks, sentences};
 use schemars::JsonSchema;
@@ -17,8 +17,8 @@ const LETTERS_PER_WORD: usize = 2;
 /// How a query was shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sanitizer {
-    /// What was searched for: `question` for the last sentence that asks, `last_sentence`, or `end` for the last 250
-    /// characters.
+    /// What was searched for: `question` for the last sentence that asks, `last_sentence`, or `end`
+    /// for the last 250 characters.
     method: &'static str,
     /// Characters of the query that was sent.
     original_length: usize,
@@ -34,7 +34,9 @@ pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
         return (query, None);
     }
     let fits = |sentence: &&str| sentence.chars().count() <= QUERY_CHARACTERS_MAX;
-    let asking = sentences(query).filter(|sentence| asks(sentence) && sentence.len() >= QUESTION_BYTES_MIN).last();
+    let asking = sentences(query)
+        .filter(|sentence| asks(sentence) && sentence.len() >= QUESTION_BYTES_MIN)
+        .last();
     let says_enough = |sentence: &&str| words(sentence) >= SENTENCE_WORDS_MIN;
     let last = || sentences(query).filter(says_enough).last().filter(fits);
     let (method, clean) = match asking {
@@ -42,27 +44,45 @@ pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
         None => last().map_or(("end", query), |last| ("last_sentence", last)),
     };
     let clean = ending(clean);
-    (clean, Some(Sanitizer { method, original_length, clean_length: clean.chars().count() }))
+    (
+        clean,
+        Some(Sanitizer {
+            method,
+            original_length,
+            clean_length: clean.chars().count(),
+        }),
+    )
 }
 
 /// About how many words there are.
 fn words(sentence: &str) -> usize {
-    let is_unspaced =
-        |letter: &char| matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}');
+    let is_unspaced = |letter: &char| matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}');
     let unspaced = sentence.chars().filter(is_unspaced).count();
     let has_letters = |word: &&str| word.contains(char::is_alphanumeric);
-    sentence.split_whitespace().filter(has_letters).count().max(unspaced / LETTERS_PER_WORD)
+    sentence
+        .split_whitespace()
+        .filter(has_letters)
+        .count()
+        .max(unspaced / LETTERS_PER_WORD)
 }
 
-/// As much of the end of a text as a query may have, from the beginning of a word on if there is one.
+/// As much of the end of a text as a query may have, from the beginning of a word on if there is
+/// one.
 fn ending(text: &str) -> &str {
-    let Some((start, _)) = text.char_indices().rev().nth(QUERY_CHARACTERS_MAX - 1).filter(|(start, _)| *start > 0)
+    let Some((start, _)) = text
+        .char_indices()
+        .rev()
+        .nth(QUERY_CHARACTERS_MAX - 1)
+        .filter(|(start, _)| *start > 0)
     else {
         return text;
     };
     let is_inside = !text[..start].ends_with(char::is_whitespace);
     let ending = &text[start..];
-    let word = ending.find(char::is_whitespace).filter(|_| is_inside).unwrap_or(0);
+    let word = ending
+        .find(char::is_whitespace)
+        .filter(|_| is_inside)
+        .unwrap_or(0);
     let whole = ending[word..].trim();
     if whole.is_empty() { ending } else { whole }
 }
@@ -78,14 +98,38 @@ mod tests {
         let unbroken = "x".repeat(300);
         let long_question = format!("why {}so?", "very ".repeat(60));
         let rows = [
-            ("short and not asking".to_owned(), "short and not asking", None),
+            (
+                "short and not asking".to_owned(),
+                "short and not asking",
+                None,
+            ),
             ("a".repeat(250), &"a".repeat(250), None),
             ("  padded?  ".to_owned(), "padded?", None),
-            (format!("{prompt}What colour is the crane? OK?"), "What colour is the crane?", Some("question")),
-            (format!("What colour is the crane? {prompt}"), "What colour is the crane?", Some("question")),
-            (format!("Is it red? {prompt}Or is it blue? Thanks."), "Or is it blue?", Some("question")),
-            (format!("{prompt}何色ですか？"), "何色ですか？", Some("question")),
-            (format!("{prompt}the crane colour"), "the crane colour", Some("last_sentence")),
+            (
+                format!("{prompt}What colour is the crane? OK?"),
+                "What colour is the crane?",
+                Some("question"),
+            ),
+            (
+                format!("What colour is the crane? {prompt}"),
+                "What colour is the crane?",
+                Some("question"),
+            ),
+            (
+                format!("Is it red? {prompt}Or is it blue? Thanks."),
+                "Or is it blue?",
+                Some("question"),
+            ),
+            (
+                format!("{prompt}何色ですか？"),
+                "何色ですか？",
+                Some("question"),
+            ),
+            (
+                format!("{prompt}the crane colour"),
+                "the crane colour",
+                Some("last_sentence"),
+            ),
             (
                 format!("{prompt}**What colour is the crane?** Thanks!"),
                 "**What colour is the crane?**",
@@ -96,8 +140,16 @@ mod tests {
                 "\"What colour is the crane?\"</query>",
                 Some("question"),
             ),
-            (format!("{prompt}what colour is it?! Tell me."), "what colour is it?!", Some("question")),
-            (format!("{prompt}ما لون الرافعة؟ شكرا"), "ما لون الرافعة؟", Some("question")),
+            (
+                format!("{prompt}what colour is it?! Tell me."),
+                "what colour is it?!",
+                Some("question"),
+            ),
+            (
+                format!("{prompt}ما لون الرافعة؟ شكرا"),
+                "ما لون الرافعة؟",
+                Some("question"),
+            ),
             (
                 format!("{prompt}Find the crane colour. Thanks. -- \nBob"),
                 "Find the crane colour.",
@@ -110,7 +162,11 @@ mod tests {
             ),
             (words.clone(), words[150..].trim(), Some("end")),
             (unbroken.clone(), &unbroken[50..], Some("end")),
-            (format!("{prompt}{long_question}"), &long_question[long_question.len() - 248..], Some("question")),
+            (
+                format!("{prompt}{long_question}"),
+                &long_question[long_question.len() - 248..],
+                Some("question"),
+            ),
         ];
         for (query, expected, method) in rows {
             let (clean, sanitizer) = question(&query);

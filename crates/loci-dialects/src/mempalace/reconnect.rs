@@ -9,8 +9,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct Reconnect;
 
-/// Read the store again and count the drawers one by one, if something looks out of date. What other programs write is
-/// seen without it.
+/// Read the store again and count the drawers one by one, if something looks out of date. What
+/// other programs write is seen without it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -35,7 +35,12 @@ impl TypedTool for Reconnect {
     const NAME: &'static str = "mempalace_reconnect";
     const TITLE: &'static str = "Read the store again";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "admin:health";
     type Arguments = Arguments;
     type Output = Output;

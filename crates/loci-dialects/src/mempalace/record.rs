@@ -21,7 +21,8 @@ pub fn preview(content: &str) -> String {
 /// The drawer with this id. What other tool sets keep apart from all others is none.
 ///
 /// # Errors
-/// `not_found` in the words of this dialect if the caller can read none; `unavailable` if the store cannot be read.
+/// `not_found` in the words of this dialect if the caller can read none; `unavailable` if the store
+/// cannot be read.
 pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
     drawer_among(context, id, Forgotten::Hide)
 }
@@ -31,7 +32,10 @@ pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
 /// # Errors
 /// As for [`drawer`].
 pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
-    let memory = context.engine.show_among(context.caller, id, forgotten).map_err(in_words(id))?;
+    let memory = context
+        .engine
+        .show_among(context.caller, id, forgotten)
+        .map_err(in_words(id))?;
     if memory.tier == Tier::Apart && memory.origin != context.caller.origin {
         return Err(not_found(id));
     }
@@ -40,12 +44,17 @@ pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -
 
 /// The failure of an operation on the drawer with this id, in the words of this dialect.
 pub fn in_words(id: &MemoryId) -> impl Fn(Error) -> Error + '_ {
-    const WORDS: [(&str, &str); 3] = [("memory ", "drawer "), ("`collection` ", "`wing` "), ("`section` ", "`room` ")];
+    const WORDS: [(&str, &str); 3] = [
+        ("memory ", "drawer "),
+        ("`collection` ", "`wing` "),
+        ("`section` ", "`room` "),
+    ];
     move |error| {
         if error.code == ErrorCode::NotFound {
             return not_found(id);
         }
-        let renamed = |(from, to): (&str, &str)| Some(to.to_owned() + error.message.strip_prefix(from)?);
+        let renamed =
+            |(from, to): (&str, &str)| Some(to.to_owned() + error.message.strip_prefix(from)?);
         match WORDS.into_iter().find_map(renamed) {
             Some(message) => Error { message, ..error },
             None => error,
@@ -78,5 +87,9 @@ fn counts(places: &[Tally], name: impl Fn(&Tally) -> String) -> BTreeMap<String,
 
 /// The call that reads a drawer, from an offset if there is one.
 pub fn reading(id: &MemoryId, offset: Option<usize>) -> String {
-    reading_call("mempalace_get_drawer", &[("drawer_id", id.as_str())], offset)
+    reading_call(
+        "mempalace_get_drawer",
+        &[("drawer_id", id.as_str())],
+        offset,
+    )
 }

@@ -12,7 +12,8 @@ use super::diary_write::DIARY;
 use super::question::{Sanitizer, question};
 use super::record::reading;
 use crate::wire::{
-    Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file, string_or_null, times_said,
+    Authorship, Count, Cut, both, explained, left_out, offset8601, rounded, source_file,
+    string_or_null, times_said,
 };
 use crate::{Context, Hints, Reply, TypedTool};
 
@@ -21,9 +22,10 @@ const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
 
-/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one, the parts that
-/// answer. Ask before you say what a person said, decided or prefers. Write the bare question: of anything above 250
-/// characters, only the question in it is searched. Diaries are found in the room `diary` alone.
+/// Find drawers by a question, by meaning and by words, best first, word for word; of a long one,
+/// the parts that answer. Ask before you say what a person said, decided or prefers. Write the bare
+/// question: of anything above 250 characters, only the question in it is searched. Diaries are
+/// found in the room `diary` alone.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -85,14 +87,15 @@ struct Found {
     wing: String,
     /// Its room.
     room: String,
-    /// The path of the file that it comes from, within the folder that was mined; null if from none.
+    /// The path of the file that it comes from, within the folder that was mined; null if from
+    /// none.
     #[schemars(schema_with = "string_or_null")]
     source_file: Option<String>,
     /// The lines of that file that are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<String>,
-    /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words fit where it has not
-    /// been embedded yet.
+    /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words
+    /// fit where it has not been embedded yet.
     similarity: f64,
     /// When it was first stored.
     created_at: String,
@@ -131,7 +134,8 @@ fn similarity(signals: &Signals) -> f64 {
     rounded(similarity.clamp(0.0, 1.0), 4)
 }
 
-/// Which of the two would have brought it up alone, among so many results; the one that ranks it higher, if neither.
+/// Which of the two would have brought it up alone, among so many results; the one that ranks it
+/// higher, if neither.
 fn matched_via(signals: &Signals, limit: usize) -> &'static str {
     let rank = |rank: Option<usize>| rank.unwrap_or(usize::MAX);
     let (words, meaning) = (rank(signals.rank_by_words), rank(signals.rank_by_meaning));
@@ -147,7 +151,12 @@ impl TypedTool for Search {
     const NAME: &'static str = "mempalace_search";
     const TITLE: &'static str = "Search drawers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "search";
     type Arguments = Arguments;
     type Output = Output;
@@ -155,16 +164,33 @@ impl TypedTool for Search {
     fn faults(arguments: &Value) -> Vec<Error> {
         // Of a long one, only the question in it is searched.
         let query = |argument: &str, query: &str| check::text(argument, query, CONTENT_BYTES_MAX);
-        Faults::of(arguments).check("query", query).filter("wing").filter("room").found()
+        Faults::of(arguments)
+            .check("query", query)
+            .filter("wing")
+            .filter("room")
+            .found()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let (query, sanitizer) = question(&arguments.query);
         let Meant { wing, room, notice } = meant(context, arguments.wing, arguments.room)?;
-        let limit = arguments.limit.map_or(LIMIT_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX);
-        let is_near = |signals: &Signals| arguments.max_distance.is_none_or(|max| 1.0 - similarity(signals) <= max);
+        let limit = arguments
+            .limit
+            .map_or(LIMIT_DEFAULT, |count| count.0)
+            .min(RECALL_RESULTS_MAX);
+        let is_near = |signals: &Signals| {
+            arguments
+                .max_distance
+                .is_none_or(|max| 1.0 - similarity(signals) <= max)
+        };
         // What is too far goes behind all others, so that it takes no place of theirs.
-        let ranking = |signals: &Signals| if is_near(signals) { signals.relevance } else { f64::NEG_INFINITY };
+        let ranking = |signals: &Signals| {
+            if is_near(signals) {
+                signals.relevance
+            } else {
+                f64::NEG_INFINITY
+            }
+        };
         let request = Recall {
             // Diaries are found in their own room alone.
             tiers: if room.as_deref() == Some(DIARY) {
@@ -177,14 +203,20 @@ impl TypedTool for Search {
             ..Recall::new(query, limit, &ranking)
         };
         let tokens = arguments.budget_tokens.map(|count| count.0);
-        let mut recalled = context.engine.recall_within(context.caller, &request, tokens)?;
+        let mut recalled = context
+            .engine
+            .recall_within(context.caller, &request, tokens)?;
         recalled.hits.retain(|hit| is_near(&hit.signals));
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let explanations = recalled.hits.iter().map(explained).collect();
         let output = Output {
             query: query.to_owned(),
             filters: Filters { wing, room },
-            results: recalled.hits.into_iter().map(|hit| Found::of(context.caller, hit, limit)).collect(),
+            results: recalled
+                .hits
+                .into_iter()
+                .map(|hit| Found::of(context.caller, hit, limit))
+                .collect(),
             query_sanitized: sanitizer.is_some().then_some(true),
             sanitizer,
         };
@@ -212,15 +244,36 @@ mod tests {
             (Some(8), Some(8), "both"),
         ];
         for (rank_by_words, rank_by_meaning, expected) in rows {
-            let signals = Signals { rank_by_words, rank_by_meaning, ..Signals::default() };
-            assert_eq!(matched_via(&signals, 5), expected, "{rank_by_words:?} {rank_by_meaning:?}");
+            let signals = Signals {
+                rank_by_words,
+                rank_by_meaning,
+                ..Signals::default()
+            };
+            assert_eq!(
+                matched_via(&signals, 5),
+                expected,
+                "{rank_by_words:?} {rank_by_meaning:?}"
+            );
         }
     }
 
     #[test]
     fn similarity_is_the_cosine_if_there_is_one() {
-        for (cosine, expected) in [(Some(0.870_049), 0.87), (Some(-0.5), 0.0), (Some(1.000_1), 1.0), (None, 0.5)] {
-            assert!((similarity(&Signals { cosine, relevance: 0.5, ..Signals::default() }) - expected).abs() < 1e-9);
+        for (cosine, expected) in [
+            (Some(0.870_049), 0.87),
+            (Some(-0.5), 0.0),
+            (Some(1.000_1), 1.0),
+            (None, 0.5),
+        ] {
+            assert!(
+                (similarity(&Signals {
+                    cosine,
+                    relevance: 0.5,
+                    ..Signals::default()
+                }) - expected)
+                    .abs()
+                    < 1e-9
+            );
         }
     }
 }

@@ -28,8 +28,8 @@ const COUNTS_BYTES_MAX: usize = (OVERVIEW_BYTES_MAX - 4_096) / 2;
 
 pub struct Status;
 
-/// See what the palace holds, by wing and room, the rules for using it, and the shorthand for diaries. Call it first in
-/// every session.
+/// See what the palace holds, by wing and room, the rules for using it, and the shorthand for
+/// diaries. Call it first in every session.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
@@ -59,7 +59,12 @@ impl TypedTool for Status {
     const NAME: &'static str = "mempalace_status";
     const TITLE: &'static str = "Palace overview";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:count";
     type Arguments = Arguments;
     type Output = Output;

@@ -16,8 +16,8 @@ const AWAY_NAMED_MAX: usize = 5;
 
 pub struct Sync;
 
-/// Find drawers whose source file is gone or ignored by git, on the machine of the server, and remove them with
-/// `apply`. Where a project's folder is itself missing, nothing is removed.
+/// Find drawers whose source file is gone or ignored by git, on the machine of the server, and
+/// remove them with `apply`. Where a project's folder is itself missing, nothing is removed.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -30,7 +30,8 @@ pub struct Arguments {
     apply: bool,
 }
 
-/// What was found. `kept`, `gitignored`, `missing`, `no_source` and `out_of_scope` add up to `scanned`.
+/// What was found. `kept`, `gitignored`, `missing`, `no_source` and `out_of_scope` add up to
+/// `scanned`.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Drawers that were looked at.
@@ -61,16 +62,29 @@ impl TypedTool for Sync {
     const SCOPE: Scope = Scope::Write;
     // It looks at files of the server's machine.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Admin];
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        let is_given = |name| arguments.get(name).and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty());
+        let is_given = |name| {
+            arguments
+                .get(name)
+                .and_then(Value::as_str)
+                .is_some_and(|text| !text.trim().is_empty())
+        };
         let applies = arguments.get("apply").and_then(Value::as_bool) == Some(true);
         let is_unbound = applies && !is_given("project_dir") && !is_given("wing");
-        let mut faults = Faults::of(arguments).optional("project_dir", absolute).filter("wing").found();
+        let mut faults = Faults::of(arguments)
+            .optional("project_dir", absolute)
+            .filter("wing")
+            .found();
         faults.extend(is_unbound.then(|| {
             Error::invalid(
                 "apply",
@@ -106,7 +120,12 @@ impl TypedTool for Sync {
 
 /// Says of which projects nothing can be said.
 fn away(roots: &[String]) -> Option<String> {
-    let named = roots.iter().take(AWAY_NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
+    let named = roots
+        .iter()
+        .take(AWAY_NAMED_MAX)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     let more = match roots.len().saturating_sub(AWAY_NAMED_MAX) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -122,5 +141,8 @@ fn absolute(argument: &str, path: &str) -> Result<()> {
     if Path::new(path.trim()).is_absolute() && !path.contains('\0') {
         return Ok(());
     }
-    Err(Error::invalid(argument, "must be the absolute path of a folder on the machine that the server runs on"))
+    Err(Error::invalid(
+        argument,
+        "must be the absolute path of a folder on the machine that the server runs on",
+    ))
 }

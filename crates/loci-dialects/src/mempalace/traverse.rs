@@ -23,8 +23,8 @@ const CONNECTIONS_BYTES_MAX: usize = 512;
 
 pub struct Traverse;
 
-/// Walk from a room to those tied to it, by a wing that both stand in or a tunnel. Nearest first, then fullest, at most
-/// 50.
+/// Walk from a room to those tied to it, by a wing that both stand in or a tunnel. Nearest first,
+/// then fullest, at most 50.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -42,8 +42,8 @@ pub struct Visited {
     room: Node,
     /// How many steps it is from the start, which is 0.
     hop: usize,
-    /// What leads to it from the step before: `wing:` and the name of a wing that both stand in, or `tunnel:` and the
-    /// id of a tunnel.
+    /// What leads to it from the step before: `wing:` and the name of a wing that both stand in, or
+    /// `tunnel:` and the id of a tunnel.
     connected_via: Vec<String>,
     /// How many more of these there are, if they are many.
     #[serde(skip_serializing_if = "is_zero")]
@@ -57,10 +57,20 @@ impl From<Step> for Visited {
             Via::Tunnel(id) => format!("tunnel:{id}"),
         };
         let via = step.connected_via.len();
-        let names = step.connected_via.into_iter().take(CONNECTIONS_MAX).map(name).collect();
+        let names = step
+            .connected_via
+            .into_iter()
+            .take(CONNECTIONS_MAX)
+            .map(name)
+            .collect();
         let connected_via = fitting(names, CONNECTIONS_BYTES_MAX);
         let more_connections = (via - connected_via.len()) as u64;
-        Visited { room: step.room.into(), hop: step.hop, connected_via, more_connections }
+        Visited {
+            room: step.room.into(),
+            hop: step.hop,
+            connected_via,
+            more_connections,
+        }
     }
 }
 
@@ -68,7 +78,12 @@ impl TypedTool for Traverse {
     const NAME: &'static str = "mempalace_traverse";
     const TITLE: &'static str = "Walk the palace";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "graph:read";
     type Arguments = Arguments;
     type Output = Vec<Visited>;
@@ -78,9 +93,14 @@ impl TypedTool for Traverse {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let hops_max = arguments.max_hops.map_or(HOPS_DEFAULT, |count| count.0).min(HOPS_MAX);
+        let hops_max = arguments
+            .max_hops
+            .map_or(HOPS_DEFAULT, |count| count.0)
+            .min(HOPS_MAX);
         let Meant { room, notice, .. } = meant(context, None, Some(arguments.start_room))?;
-        let steps = context.engine.traverse(context.caller, &room.unwrap_or_default(), hops_max);
+        let steps = context
+            .engine
+            .traverse(context.caller, &room.unwrap_or_default(), hops_max);
         let (steps, total) = steps.map_err(not_found_in("start_room", "mempalace_list_rooms"))?;
         let reply = overview(steps.into_iter().map(Visited::from).collect(), total)?;
         Ok(reply.with_further_notice(notice))

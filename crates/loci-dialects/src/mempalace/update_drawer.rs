@@ -14,8 +14,8 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct UpdateDrawer;
 
-/// Change the text, wing or room of a drawer. What you leave out stays, and so does the id. Of a diary entry only the
-/// text can change.
+/// Change the text, wing or room of a drawer. What you leave out stays, and so does the id. Of a
+/// diary entry only the text can change.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -23,7 +23,8 @@ pub struct Arguments {
     drawer_id: String,
     /// The new text, whole (at most 1 MiB).
     content: Option<String>,
-    /// Its new wing (this and `room`: 1 to 128 characters, first and last a letter or digit, no / or \).
+    /// Its new wing (this and `room`: 1 to 128 characters, first and last a letter or digit, no /
+    /// or \).
     wing: Option<String>,
     /// Its new room.
     room: Option<String>,
@@ -46,7 +47,12 @@ impl TypedTool for UpdateDrawer {
     const SCOPE: Scope = Scope::Write;
     // The reply tells what is other than before.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     type Arguments = Arguments;
     type Output = Output;
@@ -61,8 +67,15 @@ impl TypedTool for UpdateDrawer {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { drawer_id, content, wing, room } = arguments;
-        let id = context.engine.memory_id(context.caller, "drawer_id", &drawer_id)?;
+        let Arguments {
+            drawer_id,
+            content,
+            wing,
+            room,
+        } = arguments;
+        let id = context
+            .engine
+            .memory_id(context.caller, "drawer_id", &drawer_id)?;
         let before = drawer(context, &id)?;
         let (wing, room) = (given(wing).map(collection), given(room));
         if room.as_deref() == Some(IDENTITY) && before.place.section != IDENTITY {
@@ -70,25 +83,46 @@ impl TypedTool for UpdateDrawer {
         }
         let place = before.place;
         let moved_to = wing.clone().unwrap_or(place.collection);
-        let case_notice =
-            context.engine.differing_in_case(context.caller, NOUNS, moved_to.as_deref(), room.as_deref())?;
-        let change = Refile { content, collection: wing, section: room };
-        let refiled = context.engine.refile(context.caller, &id, change).map_err(in_words(&id))?;
-        let Refiled { changed, embedding, .. } = refiled;
+        let case_notice = context.engine.differing_in_case(
+            context.caller,
+            NOUNS,
+            moved_to.as_deref(),
+            room.as_deref(),
+        )?;
+        let change = Refile {
+            content,
+            collection: wing,
+            section: room,
+        };
+        let refiled = context
+            .engine
+            .refile(context.caller, &id, change)
+            .map_err(in_words(&id))?;
+        let Refiled {
+            changed, embedding, ..
+        } = refiled;
         let changed = [
             ("content", changed.content.is_some()),
             ("wing", changed.collection.is_some()),
             ("room", changed.section.is_some()),
         ];
-        let updated_fields = changed.into_iter().filter_map(|(name, is_changed)| is_changed.then_some(name)).collect();
-        let output = Output { success: true, drawer_id: id.to_string(), updated_fields };
+        let updated_fields = changed
+            .into_iter()
+            .filter_map(|(name, is_changed)| is_changed.then_some(name))
+            .collect();
+        let output = Output {
+            success: true,
+            drawer_id: id.to_string(),
+            updated_fields,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?)
             .with_notice(pending("changed", embedding))
             .with_further_notice(case_notice))
     }
 }
 
-/// Every session begins with what is in this room: no caller makes a directive of the text of another.
+/// Every session begins with what is in this room: no caller makes a directive of the text of
+/// another.
 ///
 /// # Errors
 /// `forbidden` to a caller that neither wrote the text nor has the scope `admin`.
@@ -97,7 +131,8 @@ fn check_identity(caller: &Caller, drawer: &Memory) -> Result<()> {
     if name == drawer.writer() || caller.principal.scopes.allow(Scope::Admin) {
         return Ok(());
     }
-    let message =
-        format!("`room` cannot be `{IDENTITY}`, with which every session begins, for a text of another author");
+    let message = format!(
+        "`room` cannot be `{IDENTITY}`, with which every session begins, for a text of another author"
+    );
     Err(Error::new(ErrorCode::Forbidden, message).of_argument("room"))
 }

@@ -14,9 +14,10 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct MemoryAppend;
 
-/// Write a note: a new Markdown file that people and later sessions find. Put one subject into a note, with the reason
-/// and whatever makes it clear without this conversation; `#tags` and `[[links to other notes]]` in the text count.
-/// Nothing that was there changes: a title may be used again.
+/// Write a note: a new Markdown file that people and later sessions find. Put one subject into a
+/// note, with the reason and whatever makes it clear without this conversation; `#tags` and
+/// `[[links to other notes]]` in the text count. Nothing that was there changes: a title may be
+/// used again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -28,8 +29,9 @@ pub struct Arguments {
     #[serde(default)]
     #[schemars(length(max = TAGS_MAX))]
     tags: Vec<String>,
-    /// A name of yours for this call (1 to 256 characters), new for each note: repeated with the same arguments
-    /// within a day, it writes nothing and says what was answered first, even if the note was forgotten since.
+    /// A name of yours for this call (1 to 256 characters), new for each note: repeated with the
+    /// same arguments within a day, it writes nothing and says what was answered first, even if the
+    /// note was forgotten since.
     idempotency_key: Option<String>,
 }
 
@@ -66,7 +68,12 @@ impl TypedTool for MemoryAppend {
     const NAME: &'static str = "memory_append";
     const TITLE: &'static str = "Write a note";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: false, idempotent: false, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: false,
+        idempotent: false,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:write";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("content", "body")];
     type Arguments = Arguments;
@@ -78,30 +85,57 @@ impl TypedTool for MemoryAppend {
             fault(arguments, "body", check::content),
             fault(arguments, "idempotency_key", check::name),
         ];
-        texts.into_iter().flatten().chain(faults_of_items(arguments, "tags", TAGS_MAX, check::tag)).collect()
+        texts
+            .into_iter()
+            .flatten()
+            .chain(faults_of_items(arguments, "tags", TAGS_MAX, check::tag))
+            .collect()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let Arguments { title, body, tags, idempotency_key } = arguments;
+        let Arguments {
+            title,
+            body,
+            tags,
+            idempotency_key,
+        } = arguments;
         let answer = |memory: &Memory| crate::tool::to_value(&Output::of(memory, &title));
         let compared = |memory: &Memory| {
-            let duplicate_of = context.engine.duplicate_of(context.caller, memory).map(|id| id.to_string());
-            crate::tool::to_value(&Output { duplicate_of, ..Output::of(memory, &title) })
+            let duplicate_of = context
+                .engine
+                .duplicate_of(context.caller, memory)
+                .map(|id| id.to_string());
+            crate::tool::to_value(&Output {
+                duplicate_of,
+                ..Output::of(memory, &title)
+            })
         };
         let written = |memory: &Memory| answer(memory).unwrap_or_default().to_string();
-        let keyed =
-            idempotency_key.as_deref().map(|key| KeyedNote { operation: MemoryAppend::NAME, key, answer: &written });
-        let note = AppendNote { title: title.clone(), body, tags, keyed };
+        let keyed = idempotency_key.as_deref().map(|key| KeyedNote {
+            operation: MemoryAppend::NAME,
+            key,
+            answer: &written,
+        });
+        let note = AppendNote {
+            title: title.clone(),
+            body,
+            tags,
+            keyed,
+        };
         match context.engine.append_note(context.caller, note)? {
             Appended::New(memory, embedding) => {
                 let pending = match embedding {
                     Embedding::Done => None,
-                    Embedding::Pending(reason) => Some(format!("written, not found by its meaning yet: {reason}")),
+                    Embedding::Pending(reason) => {
+                        Some(format!("written, not found by its meaning yet: {reason}"))
+                    }
                 };
                 Ok(Reply::json(compared(&memory)?).with_notice(pending))
             }
             Appended::Unindexed(memory, reason) => {
-                let notice = format!("written, and found later, since the index cannot be written now: {reason}");
+                let notice = format!(
+                    "written, and found later, since the index cannot be written now: {reason}"
+                );
                 Ok(Reply::json(compared(&memory)?).with_notice(Some(notice)))
             }
             Appended::Before(answer) => Ok(Reply::json(kept(&answer)?)),

@@ -12,8 +12,9 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct MemoryForget;
 
-/// Take a note or another memory out of sight, by its id: only a search with `include_deleted` finds it from then on.
-/// Nothing is removed: the file of a note stays, and says `status: deleted`; `status: active` in it brings it back.
+/// Take a note or another memory out of sight, by its id: only a search with `include_deleted`
+/// finds it from then on. Nothing is removed: the file of a note stays, and says `status: deleted`;
+/// `status: active` in it brings it back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -36,27 +37,48 @@ impl TypedTool for MemoryForget {
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget a note";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:delete";
     type Arguments = Arguments;
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        fault(arguments, "id", |name, id| MemoryId::parse(name, id).map(drop)).into_iter().collect()
+        fault(arguments, "id", |name, id| {
+            MemoryId::parse(name, id).map(drop)
+        })
+        .into_iter()
+        .collect()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let id = context.engine.memory_id(context.caller, "id", &arguments.id)?;
+        let id = context
+            .engine
+            .memory_id(context.caller, "id", &arguments.id)?;
         let unread = await_notes(context);
-        let memory = context.engine.forget_softly(context.caller, &id).map_err(|error| match error.code {
-            ErrorCode::NotFound => {
-                let unread = unread.as_ref().map_or_else(String::new, |unread| format!(" ({unread})"));
-                Error::not_found(format!("there is no memory with the id {id}; memory_search shows the ids{unread}"))
-            }
-            _ => error,
-        })?;
+        let memory = context.engine.forget_softly(context.caller, &id).map_err(
+            |error| match error.code {
+                ErrorCode::NotFound => {
+                    let unread = unread
+                        .as_ref()
+                        .map_or_else(String::new, |unread| format!(" ({unread})"));
+                    Error::not_found(format!(
+                        "there is no memory with the id {id}; memory_search shows the ids{unread}"
+                    ))
+                }
+                _ => error,
+            },
+        )?;
         let deleted_at = rfc3339(memory.forgotten_at.unwrap_or(memory.updated_at));
-        let output = Output { id: memory.id.to_string(), status: DELETED, deleted_at };
+        let output = Output {
+            id: memory.id.to_string(),
+            status: DELETED,
+            deleted_at,
+        };
         Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(unread))
     }
 }

@@ -19,9 +19,9 @@ const SCORE_DIGITS: i32 = 6;
 
 pub struct MemorySearch;
 
-/// Find notes and other memories about something, by meaning and by words, best first. Of a long one you get
-/// the parts that answer; its `id` reads it word for word. Where there are more, the reply has a `next_cursor`: give it
-/// back as `cursor`, with the same query, for those that follow.
+/// Find notes and other memories about something, by meaning and by words, best first. Of a long
+/// one you get the parts that answer; its `id` reads it word for word. Where there are more, the
+/// reply has a `next_cursor`: give it back as `cursor`, with the same query, for those that follow.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {
@@ -34,7 +34,8 @@ pub struct Arguments {
     include_deleted: bool,
     /// The `next_cursor` of the page before; leave it out for the first page.
     cursor: Option<String>,
-    /// The id of a memory to read, without a query. A text that is too long for one reply comes in pages.
+    /// The id of a memory to read, without a query. A text that is too long for one reply comes in
+    /// pages.
     id: Option<String>,
     /// With `id`: where in the text to begin, in characters.
     offset: Option<Offset>,
@@ -56,7 +57,12 @@ impl TypedTool for MemorySearch {
     const NAME: &'static str = "memory_search";
     const TITLE: &'static str = "Search notes";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "memory:read";
     const ALIASES: &'static [(&'static str, &'static str)] = &[("limit", "top_k")];
     type Arguments = Arguments;
@@ -64,7 +70,10 @@ impl TypedTool for MemorySearch {
 
     fn faults(arguments: &Value) -> Vec<Error> {
         let is_missing = arguments.get("query").is_none() && arguments.get("id").is_none();
-        fault(arguments, "query", check::query).into_iter().chain(is_missing.then(missing_query)).collect()
+        fault(arguments, "query", check::query)
+            .into_iter()
+            .chain(is_missing.then(missing_query))
+            .collect()
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
@@ -76,10 +85,21 @@ impl TypedTool for MemorySearch {
             (None, Some(id)) => {
                 let Context { engine, caller } = context;
                 let id = engine.memory_id(caller, "id", &id)?;
-                let forgotten = if arguments.include_deleted { Forgotten::Show } else { Forgotten::Hide };
+                let forgotten = if arguments.include_deleted {
+                    Forgotten::Show
+                } else {
+                    Forgotten::Hide
+                };
                 let memory = engine.show_among(caller, &id, forgotten)?;
-                let page = engine.text_page(memory, arguments.offset.map_or(0, |offset| offset.0), tokens)?;
-                let output = Output { results: vec![Found::page(caller, page)], next_cursor: None };
+                let page = engine.text_page(
+                    memory,
+                    arguments.offset.map_or(0, |offset| offset.0),
+                    tokens,
+                )?;
+                let output = Output {
+                    results: vec![Found::page(caller, page)],
+                    next_cursor: None,
+                };
                 return Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(unread));
             }
             (None, None) => return Err(missing_query()),
@@ -87,7 +107,10 @@ impl TypedTool for MemorySearch {
         let request = PageRequest {
             query: &query,
             with_forgotten: arguments.include_deleted,
-            limit: arguments.top_k.map_or(TOP_K_DEFAULT, |count| count.0).min(RECALL_RESULTS_MAX),
+            limit: arguments
+                .top_k
+                .map_or(TOP_K_DEFAULT, |count| count.0)
+                .min(RECALL_RESULTS_MAX),
             cursor: arguments.cursor.as_deref(),
             budget_tokens: tokens,
         };
@@ -97,17 +120,28 @@ impl TypedTool for MemorySearch {
             hit.score = rounded(hit.score, SCORE_DIGITS);
         }
         // Scores that read the same are the same.
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
+        hits.sort_by(|a, b| {
+            b.score
+                .total_cmp(&a.score)
+                .then_with(|| a.memory.id.cmp(&b.memory.id))
+        });
         let explanations = hits.iter().map(explained).collect();
         let output = Output {
-            results: hits.into_iter().map(|hit| Found::of(context.caller, hit)).collect(),
+            results: hits
+                .into_iter()
+                .map(|hit| Found::of(context.caller, hit))
+                .collect(),
             next_cursor: page.next_cursor,
         };
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
+        let reply =
+            Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
         Ok(reply.with_explanations(explanations))
     }
 }
 
 fn missing_query() -> Error {
-    Error::invalid("query", "is missing; it must be a string, unless there is an `id`")
+    Error::invalid(
+        "query",
+        "is missing; it must be a string, unless there is an `id`",
+    )
 }

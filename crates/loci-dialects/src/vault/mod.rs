@@ -1,8 +1,9 @@
-//! vault: notes that are Markdown files, for people to open in an editor and for agents to search (four tools).
+//! vault: notes that are Markdown files, for people to open in an editor and for agents to search
+//! (four tools).
 //!
-//! A note is a file whose frontmatter and text are the truth; what the others filed is found, recalled and
-//! forgotten here in the same terms: its title is the first line of its text, its body the whole. Forgetting flips
-//! the status and removes nothing.
+//! A note is a file whose frontmatter and text are the truth; what the others filed is found,
+//! recalled and forgotten here in the same terms: its title is the first line of its text, its body
+//! the whole. Forgetting flips the status and removes nothing.
 
 mod arguments;
 mod memory_append;

@@ -51,7 +51,10 @@ impl Found {
     pub fn of(reader: &Caller, hit: Hit) -> Self {
         let cut = Cut::of(hit.length, |offset| reading(&hit.memory.id, offset));
         let times_said = times_said(&hit);
-        Found { times_said, ..Found::with(reader, hit.memory, cut, hit.score) }
+        Found {
+            times_said,
+            ..Found::with(reader, hit.memory, cut, hit.score)
+        }
     }
 
     /// A page of the text of a memory.
@@ -71,7 +74,11 @@ impl Found {
             cut,
             score,
             tags: memory.tags,
-            status: if memory.forgotten_at.is_some() { DELETED } else { ACTIVE },
+            status: if memory.forgotten_at.is_some() {
+                DELETED
+            } else {
+                ACTIVE
+            },
             created_at: rfc3339(memory.created_at),
             updated_at: rfc3339(memory.updated_at),
             deleted_at: memory.forgotten_at.map(rfc3339),
@@ -88,6 +95,7 @@ fn reading(id: &MemoryId, offset: Option<usize>) -> String {
 /// # Errors
 /// `internal`, if it is none of ours.
 pub fn kept<T: DeserializeOwned>(answer: &str) -> Result<T> {
-    let problem = "what was answered under this `idempotency_key` cannot be read any more; use another key";
+    let problem =
+        "what was answered under this `idempotency_key` cannot be read any more; use another key";
     serde_json::from_str(answer).map_err(|_| Error::internal(problem))
 }

@@ -16,7 +16,10 @@ fn case_files(folder: &Path) -> Vec<PathBuf> {
         let path = entry.unwrap().path();
         if path.is_dir() {
             files.extend(case_files(&path));
-        } else if path.extension().is_some_and(|extension| extension == "yaml") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "yaml")
+        {
             files.push(path);
         }
     }
@@ -32,9 +35,17 @@ fn run_all(store_name: &str, make: &dyn Fn() -> (Arc<dyn Store>, Option<tempfile
     let mut failures = Vec::new();
     for file in &files {
         let name = file.strip_prefix(&root).unwrap();
-        let dialect = name.components().next().unwrap().as_os_str().to_str().unwrap();
+        let dialect = name
+            .components()
+            .next()
+            .unwrap()
+            .as_os_str()
+            .to_str()
+            .unwrap();
         let (store, _folder) = make();
-        if let Err(problem) = case::run(file, dialect, store, &|engine, _| Box::new(Direct(Arc::clone(engine)))) {
+        if let Err(problem) = case::run(file, dialect, store, &|engine, _| {
+            Box::new(Direct(Arc::clone(engine)))
+        }) {
             failures.push(format!("{}: {problem}", name.display()));
         }
     }
@@ -56,7 +67,8 @@ fn cases_on_the_naive_store() {
 fn cases_on_sqlite() {
     run_all("SQLite store", &|| {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
+        let store =
+            SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
         (Arc::new(store), Some(folder))
     });
 }
@@ -70,17 +82,41 @@ fn every_tool_is_tried_on_what_is_anothers() {
         for dialect in DIALECTS {
             for tool in dialect.tools {
                 let name = (dialect.name.to_owned(), tool.name.to_owned());
-                assert!(tried.contains(&name), "in {} {caller} does not call {name:?}", path.display());
+                assert!(
+                    tried.contains(&name),
+                    "in {} {caller} does not call {name:?}",
+                    path.display()
+                );
             }
         }
     }
 }
 
-/// What each tool set has for each verb. A verb that none of its tools is for has an empty row: vault changes no text and
-/// lists nothing, memory-mcp shows no memory by its id and changes none.
+/// What each tool set has for each verb. A verb that none of its tools is for has an empty row:
+/// vault changes no text and lists nothing, memory-mcp shows no memory by its id and changes none.
 const VERBS: [(&str, [&[&str]; 6]); 5] = [
-    ("vault", [&["memory_append"], &[], &["memory_search", "memory_recall"], &[], &[], &["memory_forget"]]),
-    ("mememory", [&["remember"], &[], &["recall"], &["list", "stats"], &["update"], &["forget"]]),
+    (
+        "vault",
+        [
+            &["memory_append"],
+            &[],
+            &["memory_search", "memory_recall"],
+            &[],
+            &[],
+            &["memory_forget"],
+        ],
+    ),
+    (
+        "mememory",
+        [
+            &["remember"],
+            &[],
+            &["recall"],
+            &["list", "stats"],
+            &["update"],
+            &["forget"],
+        ],
+    ),
     (
         "memory-mcp",
         [
@@ -109,32 +145,51 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
             &["mempalace_add_drawer", "mempalace_diary_write"],
             &["mempalace_get_drawer"],
             &["mempalace_search", "mempalace_check_duplicate"],
-            &["mempalace_list_drawers", "mempalace_status", "mempalace_get_taxonomy"],
+            &[
+                "mempalace_list_drawers",
+                "mempalace_status",
+                "mempalace_get_taxonomy",
+            ],
             &["mempalace_update_drawer"],
             &["mempalace_delete_drawer", "mempalace_sync"],
         ],
     ),
 ];
 
-/// One memory, five views: what is written through each is read, searched, listed, changed and forgotten through each
-/// of the others, and looked at through its writer again.
+/// One memory, five views: what is written through each is read, searched, listed, changed and
+/// forgotten through each of the others, and looked at through its writer again.
 #[test]
 fn every_pair_of_tool_sets_has_its_case() {
-    assert!(VERBS.iter().map(|(name, _)| *name).eq(DIALECTS.iter().map(|dialect| dialect.name)));
+    assert!(
+        VERBS
+            .iter()
+            .map(|(name, _)| *name)
+            .eq(DIALECTS.iter().map(|dialect| dialect.name))
+    );
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/cross");
     for (writer, [writes, shows, finds, ..]) in VERBS {
         for (reader, [_, verbs @ ..]) in VERBS.iter().filter(|(reader, _)| *reader != writer) {
             let name = format!("{writer}_in_{reader}.yaml").replace('-', "_");
             let called = case::tools_called(&folder.join(&name), None);
-            let calls = |dialect: &str, tool: &str| called.contains(&(dialect.to_owned(), tool.to_owned()));
+            let calls =
+                |dialect: &str, tool: &str| called.contains(&(dialect.to_owned(), tool.to_owned()));
             for tool in verbs.iter().copied().flatten() {
-                assert!(calls(reader, tool), "{name} calls no {tool} of {reader} that succeeds");
+                assert!(
+                    calls(reader, tool),
+                    "{name} calls no {tool} of {reader} that succeeds"
+                );
             }
             for tool in writes {
-                assert!(calls(writer, tool), "{name} writes nothing by {tool} of {writer}");
+                assert!(
+                    calls(writer, tool),
+                    "{name} writes nothing by {tool} of {writer}"
+                );
             }
             let looks_back = shows.iter().chain(finds).any(|tool| calls(writer, tool));
-            assert!(looks_back, "{name} does not look at what became of it through {writer}");
+            assert!(
+                looks_back,
+                "{name} does not look at what became of it through {writer}"
+            );
         }
     }
 }

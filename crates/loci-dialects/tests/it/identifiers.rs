@@ -1,4 +1,5 @@
-//! An exact identifier is first: every tool that searches, asked for codes among codes that are nearly the same.
+//! An exact identifier is first: every tool that searches, asked for codes among codes that are
+//! nearly the same.
 
 use std::sync::Arc;
 
@@ -36,10 +37,17 @@ fn codes() -> Vec<String> {
 
 /// Codes that differ in one digit, go on, or begin earlier.
 fn near(code: &str) -> [String; 4] {
-    let last = code.rfind(|character: char| character.is_ascii_digit()).unwrap();
+    let last = code
+        .rfind(|character: char| character.is_ascii_digit())
+        .unwrap();
     let digit = (code.as_bytes()[last] - b'0' + 1) % 10;
     let other = format!("{}{digit}{}", &code[..last], &code[last + 1..]);
-    [other, format!("{code}0"), format!("{code}-b"), format!("X{code}")]
+    [
+        other,
+        format!("{code}0"),
+        format!("{code}-b"),
+        format!("X{code}"),
+    ]
 }
 
 struct Harbour {
@@ -50,37 +58,62 @@ struct Harbour {
 impl Harbour {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
-        let (clock, embedder) = (Arc::new(FixedClock::default()), Arc::new(HashingEmbedder::default()));
-        let harbour =
-            Harbour { engine: Engine::new(Arc::new(store), embedder, clock, SearchMode::Hybrid), _folder: folder };
+        let store =
+            SqliteStore::open(folder.path(), loci_store_sqlite::Options::default()).unwrap();
+        let (clock, embedder) = (
+            Arc::new(FixedClock::default()),
+            Arc::new(HashingEmbedder::default()),
+        );
+        let harbour = Harbour {
+            engine: Engine::new(Arc::new(store), embedder, clock, SearchMode::Hybrid),
+            _folder: folder,
+        };
         for code in codes() {
             harbour.store(&exact(&code), 0.2);
             for near in near(&code) {
                 // More of the question's words, and more important.
-                harbour
-                    .store(&format!("What happened with {near}: the crane of the harbour stood still at night"), 1.0);
+                harbour.store(
+                    &format!(
+                        "What happened with {near}: the crane of the harbour stood still at night"
+                    ),
+                    1.0,
+                );
             }
         }
         harbour
     }
 
     fn store(&self, content: &str, weight: f64) {
-        self.call(&mememory::DIALECT, "remember", json!({"content": content, "weight": weight}));
+        self.call(
+            &mememory::DIALECT,
+            "remember",
+            json!({"content": content, "weight": weight}),
+        );
         let citations = json!([{"kind": "url", "ref": "https://example.org/log"}]);
-        let discovery = json!({"content": content, "kind": "fact", "citations": citations, "scope": SCOPE});
+        let discovery =
+            json!({"content": content, "kind": "fact", "citations": citations, "scope": SCOPE});
         self.call(&engram::DIALECT, "store_discovery", discovery);
     }
 
     fn call(&self, dialect: &Dialect, tool: &str, arguments: Value) -> Value {
-        let Value::Object(arguments) = arguments else { panic!("{tool}") };
-        let context = Context { engine: &self.engine, caller: &Caller::local() };
-        dialect.call(dialect.tool(tool).unwrap(), context, arguments).unwrap().structured
+        let Value::Object(arguments) = arguments else {
+            panic!("{tool}")
+        };
+        let context = Context {
+            engine: &self.engine,
+            caller: &Caller::local(),
+        };
+        dialect
+            .call(dialect.tool(tool).unwrap(), context, arguments)
+            .unwrap()
+            .structured
     }
 }
 
 fn exact(code: &str) -> String {
-    format!("Closed since then, after a long talk about paint, rust and rope with the people of the yard: {code}")
+    format!(
+        "Closed since then, after a long talk about paint, rust and rope with the people of the yard: {code}"
+    )
 }
 
 /// The first result in a reply.
@@ -99,11 +132,27 @@ fn every_search_has_what_holds_an_exact_identifier_first() {
     assert!(codes.len() >= 89);
     let tools: [(&Dialect, &str, Value); 7] = [
         (&mememory::DIALECT, "recall", json!({})),
-        (&memory_mcp::DIALECT, "hybrid_search", json!({"user_id": "local"})),
-        (&memory_mcp::DIALECT, "recall_memory", json!({"user_id": "local"})),
+        (
+            &memory_mcp::DIALECT,
+            "hybrid_search",
+            json!({"user_id": "local"}),
+        ),
+        (
+            &memory_mcp::DIALECT,
+            "recall_memory",
+            json!({"user_id": "local"}),
+        ),
         (&mempalace::DIALECT, "mempalace_search", json!({})),
-        (&engram::DIALECT, "search_memory", json!({"scope": "global"})),
-        (&engram::DIALECT, "search_discovery", json!({"scope": SCOPE})),
+        (
+            &engram::DIALECT,
+            "search_memory",
+            json!({"scope": "global"}),
+        ),
+        (
+            &engram::DIALECT,
+            "search_discovery",
+            json!({"scope": SCOPE}),
+        ),
         (&vault::DIALECT, "memory_search", json!({})),
     ];
     let mut missed = Vec::new();
@@ -120,5 +169,11 @@ fn every_search_has_what_holds_an_exact_identifier_first() {
             }
         }
     }
-    assert!(missed.is_empty(), "{} of {}:\n{}", missed.len(), 2 * tools.len() * codes.len(), missed.join("\n"));
+    assert!(
+        missed.is_empty(),
+        "{} of {}:\n{}",
+        missed.len(),
+        2 * tools.len() * codes.len(),
+        missed.join("\n")
+    );
 }

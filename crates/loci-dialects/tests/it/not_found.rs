@@ -1,5 +1,5 @@
-//! What one may not read and what is not there: the same reply, by the same way through the store, so that neither words
-//! nor time tell them apart.
+//! What one may not read and what is not there: the same reply, by the same way through the store,
+//! so that neither words nor time tell them apart.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,33 +12,79 @@ use serde_json::{Value, json};
 
 use crate::faulty_store::FaultyStore;
 
-/// The id under which a discovery is to be kept. One that is not taken is a new one, so this alone tells of others' ids,
-/// which are random and not to be guessed.
+/// The id under which a discovery is to be kept. One that is not taken is a new one, so this alone
+/// tells of others' ids, which are random and not to be guessed.
 const CHOSEN_ID: (&str, &str, &str) = ("engram", "store_discovery", "id");
 
-/// Every other argument that names a record by its id: the tool set, the tool, the argument and what goes with it.
+/// Every other argument that names a record by its id: the tool set, the tool, the argument and
+/// what goes with it.
 fn by_id() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
     vec![
         ("vault", "memory_forget", "id", json!({})),
         ("vault", "memory_search", "id", json!({})),
         ("mememory", "list", "id", json!({})),
-        ("memory-mcp", "recall_memory", "memory_id", json!({"user_id": "bob"})),
-        ("memory-mcp", "hybrid_search", "memory_id", json!({"user_id": "bob"})),
-        ("mememory", "remember", "supersedes", json!({"content": "x"})),
+        (
+            "memory-mcp",
+            "recall_memory",
+            "memory_id",
+            json!({"user_id": "bob"}),
+        ),
+        (
+            "memory-mcp",
+            "hybrid_search",
+            "memory_id",
+            json!({"user_id": "bob"}),
+        ),
+        (
+            "mememory",
+            "remember",
+            "supersedes",
+            json!({"content": "x"}),
+        ),
         ("mememory", "update", "id", json!({"content": "x"})),
         ("mememory", "forget", "id", json!({})),
-        ("memory-mcp", "delete_memory", "memory_id", json!({"user_id": "bob"})),
+        (
+            "memory-mcp",
+            "delete_memory",
+            "memory_id",
+            json!({"user_id": "bob"}),
+        ),
         ("engram", "get_memory", "id", json!({})),
         ("engram", "update_memory", "id", json!({"content": "x"})),
         ("engram", "delete_memory", "id", json!({})),
         ("engram", "set_visibility", "id", json!({"shared": true})),
         ("mempalace", "mempalace_get_drawer", "drawer_id", json!({})),
-        ("mempalace", "mempalace_update_drawer", "drawer_id", json!({"content": "x"})),
-        ("mempalace", "mempalace_delete_drawer", "drawer_id", json!({})),
-        ("mempalace", "mempalace_create_tunnel", "source_drawer_id", ends.clone()),
-        ("mempalace", "mempalace_create_tunnel", "target_drawer_id", ends),
-        ("mempalace", "mempalace_delete_tunnel", "tunnel_id", json!({})),
+        (
+            "mempalace",
+            "mempalace_update_drawer",
+            "drawer_id",
+            json!({"content": "x"}),
+        ),
+        (
+            "mempalace",
+            "mempalace_delete_drawer",
+            "drawer_id",
+            json!({}),
+        ),
+        (
+            "mempalace",
+            "mempalace_create_tunnel",
+            "source_drawer_id",
+            ends.clone(),
+        ),
+        (
+            "mempalace",
+            "mempalace_create_tunnel",
+            "target_drawer_id",
+            ends,
+        ),
+        (
+            "mempalace",
+            "mempalace_delete_tunnel",
+            "tunnel_id",
+            json!({}),
+        ),
     ]
 }
 
@@ -57,11 +103,25 @@ impl World {
             Ok(())
         });
         let embedder = Arc::new(HashingEmbedder::new(8));
-        World { engine: Engine::new(store, embedder, Arc::new(FixedClock::default()), SearchMode::Hybrid), calls }
+        World {
+            engine: Engine::new(
+                store,
+                embedder,
+                Arc::new(FixedClock::default()),
+                SearchMode::Hybrid,
+            ),
+            calls,
+        }
     }
 
     /// The reply and the calls of the store that it took; the failure's message if there is one.
-    fn ask(&self, subject: &str, set: &str, tool: &str, arguments: &Value) -> (Result<Value, String>, Vec<String>) {
+    fn ask(
+        &self,
+        subject: &str,
+        set: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> (Result<Value, String>, Vec<String>) {
         self.ask_with(&[Scope::Read, Scope::Write], subject, set, tool, arguments)
     }
 
@@ -73,16 +133,34 @@ impl World {
         tool: &str,
         arguments: &Value,
     ) -> (Result<Value, String>, Vec<String>) {
-        let caller = Caller::new(Space::default(), Principal::new(subject, Scopes::of(scopes)));
-        let (dialect, context) = (dialect(set).unwrap(), Context { engine: &self.engine, caller: &caller });
+        let caller = Caller::new(
+            Space::default(),
+            Principal::new(subject, Scopes::of(scopes)),
+        );
+        let (dialect, context) = (
+            dialect(set).unwrap(),
+            Context {
+                engine: &self.engine,
+                caller: &caller,
+            },
+        );
         self.calls.lock().unwrap().clear();
-        let reply = dialect.call(dialect.tool(tool).unwrap(), context, arguments.as_object().unwrap().clone());
-        let reply = reply.map(|reply| reply.structured).map_err(|error| format!("{:?} {error}", error.code));
+        let reply = dialect.call(
+            dialect.tool(tool).unwrap(),
+            context,
+            arguments.as_object().unwrap().clone(),
+        );
+        let reply = reply
+            .map(|reply| reply.structured)
+            .map_err(|error| format!("{:?} {error}", error.code));
         (reply, std::mem::take(&mut *self.calls.lock().unwrap()))
     }
 
     fn made(&self, set: &str, tool: &str, arguments: &Value, id: &str) -> String {
-        self.ask("ann", set, tool, arguments).0.unwrap()[id].as_str().unwrap().to_owned()
+        self.ask("ann", set, tool, arguments).0.unwrap()[id]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -104,16 +182,23 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
     let citations = json!([{"kind": "file", "ref": "a.rs"}]);
     let discovery = json!({"content": "Ann's map", "kind": "map", "citations": citations, "scope": "discovery:s"});
     let discovery = world.made("engram", "store_discovery", &discovery, "id");
-    let said =
-        json!({"user_id": "ann", "conversation_id": "c", "messages": [{"role": "human", "content": "Ann says"}]});
-    let said =
-        world.ask("ann", "memory-mcp", "store_memory", &said).0.unwrap()["stm_ids"][0].as_str().unwrap().to_owned();
-    let plans =
-        json!({"source_wing": "plans", "source_room": "decision", "target_wing": "hall", "target_room": "open"});
+    let said = json!({"user_id": "ann", "conversation_id": "c", "messages": [{"role": "human", "content": "Ann says"}]});
+    let said = world
+        .ask("ann", "memory-mcp", "store_memory", &said)
+        .0
+        .unwrap()["stm_ids"][0]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let plans = json!({"source_wing": "plans", "source_room": "decision", "target_wing": "hall", "target_room": "open"});
     let tunnel = world.made("mempalace", "mempalace_create_tunnel", &plans, "tunnel_id");
 
     for (set, tool, argument, more) in by_id() {
-        let records = if argument == "tunnel_id" { vec![&tunnel] } else { vec![&memory, &discovery, &said] };
+        let records = if argument == "tunnel_id" {
+            vec![&tunnel]
+        } else {
+            vec![&memory, &discovery, &said]
+        };
         for there in records {
             let absent = altered(there);
             let ask = |id: &str| {
@@ -128,41 +213,84 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
             assert_eq!(hidden, gone, "{set} {tool} {argument} {there}");
             assert!(!hidden.1.is_empty(), "{set} {tool} {argument} asks nothing");
             assert!(
-                hidden.0.starts_with("Err(\"NotFound") || hidden.0.contains("\"deleted_count\": Number(0)"),
+                hidden.0.starts_with("Err(\"NotFound")
+                    || hidden.0.contains("\"deleted_count\": Number(0)"),
                 "{}",
                 hidden.0
             );
         }
     }
     // Nothing of it happened.
-    assert!(world.ask("ann", "engram", "get_memory", &json!({"id": memory})).0.is_ok());
+    assert!(
+        world
+            .ask("ann", "engram", "get_memory", &json!({"id": memory}))
+            .0
+            .is_ok()
+    );
 }
 
 /// A token with the scope `write` alone.
 #[test]
 fn who_may_only_write_is_not_told_of_what_is_there() {
     let world = World::new();
-    let drawer = |room: &str| json!({"wing": "hall", "room": room, "content": format!("common {room}")});
-    let common = world.made("mempalace", "mempalace_add_drawer", &drawer("open"), "drawer_id");
-    world.made("mempalace", "mempalace_add_drawer", &drawer("yard"), "drawer_id");
-    let own = world.made("mememory", "remember", &json!({"content": "common, too"}), "id");
+    let drawer =
+        |room: &str| json!({"wing": "hall", "room": room, "content": format!("common {room}")});
+    let common = world.made(
+        "mempalace",
+        "mempalace_add_drawer",
+        &drawer("open"),
+        "drawer_id",
+    );
+    world.made(
+        "mempalace",
+        "mempalace_add_drawer",
+        &drawer("yard"),
+        "drawer_id",
+    );
+    let own = world.made(
+        "mememory",
+        "remember",
+        &json!({"content": "common, too"}),
+        "id",
+    );
     let memory = json!({"content": "Ann's own", "scope": "plans", "source": "user-said", "category": "decision"});
     let shared = world.made("engram", "store_memory", &memory, "id");
-    world.ask("ann", "engram", "set_visibility", &json!({"id": shared, "shared": true})).0.unwrap();
+    world
+        .ask(
+            "ann",
+            "engram",
+            "set_visibility",
+            &json!({"id": shared, "shared": true}),
+        )
+        .0
+        .unwrap();
     let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
     let tunnel = world.made("mempalace", "mempalace_create_tunnel", &ends, "tunnel_id");
     let fact = json!({"subject": "Ann", "predicate": "keeps", "object": "bees"});
     world.made("mempalace", "mempalace_kg_add", &fact, "triple_id");
-    let ask = |set: &str, tool: &str, arguments: &Value| world.ask_with(&[Scope::Write], "bob", set, tool, arguments);
+    let ask = |set: &str, tool: &str, arguments: &Value| {
+        world.ask_with(&[Scope::Write], "bob", set, tool, arguments)
+    };
 
     let chosen = json!({
         "content": "x", "kind": "map", "scope": "discovery:s", "citations": [{"kind": "file", "ref": "a.rs"}],
     });
-    for (set, tool, argument, more) in by_id().into_iter().chain([(CHOSEN_ID.0, CHOSEN_ID.1, CHOSEN_ID.2, chosen)]) {
-        let records = if argument == "tunnel_id" { vec![&tunnel] } else { vec![&common, &own, &shared] };
+    for (set, tool, argument, more) in
+        by_id()
+            .into_iter()
+            .chain([(CHOSEN_ID.0, CHOSEN_ID.1, CHOSEN_ID.2, chosen)])
+    {
+        let records = if argument == "tunnel_id" {
+            vec![&tunnel]
+        } else {
+            vec![&common, &own, &shared]
+        };
         for there in records {
             // The first characters are a part of an id.
-            for (there, absent) in [(&**there, altered(there)), (&there[..12], altered(&there[..12]))] {
+            for (there, absent) in [
+                (&**there, altered(there)),
+                (&there[..12], altered(&there[..12])),
+            ] {
                 let ask = |id: &str| {
                     let mut arguments = more.clone();
                     arguments[argument] = json!(id);
@@ -177,8 +305,18 @@ fn who_may_only_write_is_not_told_of_what_is_there() {
     // A record that is there already and a new one, each twice.
     let triple = |object: &str| json!({"subject": "ann", "predicate": "KEEPS", "object": object});
     let rows = [
-        ("mempalace_add_drawer", "drawer_id", drawer("open"), drawer("unheard of")),
-        ("mempalace_kg_add", "triple_id", triple("bees"), triple("wasps")),
+        (
+            "mempalace_add_drawer",
+            "drawer_id",
+            drawer("open"),
+            drawer("unheard of"),
+        ),
+        (
+            "mempalace_kg_add",
+            "triple_id",
+            triple("bees"),
+            triple("wasps"),
+        ),
     ];
     for (tool, id, there, new) in rows {
         let ask = |arguments: &Value| {
@@ -198,8 +336,26 @@ fn who_may_only_write_is_not_told_of_what_is_there() {
         assert!(reply.unwrap_err().contains("`read`") && calls.is_empty());
     }
     // Nothing of it happened.
-    assert!(world.ask("ann", "mempalace", "mempalace_get_drawer", &json!({"drawer_id": common})).0.is_ok());
-    let facts = world.ask("ann", "mempalace", "mempalace_kg_query", &json!({"entity": "ann"})).0.unwrap();
+    assert!(
+        world
+            .ask(
+                "ann",
+                "mempalace",
+                "mempalace_get_drawer",
+                &json!({"drawer_id": common})
+            )
+            .0
+            .is_ok()
+    );
+    let facts = world
+        .ask(
+            "ann",
+            "mempalace",
+            "mempalace_kg_query",
+            &json!({"entity": "ann"}),
+        )
+        .0
+        .unwrap();
     assert_eq!(facts["count"], 2, "{facts}");
 }
 
@@ -209,8 +365,11 @@ fn every_argument_that_is_an_id_is_tried() {
     for dialect in DIALECTS {
         for tool in dialect.tools {
             let schema = tool.input_schema();
-            for name in
-                schema.get("properties").and_then(Value::as_object).into_iter().flat_map(|properties| properties.keys())
+            for name in schema
+                .get("properties")
+                .and_then(Value::as_object)
+                .into_iter()
+                .flat_map(|properties| properties.keys())
             {
                 let is_id = name == "id" || name.ends_with("_id") || name == "supersedes";
                 if is_id && !["user_id", "conversation_id"].contains(&name.as_str()) {
@@ -219,6 +378,14 @@ fn every_argument_that_is_an_id_is_tried() {
             }
         }
     }
-    let tried = by_id().into_iter().map(|(set, tool, argument, _)| (set, tool, argument)).chain([CHOSEN_ID]);
-    assert_eq!(ids, tried.map(|(set, tool, argument)| (set, tool, argument.to_owned())).collect());
+    let tried = by_id()
+        .into_iter()
+        .map(|(set, tool, argument, _)| (set, tool, argument))
+        .chain([CHOSEN_ID]);
+    assert_eq!(
+        ids,
+        tried
+            .map(|(set, tool, argument)| (set, tool, argument.to_owned()))
+            .collect()
+    );
 }

@@ -18,7 +18,10 @@ pub(crate) fn golden() -> Vec<Golden> {
 pub(crate) fn cosine(left: &[f32], right: &[f32]) -> f64 {
     assert_eq!(left.len(), right.len());
     let dot = |left: &[f32], right: &[f32]| {
-        left.iter().zip(right).map(|(&left, &right)| f64::from(left) * f64::from(right)).sum::<f64>()
+        left.iter()
+            .zip(right)
+            .map(|(&left, &right)| f64::from(left) * f64::from(right))
+            .sum::<f64>()
     };
     dot(left, right) / (dot(left, left) * dot(right, right)).sqrt()
 }
@@ -42,11 +45,23 @@ fn agrees_with_onnx_runtime() {
     let texts: Vec<&str> = golden.iter().map(|case| case.text.as_str()).collect();
     let vectors = LocalModel::bundled().embed(&texts).unwrap();
     assert_eq!(vectors.len(), golden.len());
-    let (each_min, mean_min) = if sums_saturate() { (0.96, 0.98) } else { (0.99, 0.998) };
+    let (each_min, mean_min) = if sums_saturate() {
+        (0.96, 0.98)
+    } else {
+        (0.99, 0.998)
+    };
     let mut sum = 0.0;
     for (case, vector) in golden.iter().zip(&vectors) {
-        let length = cosine(vector, vector) * vector.iter().map(|value| f64::from(value * value)).sum::<f64>();
-        assert!((length - 1.0).abs() < 1e-4, "{:?} has length {length}", case.text);
+        let length = cosine(vector, vector)
+            * vector
+                .iter()
+                .map(|value| f64::from(value * value))
+                .sum::<f64>();
+        assert!(
+            (length - 1.0).abs() < 1e-4,
+            "{:?} has length {length}",
+            case.text
+        );
         let cosine = cosine(vector, &case.vector);
         assert!(cosine >= each_min, "{cosine} for {:?}", case.text);
         sum += cosine;
@@ -59,9 +74,15 @@ fn agrees_with_onnx_runtime() {
 fn a_vector_depends_on_its_text_alone() {
     let model = LocalModel::bundled();
     let golden = golden();
-    let texts: Vec<&str> = golden.iter().take(24).map(|case| case.text.as_str()).collect();
+    let texts: Vec<&str> = golden
+        .iter()
+        .take(24)
+        .map(|case| case.text.as_str())
+        .collect();
     let together = model.embed(&texts).unwrap();
-    let backwards = model.embed(&texts.iter().rev().copied().collect::<Vec<_>>()).unwrap();
+    let backwards = model
+        .embed(&texts.iter().rev().copied().collect::<Vec<_>>())
+        .unwrap();
     for (index, text) in texts.iter().enumerate() {
         let alone = model.embed(&[text]).unwrap();
         assert_eq!(alone[0], together[index], "{text:?}");
@@ -93,7 +114,10 @@ fn a_folder_with_the_bundled_files_is_the_same_model() {
     let folder = LocalModel::from_folder(bundled_folder()).unwrap();
     folder.check().unwrap();
     let bundled = LocalModel::bundled();
-    assert_eq!(folder.embed(&["same"]).unwrap(), bundled.embed(&["same"]).unwrap());
+    assert_eq!(
+        folder.embed(&["same"]).unwrap(),
+        bundled.embed(&["same"]).unwrap()
+    );
     let digest = |model: &LocalModel| model.model().as_str().split_once(':').unwrap().1.to_owned();
     assert_eq!(digest(&folder), digest(&bundled));
 }
@@ -111,11 +135,31 @@ fn damaged_files_are_named_and_nothing_panics() {
     };
     let rows: [(&str, &[u8], &[u8], &str); 6] = [
         ("empty graph", b"", &tokenizer, "model.onnx"),
-        ("half a graph", &graph[..graph.len() / 2], &tokenizer, "model.onnx"),
-        ("all but the last byte", &graph[..graph.len() - 1], &tokenizer, "model.onnx"),
+        (
+            "half a graph",
+            &graph[..graph.len() / 2],
+            &tokenizer,
+            "model.onnx",
+        ),
+        (
+            "all but the last byte",
+            &graph[..graph.len() - 1],
+            &tokenizer,
+            "model.onnx",
+        ),
         ("flipped bits", &flipped, &tokenizer, "model.onnx"),
-        ("text for a graph", b"<html>not found</html>", &tokenizer, "model.onnx"),
-        ("half a tokenizer", &graph, &tokenizer[..tokenizer.len() / 2], "tokenizer.json"),
+        (
+            "text for a graph",
+            b"<html>not found</html>",
+            &tokenizer,
+            "model.onnx",
+        ),
+        (
+            "half a tokenizer",
+            &graph,
+            &tokenizer[..tokenizer.len() / 2],
+            "tokenizer.json",
+        ),
     ];
     for (name, graph, tokenizer, file) in rows {
         let folder = tempfile::tempdir().unwrap();
@@ -126,7 +170,10 @@ fn damaged_files_are_named_and_nothing_panics() {
             let error = model.check().unwrap_err();
             assert_eq!(error.code, ErrorCode::Unavailable, "{name}: {error}");
             assert!(error.message.contains(file), "{name}: {error}");
-            assert!(error.message.contains("embedding.model_folder"), "{name}: {error}");
+            assert!(
+                error.message.contains("embedding.model_folder"),
+                "{name}: {error}"
+            );
         }
     }
 }
@@ -134,7 +181,10 @@ fn damaged_files_are_named_and_nothing_panics() {
 #[test]
 fn missing_files_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    for (file, next) in [("model.onnx", "model_int8.onnx"), ("tokenizer.json", "tokenizer.json")] {
+    for (file, next) in [
+        ("model.onnx", "model_int8.onnx"),
+        ("tokenizer.json", "tokenizer.json"),
+    ] {
         let error = LocalModel::from_folder(folder.path()).err().unwrap();
         assert_eq!(error.code, ErrorCode::Unavailable);
         assert!(error.message.contains(file), "{error}");
@@ -147,7 +197,11 @@ fn a_failed_load_is_tried_again_and_a_changed_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let graph = folder.path().join("model_int8.onnx");
     fs::copy(bundled_folder().join("model_int8.onnx"), &graph).unwrap();
-    fs::copy(bundled_folder().join("tokenizer.json"), folder.path().join("tokenizer.json")).unwrap();
+    fs::copy(
+        bundled_folder().join("tokenizer.json"),
+        folder.path().join("tokenizer.json"),
+    )
+    .unwrap();
     let model = LocalModel::from_folder(folder.path()).unwrap();
     fs::write(&graph, "something else").unwrap();
     let error = model.check().unwrap_err();

@@ -28,13 +28,23 @@ fn a_library_that_cannot_be_used_is_named_with_the_way_out() {
     fs::write(&text, "not a library").unwrap();
     let missing = folder.path().join("nothing here");
     let other: PathBuf = std::env::current_exe().unwrap();
-    for library in [text.as_path(), &missing, &other, folder.path(), Path::new("")] {
+    for library in [
+        text.as_path(),
+        &missing,
+        &other,
+        folder.path(),
+        Path::new(""),
+    ] {
         let model = LocalModel::bundled().on_onnxruntime(Some(library.to_owned()));
         assert!(model.embed(&[]).unwrap().is_empty());
         for _ in 0..2 {
             let error = model.check().unwrap_err();
             assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
-            for part in [library.to_str().unwrap(), "install onnxruntime 1.17", "ORT_DYLIB_PATH"] {
+            for part in [
+                library.to_str().unwrap(),
+                "install onnxruntime 1.17",
+                "ORT_DYLIB_PATH",
+            ] {
                 assert!(error.message.contains(part), "{error}");
             }
         }
@@ -45,7 +55,10 @@ fn a_library_that_cannot_be_used_is_named_with_the_way_out() {
 fn its_vectors_have_a_name_of_their_own() {
     let built_in = LocalModel::bundled();
     let installed = LocalModel::bundled().on_onnxruntime(None);
-    assert_eq!(installed.model().as_str(), format!("{}:ort", built_in.model()));
+    assert_eq!(
+        installed.model().as_str(),
+        format!("{}:ort", built_in.model())
+    );
 }
 
 #[test]
@@ -67,7 +80,11 @@ fn agrees_with_the_golden_vectors_and_nearly_with_the_built_in_runtime() {
 fn a_vector_depends_on_its_text_alone() {
     let Some(model) = installed() else { return };
     let golden = golden();
-    let texts: Vec<&str> = golden.iter().take(24).map(|case| case.text.as_str()).collect();
+    let texts: Vec<&str> = golden
+        .iter()
+        .take(24)
+        .map(|case| case.text.as_str())
+        .collect();
     let together = model.embed(&texts).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -87,11 +104,21 @@ fn damaged_graphs_are_named() {
     }
     let bundled = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/model"));
     let graph = fs::read(bundled.join("model_int8.onnx")).unwrap();
-    for damaged in [&b""[..], &graph[..graph.len() / 2], b"<html>not found</html>"] {
+    for damaged in [
+        &b""[..],
+        &graph[..graph.len() / 2],
+        b"<html>not found</html>",
+    ] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("model.onnx"), damaged).unwrap();
-        fs::copy(bundled.join("tokenizer.json"), folder.path().join("tokenizer.json")).unwrap();
-        let model = LocalModel::from_folder(folder.path()).unwrap().on_onnxruntime(None);
+        fs::copy(
+            bundled.join("tokenizer.json"),
+            folder.path().join("tokenizer.json"),
+        )
+        .unwrap();
+        let model = LocalModel::from_folder(folder.path())
+            .unwrap()
+            .on_onnxruntime(None);
         let error = model.check().unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
         assert!(error.message.contains("model.onnx"), "{error}");

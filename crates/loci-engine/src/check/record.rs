@@ -1,11 +1,12 @@
 //! The limits of calls, for records that come from an archive.
 
 use loci_core::limits::{
-    ATTRIBUTES_MAX, CONTENT_BYTES_MAX, ENTITY_BYTES_MAX, KEYED_ANSWERS_BYTES_MAX, LINKS_MAX, REFERENCE_BYTES_MAX,
+    ATTRIBUTES_MAX, CONTENT_BYTES_MAX, ENTITY_BYTES_MAX, KEYED_ANSWERS_BYTES_MAX, LINKS_MAX,
+    REFERENCE_BYTES_MAX,
 };
 use loci_core::{
-    Archived, CacheEntry, Decision, Error, Fact, KeyedAnswer, Memory, MemoryId, Name, NoteFile, Record, Result,
-    SourceFile, Tunnel, TunnelEnd,
+    Archived, CacheEntry, Decision, Error, Fact, KeyedAnswer, Memory, MemoryId, Name, NoteFile,
+    Record, Result, SourceFile, Tunnel, TunnelEnd,
 };
 
 use super::{bounded, citations, cited_content, content, name, query, reference, tags};
@@ -21,7 +22,11 @@ pub fn record(archived: &Archived) -> Result<()> {
         Record::NoteFile(file) => note_file(file),
         Record::Fact(fact) => self::fact(fact),
         Record::Tunnel(tunnel) => self::tunnel(tunnel),
-        Record::Setting { owner, name: setting, value } => {
+        Record::Setting {
+            owner,
+            name: setting,
+            value,
+        } => {
             optional("owner", owner.as_deref(), name)?;
             name("name", setting)?;
             bounded("value", value, CONTENT_BYTES_MAX)
@@ -33,7 +38,11 @@ pub fn record(archived: &Archived) -> Result<()> {
     }
 }
 
-fn optional(argument: &str, value: Option<&str>, check: impl Fn(&str, &str) -> Result<()>) -> Result<()> {
+fn optional(
+    argument: &str,
+    value: Option<&str>,
+    check: impl Fn(&str, &str) -> Result<()>,
+) -> Result<()> {
     value.map_or(Ok(()), |value| check(argument, value))
 }
 
@@ -43,7 +52,10 @@ fn id(argument: &str, id: &str) -> Result<()> {
 
 fn at_most(argument: &str, count: usize, count_max: usize) -> Result<()> {
     if count > count_max {
-        return Err(Error::invalid(argument, format!("must hold at most {count_max} entries, not {count}")));
+        return Err(Error::invalid(
+            argument,
+            format!("must hold at most {count_max} entries, not {count}"),
+        ));
     }
     Ok(())
 }
@@ -63,13 +75,27 @@ fn memory(memory: &Memory) -> Result<()> {
         name("attributes", attribute)?;
         reference(&format!("attributes.{attribute}"), value)?;
     }
-    optional("thread", memory.thread.as_ref().map(|thread| &*thread.name), reference)?;
+    optional(
+        "thread",
+        memory.thread.as_ref().map(|thread| &*thread.name),
+        reference,
+    )?;
     at_most("links", memory.links.len(), LINKS_MAX)?;
-    memory.links.iter().try_for_each(|link| id("links", link.target.as_str()))?;
-    for (argument, other) in [("source", &memory.source), ("supersedes", &memory.supersedes)] {
+    memory
+        .links
+        .iter()
+        .try_for_each(|link| id("links", link.target.as_str()))?;
+    for (argument, other) in [
+        ("source", &memory.source),
+        ("supersedes", &memory.supersedes),
+    ] {
         optional(argument, other.as_ref().map(MemoryId::as_str), id)?;
     }
-    optional("origin", Some(&*memory.origin).filter(|origin| !origin.is_empty()), name)?;
+    optional(
+        "origin",
+        Some(&*memory.origin).filter(|origin| !origin.is_empty()),
+        name,
+    )?;
     optional("owner", memory.owner.as_deref(), name)?;
     optional("actor", memory.actor.as_deref(), name)
 }
@@ -77,15 +103,23 @@ fn memory(memory: &Memory) -> Result<()> {
 fn note_file(file: &NoteFile) -> Result<()> {
     reference("path", &file.path)?;
     optional("memory", file.memory.as_ref().map(MemoryId::as_str), id)?;
-    file.links.iter().try_for_each(|link| bounded("links", link, REFERENCE_BYTES_MAX))?;
-    optional("problem", file.problem.as_ref().map(|problem| &*problem.message), |argument, message| {
-        bounded(argument, message, CONTENT_BYTES_MAX)
-    })
+    file.links
+        .iter()
+        .try_for_each(|link| bounded("links", link, REFERENCE_BYTES_MAX))?;
+    optional(
+        "problem",
+        file.problem.as_ref().map(|problem| &*problem.message),
+        |argument, message| bounded(argument, message, CONTENT_BYTES_MAX),
+    )
 }
 
 fn fact(fact: &Fact) -> Result<()> {
     id("id", &fact.id)?;
-    for (argument, part) in [("subject", &fact.subject), ("predicate", &fact.predicate), ("object", &fact.object)] {
+    for (argument, part) in [
+        ("subject", &fact.subject),
+        ("predicate", &fact.predicate),
+        ("object", &fact.object),
+    ] {
         let Name { key, spelling } = part;
         // Lower case has more bytes than upper case at times.
         super::text(argument, key, REFERENCE_BYTES_MAX)?;
@@ -100,7 +134,11 @@ fn fact(fact: &Fact) -> Result<()> {
 fn tunnel(tunnel: &Tunnel) -> Result<()> {
     id("id", &tunnel.id)?;
     for (argument, end) in [("source", &tunnel.source), ("target", &tunnel.target)] {
-        let TunnelEnd { collection, section, memory } = end;
+        let TunnelEnd {
+            collection,
+            section,
+            memory,
+        } = end;
         optional(argument, collection.as_deref(), name)?;
         name(argument, section)?;
         optional(argument, memory.as_ref().map(MemoryId::as_str), id)?;
@@ -135,5 +173,7 @@ fn keyed_answer(kept: &KeyedAnswer) -> Result<()> {
     name("operation", &kept.operation)?;
     name("key", &kept.key)?;
     bounded("answer", &kept.answer, KEYED_ANSWERS_BYTES_MAX)?;
-    kept.memories.iter().try_for_each(|memory| id("memories", memory.as_str()))
+    kept.memories
+        .iter()
+        .try_for_each(|memory| id("memories", memory.as_str()))
 }

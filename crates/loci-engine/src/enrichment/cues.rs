@@ -41,14 +41,26 @@ pub(super) enum Cue {
 }
 
 /// What makes a sentence last, whatever else it says.
-const LASTING: [Cue; 7] =
-    [Cue::Request, Cue::Life, Cue::StandingOrder, Cue::Rule, Cue::Decision, Cue::Preference, Cue::Task];
+const LASTING: [Cue; 7] = [
+    Cue::Request,
+    Cue::Life,
+    Cue::StandingOrder,
+    Cue::Rule,
+    Cue::Decision,
+    Cue::Preference,
+    Cue::Task,
+];
 
 /// The signals of a sentence.
 pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
-    let has_order = sentence.places(words::STANDING_ORDERS).any(is_standing_order);
+    let has_order = sentence
+        .places(words::STANDING_ORDERS)
+        .any(is_standing_order);
     let found = [
-        (Cue::Request, matches!(sentence.request, Some(Request::This))),
+        (
+            Cue::Request,
+            matches!(sentence.request, Some(Request::This)),
+        ),
         (
             Cue::Life,
             sentence.says(words::LIFE)
@@ -63,14 +75,20 @@ pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
         (Cue::Task, is_task(sentence)),
         (Cue::Detail, is_detail(sentence)),
         (Cue::Emphasis, sentence.says(words::EMPHASIS)),
-        (Cue::Event, sentence.says(words::EVENTS) || sentence.text.split_whitespace().any(is_iso_date)),
+        (
+            Cue::Event,
+            sentence.says(words::EVENTS) || sentence.text.split_whitespace().any(is_iso_date),
+        ),
         (Cue::Speaker, sentence.says(words::SPEAKER)),
         (Cue::Statement, sentence.says(words::STATEMENTS)),
         // "Could you never use tabs?" is an order.
         (Cue::Question, !has_order && sentence.is_question()),
         (Cue::Hedge, sentence.says(words::HEDGES)),
     ];
-    let mut cues: Vec<Cue> = found.into_iter().filter_map(|(cue, holds)| holds.then_some(cue)).collect();
+    let mut cues: Vec<Cue> = found
+        .into_iter()
+        .filter_map(|(cue, holds)| holds.then_some(cue))
+        .collect();
     if !cues.iter().any(|cue| LASTING.contains(cue)) {
         if is_small_talk(sentence, &cues) {
             cues.push(Cue::SmallTalk);
@@ -95,19 +113,29 @@ fn has_person(verb: Place<'_>) -> bool {
 
 /// Back over what stands between a verb and its subject.
 fn after_subject(verb: Place<'_>) -> Place<'_> {
-    verb.skip_back(words::ADVERBS).skip_back(words::AUXILIARIES).skip_back(words::ADVERBS)
+    verb.skip_back(words::ADVERBS)
+        .skip_back(words::AUXILIARIES)
+        .skip_back(words::ADVERBS)
 }
 
 fn is_preference(sentence: &Sentence<'_>) -> bool {
     let subject_of = |place: Place<'_>| has_person(place.skip_back(words::ADVERBS));
-    let is_taste = |place: Place<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
+    let is_taste =
+        |place: Place<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
     // "I never said that" tells of the past.
     let is_habit = |place: Place<'_>| {
-        subject_of(place) && is_verb_next(place, words::NO_ORDERS) && !place.next_word().ends_with("ed")
+        subject_of(place)
+            && is_verb_next(place, words::NO_ORDERS)
+            && !place.next_word().ends_with("ed")
     };
     sentence.says(words::PREFERENCES)
-        || sentence.opening().followed_by(words::MANNERS).is_some_and(begins_order)
-        || sentence.places(words::TASTES).any(|place| !place.is_negated() && is_taste(place))
+        || sentence
+            .opening()
+            .followed_by(words::MANNERS)
+            .is_some_and(begins_order)
+        || sentence
+            .places(words::TASTES)
+            .any(|place| !place.is_negated() && is_taste(place))
         || sentence.places(words::HABITS).any(is_habit)
 }
 
@@ -127,14 +155,15 @@ fn is_verb_next(place: Place<'_>, others: Phrases) -> bool {
         && next.next_word().starts_with(char::is_lowercase)
 }
 
-/// Whether this word at the beginning of a sentence is an order: not in "use case" nor in "update:".
+/// Whether this word at the beginning of a sentence is an order: not in "use case" nor in
+/// "update:".
 fn begins_order(verb: Place<'_>) -> bool {
     verb.followed_by(words::NO_OBJECTS).is_none()
 }
 
-/// Whether something is to be done: a task is named, begins the sentence as an order, or follows from an
-/// intention or an obligation of somebody who can act. "That must be a joke" and "I have to laugh" are
-/// none.
+/// Whether something is to be done: a task is named, begins the sentence as an order, or follows
+/// from an intention or an obligation of somebody who can act. "That must be a joke" and "I have to
+/// laugh" are none.
 fn is_task(sentence: &Sentence<'_>) -> bool {
     let opening = sentence.opening();
     let has_object = |verb: &Place<'_>| {
@@ -143,7 +172,11 @@ fn is_task(sentence: &Sentence<'_>) -> bool {
             || verb.followed_by(words::RELATIVES).is_some()
     };
     let order = opening.followed_by(words::ORDERS);
-    let order = order.or_else(|| opening.followed_by(words::ORDERS_OR_NOUNS).filter(has_object));
+    let order = order.or_else(|| {
+        opening
+            .followed_by(words::ORDERS_OR_NOUNS)
+            .filter(has_object)
+    });
     let is_intended = |place: Place<'_>| !place.is_negated() && is_verb_next(place, words::STATES);
     sentence.says(words::TASKS)
         || order.is_some_and(begins_order)
@@ -158,7 +191,9 @@ fn is_obliged(place: Place<'_>) -> bool {
     let is_agent = has_person(subject) || subject.preceded_by(".").is_some();
     let is_doing = || match place.skip_forward(words::ADVERBS).followed_by("be") {
         Some(being) if is_agent => being.followed_by(words::APPOINTMENTS).is_some(),
-        Some(being) => being.next_word().ends_with("ed") || being.followed_by(words::APPOINTMENTS).is_some(),
+        Some(being) => {
+            being.next_word().ends_with("ed") || being.followed_by(words::APPOINTMENTS).is_some()
+        }
         None => is_agent && is_verb_next(place, words::STATES),
     };
     !place.is_negated() && is_doing()
@@ -166,8 +201,12 @@ fn is_obliged(place: Place<'_>) -> bool {
 
 fn is_detail(sentence: &Sentence<'_>) -> bool {
     sentence.says(words::DETAILS)
-        || sentence.places(words::RELATIVES).any(|place| place.preceded_by(words::POSSESSIVES).is_some())
-        || sentence.places(words::PROFESSIONS).any(|place| place.followed_by(words::NO_PROFESSIONS).is_none())
+        || sentence
+            .places(words::RELATIVES)
+            .any(|place| place.preceded_by(words::POSSESSIVES).is_some())
+        || sentence
+            .places(words::PROFESSIONS)
+            .any(|place| place.followed_by(words::NO_PROFESSIONS).is_none())
 }
 
 fn is_small_talk(sentence: &Sentence<'_>, cues: &[Cue]) -> bool {
@@ -186,7 +225,9 @@ fn is_small_talk(sentence: &Sentence<'_>, cues: &[Cue]) -> bool {
 
 /// Whether it begins like 2026-03-01.
 fn is_iso_date(chunk: &str) -> bool {
-    let mut fields = chunk.trim_start_matches(|character: char| !character.is_alphanumeric()).splitn(3, '-');
+    let mut fields = chunk
+        .trim_start_matches(|character: char| !character.is_alphanumeric())
+        .splitn(3, '-');
     let mut has_digits = |count: usize| {
         let field = fields.next().unwrap_or_default().as_bytes();
         field.len() >= count && field[..count].iter().all(u8::is_ascii_digit)

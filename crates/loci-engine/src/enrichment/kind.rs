@@ -6,9 +6,9 @@ use super::cues::Cue;
 /// The worth from which a sentence is what a text is about, though most of the others ask.
 const WORTH_BEYOND_QUESTIONS: f64 = 0.5;
 
-/// The kind of a text, one of [`MEMORY_KINDS`](loci_core::MEMORY_KINDS): `question` if more than half of
-/// its sentences ask and the others are worth little, else the kind of its sentence of the highest
-/// worth. Of a sentence, the first rule that holds:
+/// The kind of a text, one of [`MEMORY_KINDS`](loci_core::MEMORY_KINDS): `question` if more than
+/// half of its sentences ask and the others are worth little, else the kind of its sentence of the
+/// highest worth. Of a sentence, the first rule that holds:
 ///
 /// 1. `question`: it asks.
 /// 2. `preference`: somebody likes, dislikes or always does something, or orders it for good.
@@ -16,18 +16,23 @@ const WORTH_BEYOND_QUESTIONS: f64 = 0.5;
 /// 4. `task`: something is to be done.
 /// 5. `other`: thanks, greetings, moods and the weather.
 /// 6. `event`: something happens at a time.
-/// 7. `fact`: anything else that is stated, about the speaker or with a verb of being or having, that
-///    names something exactly or is to be remembered.
+/// 7. `fact`: anything else that is stated, about the speaker or with a verb of being or having,
+///    that names something exactly or is to be remembered.
 /// 8. `other`: the rest.
 ///
 /// The order is that of how much is lost by the wrong word: "I decided on Monday to call Ann" is a
 /// decision before it is a task or an event, and everything with a date is a fact as well.
 pub(super) fn kind(sentences: &[Judged<'_>]) -> &'static str {
-    let asked = sentences.iter().filter(|judged| judged.has(Cue::Question)).count();
+    let asked = sentences
+        .iter()
+        .filter(|judged| judged.has(Cue::Question))
+        .count();
     let told = sentences.iter().filter(|judged| !judged.has(Cue::Question));
     let best = told.reduce(|best, next| if next.worth > best.worth { next } else { best });
     match best {
-        Some(best) if asked * 2 <= sentences.len() || best.worth >= WORTH_BEYOND_QUESTIONS => kind_of(best),
+        Some(best) if asked * 2 <= sentences.len() || best.worth >= WORTH_BEYOND_QUESTIONS => {
+            kind_of(best)
+        }
         _ if asked > 0 => "question",
         _ => "other",
     }
@@ -43,7 +48,10 @@ fn kind_of(told: &Judged<'_>) -> &'static str {
         ("event", &[Cue::Event]),
         ("fact", &[Cue::Statement, Cue::Request, Cue::Life]),
     ];
-    match rules.into_iter().find(|(_, cues)| cues.iter().any(|cue| told.has(*cue))) {
+    match rules
+        .into_iter()
+        .find(|(_, cues)| cues.iter().any(|cue| told.has(*cue)))
+    {
         Some((kind, _)) => kind,
         None if told.specifics > 0 => "fact",
         None => "other",
@@ -57,7 +65,6 @@ mod tests {
     use crate::enrichment::judge;
 
     #[test]
-    #[expect(clippy::too_many_lines, reason = "a table")]
     fn table_of_kinds() {
         let table: [(&str, &[&str]); 7] = [
             (
@@ -196,7 +203,11 @@ mod tests {
             }
         }
         assert_eq!(
-            table.map(|(kind, _)| kind).iter().filter(|kind| MEMORY_KINDS.contains(kind)).count(),
+            table
+                .map(|(kind, _)| kind)
+                .iter()
+                .filter(|kind| MEMORY_KINDS.contains(kind))
+                .count(),
             MEMORY_KINDS.len()
         );
     }

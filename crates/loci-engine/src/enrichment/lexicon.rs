@@ -1,9 +1,9 @@
 //! The classes of English words and phrases that the rules know.
 //!
 //! A list separates its phrases with a comma and a space. They are in lower case, with one space
-//! between words, and "I'm", "we're", "I've", "I'll" written out; a `.` among the words is the end of a
-//! clause. Where only the first match counts, the longer phrase comes first. A list need not be
-//! complete: a word that is missing costs a signal, one that is wrong makes one up.
+//! between words, and "I'm", "we're", "I've", "I'll" written out; a `.` among the words is the end
+//! of a clause. Where only the first match counts, the longer phrase comes first. A list need not
+//! be complete: a word that is missing costs a signal, one that is wrong makes one up.
 
 /// Phrases, as the module says.
 pub(super) type Phrases = &'static str;
@@ -28,12 +28,14 @@ pub(super) const REMINDERS: Phrases = "remind me, set a reminder, set me a remin
 /// What may stand after a request without being what is to be remembered.
 pub(super) const LINKS: Phrases = "that, this, down, of, about";
 /// What turns "remember" into a question about the past or a reverie, after it.
-pub(super) const RECOLLECTIONS: Phrases = "when, what, where, who, whose, which, why, how, if, whether, the time";
+pub(super) const RECOLLECTIONS: Phrases =
+    "when, what, where, who, whose, which, why, how, if, whether, the time";
 /// What puts a request or an order to somebody, before it; an order also begins a clause.
 pub(super) const INVITATIONS: Phrases = "would you mind, can you, could you, would you, will you, i want you to, \
     i need you to, i'd like you to, i would like you to, you should, you must, you need to, you have to, \
     make sure to, make sure you, be sure to, .";
-/// What may stand there as well before a request, but before an order can mean that the subject goes on.
+/// What may stand there as well before a request, but before an order can mean that the subject
+/// goes on.
 pub(super) const CONJUNCTIONS: Phrases = "and, but, so, then, hey, ok, okay";
 /// What makes an order or a request gentle or firm, just before it.
 pub(super) const SOFTENERS: Phrases = "please, kindly, just, also, always, really, try to, do";
@@ -79,8 +81,7 @@ pub(super) const RELATIVES: Phrases = "mother, mom, mum, father, dad, parents, w
 /// Who something belongs to.
 pub(super) const POSSESSIVES: Phrases = "my, our, his, her, their, user's";
 /// Subjects that cannot act.
-pub(super) const THINGS: Phrases =
-    "it, this, that, there, these, those, which, what, everything, something, nothing, anything, one, here";
+pub(super) const THINGS: Phrases = "it, this, that, there, these, those, which, what, everything, something, nothing, anything, one, here";
 /// Words after which no verb stands.
 pub(super) const DETERMINERS: Phrases = "., a, an, the, my, our, your, his, her, their, its, this, that, these, \
     those, me, us, you, it, him, them, some, any, no";
@@ -102,13 +103,11 @@ pub(super) const ORDERS: Phrases = "add, arrange, ask, cancel, clean, complete, 
     fix, follow up, get, implement, install, migrate, move, pay, pick up, prepare, refactor, register, remove, \
     rename, renew, replace, reply, rewrite, send, set up, submit, take out, upgrade, write, buy, invite";
 /// The same where a noun is written like the verb.
-pub(super) const ORDERS_OR_NOUNS: Phrases =
-    "book, call, check, email, mail, message, order, print, return, review, schedule, sign, test, text, update, water";
+pub(super) const ORDERS_OR_NOUNS: Phrases = "book, call, check, email, mail, message, order, print, return, review, schedule, sign, test, text, update, water";
 /// What follows where the verb begins no order.
-pub(super) const NO_OBJECTS: Phrases =
-    "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out, case, cases";
-/// What is no doing although a verb says it: states, thoughts, utterances, what happens to somebody,
-/// recommendations and taking leave.
+pub(super) const NO_OBJECTS: Phrases = "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out, case, cases";
+/// What is no doing although a verb says it: states, thoughts, utterances, what happens to
+/// somebody, recommendations and taking leave.
 pub(super) const STATES: Phrases = "be, been, have, say, admit, confess, agree, disagree, laugh, smile, cry, think, \
     guess, know, understand, believe, feel, love, like, hate, seem, wonder, hope, wish, want, mean, mention, warn, \
     tell you, thank, apologize, apologise, see this, see that, see how, see what, see if, see it, see ., look like, \
@@ -125,7 +124,8 @@ pub(super) const TASTES: Phrases = "like, likes, love, loves, hate, hates, enjoy
     doesn't like, does not like, don't enjoy, do not enjoy, doesn't enjoy, don't eat, do not eat, doesn't eat, \
     don't drink, doesn't drink, can't bear, don't care for";
 /// What a taste is not about, after its verb: what was just said or shown.
-pub(super) const REACTIONS: Phrases = "it ., that ., this ., them ., you, your, how, what, to think, it so, that so, .";
+pub(super) const REACTIONS: Phrases =
+    "it ., that ., this ., them ., you, your, how, what, to think, it so, that so, .";
 /// Habits; who has them stands before.
 pub(super) const HABITS: Phrases = "always, never, usually, normally, would rather, rarely";
 /// What else says how somebody wants things.
@@ -147,8 +147,7 @@ pub(super) const DECISIONS: Phrases = "decided, decision is, decision was, final
     i picked the, have picked the, we will keep the, we will keep using";
 
 /// Orders that hold for good, at the beginning of a clause.
-pub(super) const STANDING_ORDERS: Phrases =
-    "never, never ever, always, don't, don't ever, do not, do not ever, avoid, refrain from, stop using";
+pub(super) const STANDING_ORDERS: Phrases = "never, never ever, always, don't, don't ever, do not, do not ever, avoid, refrain from, stop using";
 /// What follows these words where they are no order.
 pub(super) const NO_ORDERS: Phrases = "worry, you, i, we, bother, even, panic, been, heard, said, seen, had, knew, \
     thought, went, did, got, saw, found, again, mind, get it, a, an, the, nice, good, great, fun, happy, there, so, \
@@ -182,7 +181,8 @@ pub(super) const LIFE: Phrases = "funeral, pregnant, pregnancy, miscarriage, gav
     had a stroke, suffered a stroke, my diagnosis, chronic pain, chronic illness, chronic disease, adopted a child, \
     adopted a baby, adopted a boy, adopted a girl, adopted a dog, adopted a cat, adopted a puppy, adopted a kitten, \
     my new address, our new address, his new address, her new address, got the job";
-/// What changes a life if a person does it or undergoes it; a machine can die, and a build be promoted.
+/// What changes a life if a person does it or undergoes it; a machine can die, and a build be
+/// promoted.
 pub(super) const LIFE_OF_PERSONS: Phrases = "died, passed away, resigned, graduated, graduating, moved to, \
     moved from, moving to, moved back, relocated to, relocating to, emigrated, was promoted, were promoted, \
     got promoted, been promoted, getting promoted, was fired, were fired, got fired, been fired, was hired, \
@@ -200,7 +200,8 @@ pub(super) const DETAILS: Phrases = "my name, call me, i go by, my address, phon
 /// What is said of a profession or an origin, and what follows where it is something else.
 pub(super) const PROFESSIONS: Phrases = "i am a, i am an, he's a, she's a, he is a, she is a";
 /// What follows there if it is a mood or a taste.
-pub(super) const NO_PROFESSIONS: Phrases = "bit, little, fan, big, huge, lot, mess, few, tad, idiot, loss, good, great";
+pub(super) const NO_PROFESSIONS: Phrases =
+    "bit, little, fan, big, huge, lot, mess, few, tad, idiot, loss, good, great";
 
 /// What happens at a time.
 pub(super) const EVENTS: Phrases = "today, yesterday, tomorrow, tonight, last night, this morning, this afternoon, \
@@ -220,7 +221,8 @@ pub(super) const STATEMENTS: Phrases = "i, my, mine, our, we, is, isn't, are, ar
     supports, allergic, must, mustn't, should";
 
 /// Who speaks.
-pub(super) const SPEAKER: Phrases = "i, i'd, me, my, mine, myself, we, we'd, us, our, ours, the user, user's";
+pub(super) const SPEAKER: Phrases =
+    "i, i'd, me, my, mine, myself, we, we'd, us, our, ours, the user, user's";
 /// What holds for this hour alone: the moment itself, the weather, moods and amusement.
 pub(super) const MOMENTS: Phrases = "right now, at the moment, at this moment, just now, today only, for now, \
     this minute, this second, in a minute, in a bit, in a second, as we speak, brb, raining, rain, rained, rainy, \
@@ -251,8 +253,7 @@ pub(super) const QUESTION_VERBS: Phrases = "is, are, was, were, do, does, did, c
 /// Verbs that also begin an order.
 pub(super) const ORDER_VERBS: Phrases = "do, have";
 /// Subjects after the verb of a question.
-pub(super) const QUESTION_SUBJECTS: Phrases =
-    "i, you, we, they, he, she, it, there, this, that, the, my, your, our, anyone, anybody, someone, somebody";
+pub(super) const QUESTION_SUBJECTS: Phrases = "i, you, we, they, he, she, it, there, this, that, the, my, your, our, anyone, anybody, someone, somebody";
 /// Subjects after "do" and "have" in a question, where others make an order ("do it").
 pub(super) const QUESTION_PERSONS: Phrases = "i, you, we, they, anyone, anybody";
 /// What asks for no more than a nod, as the last clause before a question mark.

@@ -41,7 +41,13 @@ impl<'a> Judged<'a> {
         let cues = cues::cues(&sentence);
         let specifics = sentence.specifics();
         let worth = signals::worth(sentence.words, specifics, &cues);
-        Judged { text: sentence.text, words: sentence.words, specifics, cues, worth }
+        Judged {
+            text: sentence.text,
+            words: sentence.words,
+            specifics,
+            cues,
+            worth,
+        }
     }
 
     fn has(&self, cue: Cue) -> bool {
@@ -49,8 +55,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The judgement of the rules: [`importance`](signals::importance), [`summary`](summary::summary) and
-/// [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
+/// The judgement of the rules: [`importance`](signals::importance), [`summary`](summary::summary)
+/// and [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
 pub(crate) fn judge(text: &str) -> Enrichment {
     let sentences = sentences(text, READ_BYTES_MAX);
     Enrichment {
@@ -60,15 +66,17 @@ pub(crate) fn judge(text: &str) -> Enrichment {
     }
 }
 
-/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first KiB decides, so that the work
-/// is that of a millisecond or so.
+/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first KiB
+/// decides, so that the work is that of a millisecond or so.
 pub fn kind_of(text: &str) -> &'static str {
     kind::kind(&sentences(text, KIND_BYTES_MAX))
 }
 
 fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
     let read = &text[..text.floor_char_boundary(bytes_max)];
-    let parts = analysis::sentences(read).flat_map(parts).take(SENTENCES_MAX);
+    let parts = analysis::sentences(read)
+        .flat_map(parts)
+        .take(SENTENCES_MAX);
     let mut sentences: Vec<Sentence<'_>> = parts.map(Sentence::of).collect();
     // The last one may be cut in the middle.
     if read.len() < text.len() && sentences.len() > 1 {
@@ -86,19 +94,25 @@ fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
     sentences.into_iter().map(Judged::of).collect()
 }
 
-/// The sentences within what Unicode takes for one because the next one has no capital: they end with
-/// a full stop after a word of three letters or more, which few abbreviations have.
+/// The sentences within what Unicode takes for one because the next one has no capital: they end
+/// with a full stop after a word of three letters or more, which few abbreviations have.
 fn parts(sentence: &str) -> impl Iterator<Item = &str> {
     let ends_word = |stop: &usize| {
         let word = sentence[..*stop].rsplit(' ').next().unwrap_or_default();
         word.len() >= 3 && word.chars().all(char::is_alphanumeric)
     };
-    let stops = sentence.match_indices(". ").map(|(stop, _)| stop).filter(ends_word);
-    stops.map(|stop| stop + 1).chain([sentence.len()]).scan(0, |start, end| {
-        let part = sentence[*start..end].trim();
-        *start = end;
-        Some(part)
-    })
+    let stops = sentence
+        .match_indices(". ")
+        .map(|(stop, _)| stop)
+        .filter(ends_word);
+    stops
+        .map(|stop| stop + 1)
+        .chain([sentence.len()])
+        .scan(0, |start, end| {
+            let part = sentence[*start..end].trim();
+            *start = end;
+            Some(part)
+        })
 }
 
 /// Refuses a judgement that is none, whoever made it.
@@ -113,11 +127,15 @@ pub(crate) fn check(enrichment: &Enrichment) -> Result<()> {
     } else if enrichment.summary.trim().is_empty() || enrichment.summary.contains('\0') {
         "no summary".to_owned()
     } else if !summary::fits(&enrichment.summary) {
-        format!("a summary of more than {SUMMARY_WORDS_MAX} words or {SUMMARY_CHARACTERS_MAX} characters")
+        format!(
+            "a summary of more than {SUMMARY_WORDS_MAX} words or {SUMMARY_CHARACTERS_MAX} characters"
+        )
     } else {
         return Ok(());
     };
-    Err(Error::unavailable(format!("the enricher answered with {problem}")))
+    Err(Error::unavailable(format!(
+        "the enricher answered with {problem}"
+    )))
 }
 
 #[cfg(test)]
@@ -154,15 +172,26 @@ mod tests {
         ];
         let mut seed = 7_u64;
         let mut next = move |below: usize| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as usize % below
         };
         let generated = (0..400).map(move |length| {
             let pieces: Vec<&str> = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
             pieces.join(if length % 3 == 0 { "" } else { " " })
         });
-        let long =
-            ["a", "東", "word ", "!", "One sentence. ", "Ünïcödé ", "\n", "a?"].map(|piece| piece.repeat(100_000));
+        let long = [
+            "a",
+            "東",
+            "word ",
+            "!",
+            "One sentence. ",
+            "Ünïcödé ",
+            "\n",
+            "a?",
+        ]
+        .map(|piece| piece.repeat(100_000));
         generated.chain(long)
     }
 
@@ -172,24 +201,56 @@ mod tests {
             let judged = judge(&text);
             assert!((0.0..=1.0).contains(&judged.importance), "{judged:?}");
             assert!(summary::fits(&judged.summary), "{judged:?}");
-            assert_eq!(check(&judged).is_ok(), !text.trim().is_empty(), "{judged:?}");
+            assert_eq!(
+                check(&judged).is_ok(),
+                !text.trim().is_empty(),
+                "{judged:?}"
+            );
             assert_eq!(judge(&text), judged);
         }
     }
 
     #[test]
     fn nonsense_is_refused() {
-        let good = Enrichment { importance: 0.5, summary: "Tea at four.".to_owned(), kind: "fact".to_owned() };
+        let good = Enrichment {
+            importance: 0.5,
+            summary: "Tea at four.".to_owned(),
+            kind: "fact".to_owned(),
+        };
         assert_eq!(check(&good), Ok(()));
         for nonsense in [
-            Enrichment { importance: f64::NAN, ..good.clone() },
-            Enrichment { importance: 1.01, ..good.clone() },
-            Enrichment { importance: -0.1, ..good.clone() },
-            Enrichment { kind: "Fact".to_owned(), ..good.clone() },
-            Enrichment { summary: " \n".to_owned(), ..good.clone() },
-            Enrichment { summary: "a\0b".to_owned(), ..good.clone() },
-            Enrichment { summary: "word ".repeat(SUMMARY_WORDS_MAX + 1), ..good.clone() },
-            Enrichment { summary: "!".repeat(SUMMARY_CHARACTERS_MAX + 1), ..good.clone() },
+            Enrichment {
+                importance: f64::NAN,
+                ..good.clone()
+            },
+            Enrichment {
+                importance: 1.01,
+                ..good.clone()
+            },
+            Enrichment {
+                importance: -0.1,
+                ..good.clone()
+            },
+            Enrichment {
+                kind: "Fact".to_owned(),
+                ..good.clone()
+            },
+            Enrichment {
+                summary: " \n".to_owned(),
+                ..good.clone()
+            },
+            Enrichment {
+                summary: "a\0b".to_owned(),
+                ..good.clone()
+            },
+            Enrichment {
+                summary: "word ".repeat(SUMMARY_WORDS_MAX + 1),
+                ..good.clone()
+            },
+            Enrichment {
+                summary: "!".repeat(SUMMARY_CHARACTERS_MAX + 1),
+                ..good.clone()
+            },
         ] {
             assert!(check(&nonsense).is_err(), "{nonsense:?}");
         }

@@ -5,7 +5,9 @@ use loci_search::analysis;
 use super::lexicon::{self, Phrases};
 
 /// What ends a clause, beside blanks.
-const CLAUSE_MARKS: [char; 14] = [',', ';', ':', '.', '!', '?', '…', '(', ')', '"', '“', '”', '–', '—'];
+const CLAUSE_MARKS: [char; 14] = [
+    ',', ';', ':', '.', '!', '?', '…', '(', ')', '"', '“', '”', '–', '—',
+];
 
 /// A sentence with its words.
 pub(super) struct Sentence<'a> {
@@ -15,8 +17,8 @@ pub(super) struct Sentence<'a> {
     pub(super) words: usize,
     /// What is asked of the listener's memory, if anything.
     pub(super) request: Option<Request>,
-    /// The words and, as `.`, the ends of clauses, each between two spaces; without the words that ask
-    /// to remember the rest.
+    /// The words and, as `.`, the ends of clauses, each between two spaces; without the words that
+    /// ask to remember the rest.
     line: String,
     /// The same in lower case: of ASCII alone, so that both have the same places.
     lower: String,
@@ -37,7 +39,8 @@ pub(super) enum Request {
     Reminder,
 }
 
-/// Some words of a sentence: those of its line from `start` to `end`, without the spaces around them.
+/// Some words of a sentence: those of its line from `start` to `end`, without the spaces around
+/// them.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'s> {
     sentence: &'s Sentence<'s>,
@@ -60,7 +63,14 @@ impl<'a> Sentence<'a> {
         }
         line.push_str(" . ");
         let lower = line.to_ascii_lowercase();
-        let mut sentence = Sentence { text, words, request: None, starts: starts(&lower), line, lower };
+        let mut sentence = Sentence {
+            text,
+            words,
+            request: None,
+            starts: starts(&lower),
+            line,
+            lower,
+        };
         sentence.take_request();
         sentence
     }
@@ -69,12 +79,19 @@ impl<'a> Sentence<'a> {
     pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Place<'_>> {
         list.split(", ").flat_map(move |phrase| {
             let is_there = move |start: &usize| {
-                // The first bytes alone, for most: there are hundreds of phrases, and hardly one in a sentence.
+                // The first bytes alone, for most: there are hundreds of phrases, and hardly one in
+                // a sentence.
                 self.lower.as_bytes().get(*start) == phrase.as_bytes().first()
-                    && self.lower[*start..].strip_prefix(phrase).is_some_and(|after| after.starts_with(' '))
+                    && self.lower[*start..]
+                        .strip_prefix(phrase)
+                        .is_some_and(|after| after.starts_with(' '))
             };
             let starts = self.starts.iter().copied().filter(is_there);
-            starts.map(move |start| Place { sentence: self, start, end: start + phrase.len() })
+            starts.map(move |start| Place {
+                sentence: self,
+                start,
+                end: start + phrase.len(),
+            })
         })
     }
 
@@ -85,47 +102,80 @@ impl<'a> Sentence<'a> {
 
     /// Whether it begins with one of these phrases.
     pub(super) fn begins_with(&self, list: Phrases) -> bool {
-        Place { sentence: self, start: 1, end: 2 }.followed_by(list).is_some()
+        Place {
+            sentence: self,
+            start: 1,
+            end: 2,
+        }
+        .followed_by(list)
+        .is_some()
     }
 
     /// The words by which it is introduced, such as "so", "well" and "please".
     pub(super) fn opening(&self) -> Place<'_> {
-        Place { sentence: self, start: 0, end: 0 }.skip_forward(lexicon::OPENERS)
+        Place {
+            sentence: self,
+            start: 0,
+            end: 0,
+        }
+        .skip_forward(lexicon::OPENERS)
     }
 
-    /// How many words name something exactly: with a digit, written like an identifier, an address or
-    /// a path, or with a capital where no sentence begins.
+    /// How many words name something exactly: with a digit, written like an identifier, an address
+    /// or a path, or with a capital where no sentence begins.
     pub(super) fn specifics(&self) -> usize {
         let is_specific = |(place, chunk): (usize, &str)| {
             let chunk = chunk.trim_matches(|character: char| !character.is_alphanumeric());
             let mut characters = chunk.chars();
             let is_capital = characters.next().is_some_and(char::is_uppercase);
-            let is_first_person = chunk == "I" || chunk.starts_with("I'") || chunk.starts_with("I\u{2019}");
-            let has_inner_capital = chunk.is_ascii() && characters.as_str().contains(|c: char| c.is_ascii_uppercase());
+            let is_first_person =
+                chunk == "I" || chunk.starts_with("I'") || chunk.starts_with("I\u{2019}");
+            let has_inner_capital = chunk.is_ascii()
+                && characters
+                    .as_str()
+                    .contains(|c: char| c.is_ascii_uppercase());
             (is_capital && place > 0 && !is_first_person)
                 || has_inner_capital
-                || chunk.contains(|character: char| character.is_numeric() || "_@/\\".contains(character))
+                || chunk.contains(|character: char| {
+                    character.is_numeric() || "_@/\\".contains(character)
+                })
         };
-        self.text.split_whitespace().enumerate().filter(|chunk| is_specific(*chunk)).count()
+        self.text
+            .split_whitespace()
+            .enumerate()
+            .filter(|chunk| is_specific(*chunk))
+            .count()
     }
 
-    /// Whether it asks: it ends with a question mark, or it is worded as a question and ends with no mark
-    /// at all, or it demands an answer. A request to remember asks for nothing.
+    /// Whether it asks: it ends with a question mark, or it is worded as a question and ends with
+    /// no mark at all, or it demands an answer. A request to remember asks for nothing.
     pub(super) fn is_question(&self) -> bool {
         const CLOSING: [char; 9] = ['"', '\'', '\u{201d}', '\u{2019}', ')', '!', '.', '»', '」'];
         let opening = self.opening();
-        let is_marked = self.text.trim_end_matches(CLOSING).ends_with(['?', '？', '؟']);
+        let is_marked = self
+            .text
+            .trim_end_matches(CLOSING)
+            .ends_with(['?', '？', '؟']);
         let is_tagged = || self.places(lexicon::TAGS).any(Place::is_last_clause);
-        let is_worded =
-            || opening.is_followed_by_question() && (is_marked || self.text.ends_with(char::is_alphanumeric));
+        let is_worded = || {
+            opening.is_followed_by_question()
+                && (is_marked || self.text.ends_with(char::is_alphanumeric))
+        };
         self.request.is_none()
-            && ((is_marked && !is_tagged()) || is_worded() || opening.followed_by(lexicon::DEMANDS).is_some())
+            && ((is_marked && !is_tagged())
+                || is_worded()
+                || opening.followed_by(lexicon::DEMANDS).is_some())
     }
 
-    /// Finds what asks to remember something and takes it out, so that the rest is judged for itself.
+    /// Finds what asks to remember something and takes it out, so that the rest is judged for
+    /// itself.
     fn take_request(&mut self) {
         let is_asked = |place: &Place<'_>| place.invitation().is_some() && !place.asks_back();
-        let asked = |list| self.places(list).find(is_asked).map(|place| (place, place.invitation().unwrap_or(place)));
+        let asked = |list| {
+            self.places(list)
+                .find(is_asked)
+                .map(|place| (place, place.invitation().unwrap_or(place)))
+        };
         let Some((place, invitation)) = asked(lexicon::REQUESTS) else {
             self.request = asked(lexicon::REMINDERS).map(|_| Request::Reminder);
             return;
@@ -136,11 +186,16 @@ impl<'a> Sentence<'a> {
         }
         let (start, end) = (invitation.start, place.skip_forward(lexicon::LINKS).end);
         let is_of_next = self.text.ends_with([':', '：'])
-            || [" this ", " following "].iter().any(|word| self.lower[start..].contains(word));
+            || [" this ", " following "]
+                .iter()
+                .any(|word| self.lower[start..].contains(word));
         self.line.replace_range(start..end, ".");
         self.lower.replace_range(start..end, ".");
         self.starts = starts(&self.lower);
-        let is_alone = self.lower.split_whitespace().all(|word| lexicon::has(lexicon::BLANKS, word));
+        let is_alone = self
+            .lower
+            .split_whitespace()
+            .all(|word| lexicon::has(lexicon::BLANKS, word));
         self.request = Some(match (is_alone, is_of_next) {
             (false, _) => Request::This,
             (true, true) => Request::Next,
@@ -151,13 +206,23 @@ impl<'a> Sentence<'a> {
 
 /// Where the words of a line begin: behind its spaces, but for the one at its end.
 fn starts(line: &str) -> Vec<usize> {
-    line.match_indices(' ').map(|(space, _)| space + 1).filter(|start| *start < line.len()).collect()
+    line.match_indices(' ')
+        .map(|(space, _)| space + 1)
+        .filter(|start| *start < line.len())
+        .collect()
 }
 
 /// "I am" for "I'm".
 fn written_out(word: &str) -> String {
-    const CONTRACTIONS: [(&str, &str); 4] = [("'m", "am"), ("'re", "are"), ("'ve", "have"), ("'ll", "will")];
-    let split = CONTRACTIONS.iter().find_map(|(end, verb)| Some((word.strip_suffix(end)?, verb)));
+    const CONTRACTIONS: [(&str, &str); 4] = [
+        ("'m", "am"),
+        ("'re", "are"),
+        ("'ve", "have"),
+        ("'ll", "will"),
+    ];
+    let split = CONTRACTIONS
+        .iter()
+        .find_map(|(end, verb)| Some((word.strip_suffix(end)?, verb)));
     split.map_or_else(|| word.to_owned(), |(word, verb)| format!("{word} {verb}"))
 }
 
@@ -173,38 +238,62 @@ impl<'s> Place<'s> {
     /// The phrase of the list that comes next.
     pub(super) fn followed_by(self, list: Phrases) -> Option<Self> {
         let after = self.after().strip_prefix(' ')?;
-        let phrase =
-            list.split(", ").find(|phrase| after.strip_prefix(phrase).is_some_and(|rest| rest.starts_with(' ')))?;
-        Some(Place { start: self.end + 1, end: self.end + 1 + phrase.len(), ..self })
+        let phrase = list.split(", ").find(|phrase| {
+            after
+                .strip_prefix(phrase)
+                .is_some_and(|rest| rest.starts_with(' '))
+        })?;
+        Some(Place {
+            start: self.end + 1,
+            end: self.end + 1 + phrase.len(),
+            ..self
+        })
     }
 
     /// The phrase of the list that comes just before.
     pub(super) fn preceded_by(self, list: Phrases) -> Option<Self> {
         let before = self.before().strip_suffix(' ')?;
-        let phrase =
-            list.split(", ").find(|phrase| before.strip_suffix(phrase).is_some_and(|rest| rest.ends_with(' ')))?;
-        Some(Place { start: before.len() - phrase.len(), end: before.len(), ..self })
+        let phrase = list.split(", ").find(|phrase| {
+            before
+                .strip_suffix(phrase)
+                .is_some_and(|rest| rest.ends_with(' '))
+        })?;
+        Some(Place {
+            start: before.len() - phrase.len(),
+            end: before.len(),
+            ..self
+        })
     }
 
     /// The last of the phrases of the list that follow one another from here.
     pub(super) fn skip_forward(self, list: Phrases) -> Self {
-        std::iter::successors(Some(self), |place| place.followed_by(list)).last().unwrap_or(self)
+        std::iter::successors(Some(self), |place| place.followed_by(list))
+            .last()
+            .unwrap_or(self)
     }
 
     /// The first of the phrases of the list that follow one another up to here.
     pub(super) fn skip_back(self, list: Phrases) -> Self {
-        std::iter::successors(Some(self), |place| place.preceded_by(list)).last().unwrap_or(self)
+        std::iter::successors(Some(self), |place| place.preceded_by(list))
+            .last()
+            .unwrap_or(self)
     }
 
     /// The next word, as it is written.
     pub(super) fn next_word(self) -> &'s str {
-        self.sentence.line[self.end..].split_whitespace().next().unwrap_or_default()
+        self.sentence.line[self.end..]
+            .split_whitespace()
+            .next()
+            .unwrap_or_default()
     }
 
     /// The word before, as it is written, and whether it is the first one of its clause.
     pub(super) fn previous_word(self) -> (&'s str, bool) {
         let mut words = self.sentence.line[..self.start].split_whitespace().rev();
-        (words.next().unwrap_or_default(), words.next().is_none_or(|word| word == "."))
+        (
+            words.next().unwrap_or_default(),
+            words.next().is_none_or(|word| word == "."),
+        )
     }
 
     /// Whether a negation stands before it.
@@ -214,21 +303,28 @@ impl<'s> Place<'s> {
         lexicon::has(lexicon::NEGATIONS, &word) || word.ends_with("n't")
     }
 
-    /// Whether it is what somebody is asked to do: an order, or after words like "could you please".
+    /// Whether it is what somebody is asked to do: an order, or after words like "could you
+    /// please".
     pub(super) fn is_addressed(self) -> bool {
-        self.skip_back(lexicon::SOFTENERS).preceded_by(lexicon::INVITATIONS).is_some()
+        self.skip_back(lexicon::SOFTENERS)
+            .preceded_by(lexicon::INVITATIONS)
+            .is_some()
     }
 
-    /// The words by which somebody is asked to do it, or the conjunction that stands in their place.
+    /// The words by which somebody is asked to do it, or the conjunction that stands in their
+    /// place.
     fn invitation(self) -> Option<Self> {
         let softened = self.skip_back(lexicon::SOFTENERS);
-        softened.preceded_by(lexicon::INVITATIONS).or_else(|| softened.preceded_by(lexicon::CONJUNCTIONS))
+        softened
+            .preceded_by(lexicon::INVITATIONS)
+            .or_else(|| softened.preceded_by(lexicon::CONJUNCTIONS))
     }
 
     /// Whether it asks what the listener remembers.
     fn asks_back(self) -> bool {
-        let ends_with_verb =
-            ["remember", "remind me"].iter().any(|verb| self.sentence.lower[..self.end].ends_with(verb));
+        let ends_with_verb = ["remember", "remind me"]
+            .iter()
+            .any(|verb| self.sentence.lower[..self.end].ends_with(verb));
         ends_with_verb && self.followed_by(lexicon::RECOLLECTIONS).is_some()
     }
 
@@ -240,7 +336,8 @@ impl<'s> Place<'s> {
     fn is_followed_by_question(self) -> bool {
         let asks = |list| self.followed_by(list);
         asks(lexicon::ASKING).is_some()
-            || asks(lexicon::ASKING_WITH_VERB).is_some_and(|word| word.followed_by(lexicon::QUESTION_VERBS).is_some())
+            || asks(lexicon::ASKING_WITH_VERB)
+                .is_some_and(|word| word.followed_by(lexicon::QUESTION_VERBS).is_some())
             || match (asks(lexicon::ORDER_VERBS), asks(lexicon::QUESTION_VERBS)) {
                 (Some(verb), _) => verb.followed_by(lexicon::QUESTION_PERSONS).is_some(),
                 (None, Some(verb)) => verb.followed_by(lexicon::QUESTION_SUBJECTS).is_some(),
@@ -298,15 +395,27 @@ mod tests {
     fn requests_are_told_from_memories() {
         let rows = [
             ("can you remember that it is late?", Some(Request::This)),
-            ("It is late, and please don't forget that!", Some(Request::This)),
-            ("Would you please always bear in mind that it is late?", Some(Request::This)),
+            (
+                "It is late, and please don't forget that!",
+                Some(Request::This),
+            ),
+            (
+                "Would you please always bear in mind that it is late?",
+                Some(Request::This),
+            ),
             ("Remember this: it is late", Some(Request::This)),
             ("Please remember that.", Some(Request::Previous)),
-            ("Could you keep that in mind for next time?", Some(Request::Previous)),
+            (
+                "Could you keep that in mind for next time?",
+                Some(Request::Previous),
+            ),
             ("Remember:", Some(Request::Next)),
             ("Please note down the following.", Some(Request::Next)),
             ("Remember to lock the door", Some(Request::Reminder)),
-            ("Could you remind me to lock the door?", Some(Request::Reminder)),
+            (
+                "Could you remind me to lock the door?",
+                Some(Request::Reminder),
+            ),
             ("Could you remind me what is locked?", None),
             ("Can you remember where the door is?", None),
             ("Do you remember that it was late?", None),

@@ -23,12 +23,17 @@ const REASONS: [(Cue, f64); 11] = [
     (Cue::Speaker, 0.1),
 ];
 /// What speaks against it.
-const DOUBTS: [(Cue, f64); 4] = [(Cue::SmallTalk, 0.8), (Cue::Question, 0.6), (Cue::Moment, 0.5), (Cue::Hedge, 0.3)];
+const DOUBTS: [(Cue, f64); 4] = [
+    (Cue::SmallTalk, 0.8),
+    (Cue::Question, 0.6),
+    (Cue::Moment, 0.5),
+    (Cue::Hedge, 0.3),
+];
 /// How much each further sentence counts, as a part of the one before.
 const FURTHER_SENTENCE: f64 = 0.25;
 
-/// How much a sentence of so many words, and so many among them that name something exactly, matters,
-/// 0 to 1.
+/// How much a sentence of so many words, and so many among them that name something exactly,
+/// matters, 0 to 1.
 ///
 /// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has this signal alone.
 /// They combine like independent reasons (a noisy-or, Pearl, Probabilistic Reasoning in Intelligent
@@ -60,18 +65,22 @@ const FURTHER_SENTENCE: f64 = 0.25;
 /// | moment: now, weather, mood, jokes | 0.5 | yes or no | it is over before it is asked for |
 /// | hedge | 0.3 | yes or no | it may not be so |
 pub(super) fn worth(words: usize, specifics: usize, cues: &[Cue]) -> f64 {
-    let saturated = |count: usize, (weight, scale): (f64, f64)| weight * (1.0 - (-(count as f64) / scale).exp());
+    let saturated = |count: usize, (weight, scale): (f64, f64)| {
+        weight * (1.0 - (-(count as f64) / scale).exp())
+    };
     let none_of = |signals: &[(Cue, f64)]| {
         let held = signals.iter().filter(|(cue, _)| cues.contains(cue));
         held.map(|(_, weight)| 1.0 - weight).product::<f64>()
     };
-    let unsaid =
-        (1.0 - SAID) * (1.0 - saturated(specifics, SPECIFICS)) * (1.0 - saturated(words, LENGTH)) * none_of(&REASONS);
+    let unsaid = (1.0 - SAID)
+        * (1.0 - saturated(specifics, SPECIFICS))
+        * (1.0 - saturated(words, LENGTH))
+        * none_of(&REASONS);
     (1.0 - unsaid) * none_of(&DOUBTS)
 }
 
-/// How much a text matters, 0 to 1, to two digits: as much as its best sentence, and a little more for
-/// each further one, with the worths `v` from the highest down:
+/// How much a text matters, 0 to 1, to two digits: as much as its best sentence, and a little more
+/// for each further one, with the worths `v` from the highest down:
 ///
 /// `importance = 1 - product of (1 - v_i)^(1 / 4^i), i = 0, 1, ...`
 ///
@@ -80,7 +89,11 @@ pub(super) fn importance(worths: impl Iterator<Item = f64>) -> f64 {
     let mut worths: Vec<f64> = worths.collect();
     worths.sort_by(|left, right| right.total_cmp(left));
     let shares = std::iter::successors(Some(1.0), |share| Some(share * FURTHER_SENTENCE));
-    let unsaid: f64 = worths.iter().zip(shares).map(|(worth, share)| (1.0 - worth).powf(share)).product();
+    let unsaid: f64 = worths
+        .iter()
+        .zip(shares)
+        .map(|(worth, share)| (1.0 - worth).powf(share))
+        .product();
     ((1.0 - unsaid) * 100.0).round() / 100.0
 }
 
@@ -148,9 +161,15 @@ mod tests {
             ],
         ];
         for pair in groups.windows(2) {
-            for (more, less) in pair[0].iter().flat_map(|more| pair[1].iter().map(move |less| (more, less))) {
+            for (more, less) in pair[0]
+                .iter()
+                .flat_map(|more| pair[1].iter().map(move |less| (more, less)))
+            {
                 let (high, low) = (judge(more).importance, judge(less).importance);
-                assert!(high > low, "{high} {more:?} should matter more than {low} {less:?}");
+                assert!(
+                    high > low,
+                    "{high} {more:?} should matter more than {low} {less:?}"
+                );
             }
         }
     }
@@ -159,25 +178,58 @@ mod tests {
     fn each_signal_moves_it_in_its_direction() {
         let rows = [
             ("The backup runs at night", "My backup runs at night"),
-            ("The backup runs at night", "The backup runs at night on atlas-7"),
-            ("The backup runs at night", "The backup runs at night on Sunday"),
-            ("The backup runs at night", "The backup runs at night, that is important"),
-            ("The backup runs at night", "Keep in mind that the backup runs at night"),
+            (
+                "The backup runs at night",
+                "The backup runs at night on atlas-7",
+            ),
+            (
+                "The backup runs at night",
+                "The backup runs at night on Sunday",
+            ),
+            (
+                "The backup runs at night",
+                "The backup runs at night, that is important",
+            ),
+            (
+                "The backup runs at night",
+                "Keep in mind that the backup runs at night",
+            ),
             ("I make backups at night", "I have to make backups at night"),
-            ("The backup runs at night", "We decided that the backup runs at night"),
-            ("The backup runs at night", "I prefer that the backup runs at night"),
-            ("The backup may run at night", "The backup may only run at night"),
+            (
+                "The backup runs at night",
+                "We decided that the backup runs at night",
+            ),
+            (
+                "The backup runs at night",
+                "I prefer that the backup runs at night",
+            ),
+            (
+                "The backup may run at night",
+                "The backup may only run at night",
+            ),
             ("Run the backup at night", "Never run the backup at night"),
             ("My friend runs at night", "My friend had surgery at night"),
             ("I exist at night", "I live at night"),
-            ("The backup runs at night", "The backup runs at night and copies all the photos to the disk"),
-            ("Does the backup run at night?", "The backup does run at night"),
-            ("Apparently the backup runs at night", "The backup runs at night"),
+            (
+                "The backup runs at night",
+                "The backup runs at night and copies all the photos to the disk",
+            ),
+            (
+                "Does the backup run at night?",
+                "The backup does run at night",
+            ),
+            (
+                "Apparently the backup runs at night",
+                "The backup runs at night",
+            ),
             ("The backup is boring", "The backup is complete"),
             ("Great, that is nice", "The backup runs late"),
         ];
         for (less, more) in rows {
-            assert!(judge(less).importance < judge(more).importance, "{less:?} should matter less than {more:?}");
+            assert!(
+                judge(less).importance < judge(more).importance,
+                "{less:?} should matter less than {more:?}"
+            );
         }
     }
 

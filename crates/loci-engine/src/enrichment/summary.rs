@@ -15,24 +15,24 @@ const PLACE_BONUS: f64 = 0.1;
 /// The score that a sentence needs beside the best one, as a part of it.
 const SCORE_MIN: f64 = 0.5;
 
-/// A summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`] characters: the text
-/// itself if it is as short, else its best sentences that fit, in their order, and if none fits the
-/// beginning of the best one.
+/// A summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`] characters: the
+/// text itself if it is as short, else its best sentences that fit, in their order, and if none
+/// fits the beginning of the best one.
 ///
-/// A sentence is as good as what it is worth by the signals of importance (the cue words, fixed phrases
-/// and capitals of Edmundson, New Methods in Automatic Extracting, 1969, and Kupiec, Pedersen and Chen, A
-/// Trainable Document Summarizer, 1995), and better by up to a quarter if it has the terms that are
-/// frequent in the text (Luhn, The Automatic Creation of Literature Abstracts, 1958), and by up to a
-/// tenth for an early place (Edmundson):
+/// A sentence is as good as what it is worth by the signals of importance (the cue words, fixed
+/// phrases and capitals of Edmundson, New Methods in Automatic Extracting, 1969, and Kupiec,
+/// Pedersen and Chen, A Trainable Document Summarizer, 1995), and better by up to a quarter if it
+/// has the terms that are frequent in the text (Luhn, The Automatic Creation of Literature
+/// Abstracts, 1958), and by up to a tenth for an early place (Edmundson):
 ///
 /// `score = worth x (1 + 0.25 topic + 0.1 / place)`
 ///
 /// `topic = (sum of ln(sentences with the term)) / sqrt(words)`, divided by the largest one
 ///
-/// Stop words don't count, nor do terms of one sentence alone: they are not what the text is about. The
-/// logarithm keeps one frequent term from deciding alone, the root keeps long sentences from winning or
-/// losing by length alone. Sentences of less than half the best score are left out even where there is
-/// room: a gist with trivia is none. So is small talk, unless there is nothing else.
+/// Stop words don't count, nor do terms of one sentence alone: they are not what the text is about.
+/// The logarithm keeps one frequent term from deciding alone, the root keeps long sentences from
+/// winning or losing by length alone. Sentences of less than half the best score are left out even
+/// where there is room: a gist with trivia is none. So is small talk, unless there is nothing else.
 pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     let text = text.trim();
     if fits(text) {
@@ -54,49 +54,83 @@ pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     chosen.sort_unstable();
     match order.first() {
         Some(&best) if chosen.is_empty() => beginning(sentences[best].text),
-        _ => chosen.into_iter().map(|place| sentences[place].text).collect::<Vec<_>>().join(" "),
+        _ => chosen
+            .into_iter()
+            .map(|place| sentences[place].text)
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
 /// Whether a text is short enough for a summary.
 pub(super) fn fits(text: &str) -> bool {
-    text.chars().nth(SUMMARY_CHARACTERS_MAX).is_none() && analysis::words(text).nth(SUMMARY_WORDS_MAX).is_none()
+    text.chars().nth(SUMMARY_CHARACTERS_MAX).is_none()
+        && analysis::words(text).nth(SUMMARY_WORDS_MAX).is_none()
 }
 
 /// The places of the sentences that are good enough, best first, ties in their order.
 fn best_first(sentences: &[Judged<'_>]) -> Vec<usize> {
     let topics = topics(sentences);
-    let score =
-        |place: usize| sentences[place].worth * (1.0 + TOPIC_BONUS * topics[place] + PLACE_BONUS / (place + 1) as f64);
+    let score = |place: usize| {
+        sentences[place].worth
+            * (1.0 + TOPIC_BONUS * topics[place] + PLACE_BONUS / (place + 1) as f64)
+    };
     let says_nothing = |place: &usize| sentences[*place].has(Cue::SmallTalk);
     let (idle, saying): (Vec<usize>, Vec<usize>) = (0..sentences.len()).partition(says_nothing);
     let places = if saying.is_empty() { idle } else { saying };
-    let mut order: Vec<(f64, usize)> = places.into_iter().map(|place| (score(place), place)).collect();
+    let mut order: Vec<(f64, usize)> = places
+        .into_iter()
+        .map(|place| (score(place), place))
+        .collect();
     order.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
     let score_min = order.first().map_or(0.0, |best| best.0 * SCORE_MIN);
-    order.into_iter().take_while(|(score, _)| *score >= score_min).map(|(_, place)| place).collect()
+    order
+        .into_iter()
+        .take_while(|(score, _)| *score >= score_min)
+        .map(|(_, place)| place)
+        .collect()
 }
 
 /// How much each sentence is about what the text is about, 0 to 1.
 fn topics(sentences: &[Judged<'_>]) -> Vec<f64> {
-    let terms: Vec<Vec<String>> = sentences.iter().map(|sentence| analysis::query_terms(sentence.text)).collect();
+    let terms: Vec<Vec<String>> = sentences
+        .iter()
+        .map(|sentence| analysis::query_terms(sentence.text))
+        .collect();
     let mut frequencies: HashMap<&str, f64> = HashMap::new();
     for term in terms.iter().flatten() {
         *frequencies.entry(term).or_default() += 1.0;
     }
     let significance = |(terms, sentence): (&Vec<String>, &Judged<'_>)| {
-        terms.iter().map(|term| frequencies[term.as_str()].ln()).sum::<f64>() / (sentence.words.max(1) as f64).sqrt()
+        terms
+            .iter()
+            .map(|term| frequencies[term.as_str()].ln())
+            .sum::<f64>()
+            / (sentence.words.max(1) as f64).sqrt()
     };
     let significances: Vec<f64> = terms.iter().zip(sentences).map(significance).collect();
-    let largest = significances.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
-    significances.into_iter().map(|significance| significance / largest).collect()
+    let largest = significances
+        .iter()
+        .copied()
+        .fold(f64::MIN_POSITIVE, f64::max);
+    significances
+        .into_iter()
+        .map(|significance| significance / largest)
+        .collect()
 }
 
 /// As much of the beginning as fits, to the end of a word, with an ellipsis.
 fn beginning(text: &str) -> String {
-    let end_max = text.char_indices().nth(SUMMARY_CHARACTERS_MAX - 1).map_or(text.len(), |(end, _)| end);
+    let end_max = text
+        .char_indices()
+        .nth(SUMMARY_CHARACTERS_MAX - 1)
+        .map_or(text.len(), |(end, _)| end);
     let ends = analysis::words(text).map(|(start, word)| start + word.len());
-    let end = ends.take(SUMMARY_WORDS_MAX).take_while(|end| *end <= end_max).last().unwrap_or(end_max);
+    let end = ends
+        .take(SUMMARY_WORDS_MAX)
+        .take_while(|end| *end <= end_max)
+        .last()
+        .unwrap_or(end_max);
     format!("{}…", &text[..end])
 }
 
@@ -111,7 +145,10 @@ mod tests {
 
     #[test]
     fn a_short_text_is_its_own_summary() {
-        assert_eq!(summary("  Tea at four.\nBring cake. "), "Tea at four.\nBring cake.");
+        assert_eq!(
+            summary("  Tea at four.\nBring cake. "),
+            "Tea at four.\nBring cake."
+        );
         let words = "word ".repeat(SUMMARY_WORDS_MAX);
         assert_eq!(summary(&words), words.trim());
     }
@@ -122,7 +159,12 @@ mod tests {
         let letter = |number: u8| char::from(b'a' + number);
         let word = |number: u8, word: u8| format!("zq{}{}", letter(number), letter(word));
         let other = |number: u8| {
-            (0..12).map(|place| word(number, place)).collect::<Vec<_>>().join(" ").replacen('z', "Z", 1) + ". "
+            (0..12)
+                .map(|place| word(number, place))
+                .collect::<Vec<_>>()
+                .join(" ")
+                .replacen('z', "Z", 1)
+                + ". "
         };
         let others = |numbers: std::ops::Range<u8>| numbers.map(other).collect::<String>();
         let text = format!(
@@ -131,10 +173,17 @@ mod tests {
             others(10..20),
         );
         let summary = summary(&text);
-        let places: Vec<_> = ["moves to PostgreSQL.", "moves at night.", "Billing keeps one database."]
-            .map(|sentence| summary.find(sentence))
-            .to_vec();
-        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{summary}");
+        let places: Vec<_> = [
+            "moves to PostgreSQL.",
+            "moves at night.",
+            "Billing keeps one database.",
+        ]
+        .map(|sentence| summary.find(sentence))
+        .to_vec();
+        assert!(
+            places.iter().all(Option::is_some) && places.is_sorted(),
+            "{summary}"
+        );
         assert!(summary.ends_with('.') && fits(&summary), "{summary}");
     }
 
@@ -158,7 +207,16 @@ mod tests {
                     "we decided to cancel the gym contract",
                     "I have to send the letter",
                 ],
-                &["Hi!", "So today", "The train", "parrot", "Anyway", "mustard", "You know how it is", "Thanks"],
+                &[
+                    "Hi!",
+                    "So today",
+                    "The train",
+                    "parrot",
+                    "Anyway",
+                    "mustard",
+                    "You know how it is",
+                    "Thanks",
+                ],
             ),
             (
                 "Hello everyone, hope you all had a nice weekend. I wanted to write down where we are with \
@@ -179,7 +237,15 @@ mod tests {
                     "port 6432 of atlas-7",
                     "I prefer reviews in the morning",
                 ],
-                &["Hello everyone", "shop window", "shop cat", "weather", "plants", "What else", "great week"],
+                &[
+                    "Hello everyone",
+                    "shop window",
+                    "shop cat",
+                    "weather",
+                    "plants",
+                    "What else",
+                    "great week",
+                ],
             ),
             (
                 "I've been meaning to write. The flat is still full of boxes and I can't find the kettle. My \
@@ -208,28 +274,48 @@ mod tests {
                 assert!(summary.contains(part), "{part:?} is missing: {summary}");
             }
             for part in left {
-                assert!(text.contains(part) && !summary.contains(part), "{part:?} is there: {summary}");
+                assert!(
+                    text.contains(part) && !summary.contains(part),
+                    "{part:?} is there: {summary}"
+                );
             }
         }
     }
 
     #[test]
     fn sentences_without_capitals_are_told_apart() {
-        let idle = "the train was late and the soup was cold, as it was on most of the other days. ";
-        let text = format!("{}my sister is allergic to cats, e.g. to mine. {}", idle.repeat(5), idle.repeat(5));
-        assert_eq!(summary(&text), "my sister is allergic to cats, e.g. to mine.");
+        let idle =
+            "the train was late and the soup was cold, as it was on most of the other days. ";
+        let text = format!(
+            "{}my sister is allergic to cats, e.g. to mine. {}",
+            idle.repeat(5),
+            idle.repeat(5)
+        );
+        assert_eq!(
+            summary(&text),
+            "my sister is allergic to cats, e.g. to mine."
+        );
     }
 
     #[test]
     fn small_talk_is_a_summary_if_there_is_nothing_else() {
         let talk = "Good morning! Thanks a lot! Have a nice day! ".repeat(20);
-        assert_eq!(summary(&talk), "Good morning! Thanks a lot! Have a nice day!");
-        assert_eq!(summary(&format!("{talk}The door is open.")), "The door is open.");
+        assert_eq!(
+            summary(&talk),
+            "Good morning! Thanks a lot! Have a nice day!"
+        );
+        assert_eq!(
+            summary(&format!("{talk}The door is open.")),
+            "The door is open."
+        );
     }
 
     #[test]
     fn a_repeated_sentence_is_said_once() {
-        assert_eq!(summary(&"The door is open now. ".repeat(60)), "The door is open now.");
+        assert_eq!(
+            summary(&"The door is open now. ".repeat(60)),
+            "The door is open now."
+        );
     }
 
     #[test]
@@ -244,7 +330,10 @@ mod tests {
     fn texts_without_spaces_and_endless_words_stay_bounded() {
         for piece in ["天気", "ก", "a", "カメラ", "!", "🦀"] {
             let summary = summary(&piece.repeat(5_000));
-            assert!(fits(&summary) && summary.ends_with('…') && summary.starts_with(piece), "{summary}");
+            assert!(
+                fits(&summary) && summary.ends_with('…') && summary.starts_with(piece),
+                "{summary}"
+            );
         }
     }
 }

@@ -5,8 +5,8 @@ use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteCo
 use super::index::new_id;
 use super::look::Look;
 
-/// Bytes of text from which on two files with the same content are one that moved: shorter ones are empty, or what
-/// a template begins with.
+/// Bytes of text from which on two files with the same content are one that moved: shorter ones are
+/// empty, or what a template begins with.
 const TELLING_BYTES_MIN: usize = 16;
 
 /// Which memory a file is, and how that was told.
@@ -25,17 +25,32 @@ pub(super) struct Identity {
 
 impl Identity {
     fn new(id: MemoryId, says_id: bool) -> Self {
-        Identity { id, says_id, is_duplicate: false, is_moved: false, others: Vec::new() }
+        Identity {
+            id,
+            says_id,
+            is_duplicate: false,
+            is_moved: false,
+            others: Vec::new(),
+        }
     }
 }
 
 impl Look<'_> {
-    /// Which memory a file with this content is: that of the `uid` which it says, unless another file which is
-    /// there says the same; else the one that it was, or that a file of the same content was which has just
-    /// gone; else a new one.
-    pub(super) fn identify(&mut self, path: &str, content: &NoteContent, hash: ContentHash) -> Identity {
+    /// Which memory a file with this content is: that of the `uid` which it says, unless another
+    /// file which is there says the same; else the one that it was, or that a file of the same
+    /// content was which has just gone; else a new one.
+    pub(super) fn identify(
+        &mut self,
+        path: &str,
+        content: &NoteContent,
+        hash: ContentHash,
+    ) -> Identity {
         let own = self.row(path).and_then(|row| row.memory.clone());
-        let said = content.note.id.clone().filter(|id| MemoryId::parse("uid", id.as_str()).is_ok());
+        let said = content
+            .note
+            .id
+            .clone()
+            .filter(|id| MemoryId::parse("uid", id.as_str()).is_ok());
         let Some(uid) = said else {
             let is_telling = content.note.body.trim().len() >= TELLING_BYTES_MIN;
             return match own {
@@ -52,13 +67,19 @@ impl Look<'_> {
         }
         match self.holders.get(&identity.id).cloned() {
             None => identity,
-            Some(other) if !self.is_there(&other) && !self.is_hidden(&other) => self.moved(&other, identity),
+            Some(other) if !self.is_there(&other) && !self.is_hidden(&other) => {
+                self.moved(&other, identity)
+            }
             Some(other) if !self.says(&other, &identity.id) => self.displacing(&other, identity),
-            Some(_) => Identity { is_duplicate: true, ..Identity::new(own.unwrap_or_else(new_id), false) },
+            Some(_) => Identity {
+                is_duplicate: true,
+                ..Identity::new(own.unwrap_or_else(new_id), false)
+            },
         }
     }
 
-    /// A file with this content that is not there any more, with its memory. One of the same name comes first.
+    /// A file with this content that is not there any more, with its memory. One of the same name
+    /// comes first.
     fn gone_with(&self, path: &str, hash: ContentHash) -> Option<(String, MemoryId)> {
         let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
         let memory = |other: &String| {
@@ -71,7 +92,9 @@ impl Look<'_> {
 
     fn moved(&mut self, other: &str, mut identity: Identity) -> Identity {
         self.after.insert(other.to_owned(), None);
-        identity.others.push(Change::DeleteNoteFile { path: other.to_owned() });
+        identity.others.push(Change::DeleteNoteFile {
+            path: other.to_owned(),
+        });
         identity.is_moved = true;
         identity
     }
@@ -83,8 +106,14 @@ impl Look<'_> {
             return said;
         }
         match self.notes.folder.read(other).ok().flatten() {
-            Some(FileRead { content: Some(content), .. }) => content.note.id.as_ref() == Some(id),
-            Some(FileRead { problem: Some(problem), .. }) if problem.kind != FileProblemKind::Unreadable => false,
+            Some(FileRead {
+                content: Some(content),
+                ..
+            }) => content.note.id.as_ref() == Some(id),
+            Some(FileRead {
+                problem: Some(problem),
+                ..
+            }) if problem.kind != FileProblemKind::Unreadable => false,
             _ => said,
         }
     }
@@ -92,7 +121,11 @@ impl Look<'_> {
     /// Takes the id from a file that does not say it itself, which gets another one.
     fn displacing(&mut self, other: &str, mut identity: Identity) -> Identity {
         if let Some(row) = self.row(other).cloned() {
-            let row = NoteFile { memory: None, is_settled: false, ..row };
+            let row = NoteFile {
+                memory: None,
+                is_settled: false,
+                ..row
+            };
             self.after.insert(other.to_owned(), Some(row.clone()));
             identity.others.push(Change::PutNoteFile(Box::new(row)));
         }

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::{slice, thread};
 
 use loci_core::{
-    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, LOCAL, Link,
-    Memory, MemoryId, Note, NoteContent, NoteFile, Passage, Relation, Result, Space, Tier, Timestamp, Vector,
-    Visibility, limits,
+    Batch, Caller, Change, Delivery, Error, ErrorCode, Expect, FileProblem, FileProblemKind,
+    FileStamp, LOCAL, Link, Memory, MemoryId, Note, NoteContent, NoteFile, Passage, Relation,
+    Result, Space, Tier, Timestamp, Vector, Visibility, limits,
 };
 use uuid::Uuid;
 
@@ -21,7 +21,8 @@ const WEIGHT: f64 = 1.0;
 /// Files or texts from which on several threads analyse them, and how many threads do at most.
 const SHARED_MIN: usize = 32;
 const THREADS_MAX: usize = 4;
-/// Attempts at one change while others change the same memories. Every failed one is another's success.
+/// Attempts at one change while others change the same memories. Every failed one is another's
+/// success.
 const ATTEMPTS_MAX: usize = 100;
 
 /// What was seen of a file, and what comes of it in one transaction.
@@ -33,8 +34,8 @@ pub(crate) struct Reading {
     pub(crate) is_known: bool,
     /// What the file says; none leaves the memory as it is.
     pub(crate) content: Option<NoteContent>,
-    /// Whether no note has the id of the memory so far: one that has it is something else, unless the file says the
-    /// same in everything.
+    /// Whether no note has the id of the memory so far: one that has it is something else, unless
+    /// the file says the same in everything.
     pub(crate) is_new: bool,
     /// What becomes of the rows of other files.
     pub(crate) others: Vec<Change>,
@@ -45,7 +46,14 @@ pub(crate) struct Reading {
 impl Reading {
     /// A file of which nothing but the row changes.
     pub(super) fn of(row: NoteFile) -> Self {
-        Reading { row, is_known: false, content: None, is_new: false, others: Vec::new(), left: None }
+        Reading {
+            row,
+            is_known: false,
+            content: None,
+            is_new: false,
+            others: Vec::new(),
+            left: None,
+        }
     }
 
     /// The memory that is written.
@@ -87,7 +95,10 @@ pub(crate) fn note_body(text: &str) -> String {
 pub(super) fn duplicate_uid() -> FileProblem {
     let message = "its `uid` is that of another note or memory; it is indexed under an id of its own; remove the `uid` \
                    if both are to stay, or the copy";
-    FileProblem { kind: FileProblemKind::DuplicateUid, message: message.to_owned() }
+    FileProblem {
+        kind: FileProblemKind::DuplicateUid,
+        message: message.to_owned(),
+    }
 }
 
 pub(super) fn new_id() -> MemoryId {
@@ -99,20 +110,31 @@ fn modified(stamp: FileStamp, now: Timestamp) -> Timestamp {
     Timestamp::from_microseconds(stamp.modified_nanoseconds.div_euclid(1_000)).min(now)
 }
 
-/// The memory that a note is. What its file does not say stays as it was known: weight, owner, what it
-/// supersedes, its links.
-pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Memory>, new: Memory) -> Memory {
+/// The memory that a note is. What its file does not say stays as it was known: weight, owner, what
+/// it supersedes, its links.
+pub(crate) fn memory_of(
+    row: &NoteFile,
+    content: &NoteContent,
+    known: Option<&Memory>,
+    new: Memory,
+) -> Memory {
     let note = &content.note;
     let now = new.created_at;
     let modified = modified(row.stamp, now);
     let past = |said: Option<Timestamp>| said.filter(|said| *said <= now);
     let title = title(note, &row.path);
     // No memory is without text.
-    let text = if note.body.trim().is_empty() { title.clone() } else { note.body.clone() };
+    let text = if note.body.trim().is_empty() {
+        title.clone()
+    } else {
+        note.body.clone()
+    };
     let is_same_text = known.is_some_and(|known| known.content == text);
     let said = past(note.updated_at);
     let earliest = said.map_or(modified, |said| said.min(modified));
-    let created_at = past(note.created_at).or(known.map(|known| known.created_at)).unwrap_or(earliest);
+    let created_at = past(note.created_at)
+        .or(known.map(|known| known.created_at))
+        .unwrap_or(earliest);
     // Who changes a text by hand seldom changes `updated_at`, too.
     let updated_at = match (said, known) {
         (said, None) => said.unwrap_or(modified),
@@ -121,12 +143,20 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
         (_, Some(known)) => modified.max(known.updated_at),
     };
     let was_forgotten_at = known.and_then(|known| known.forgotten_at);
-    let forgotten_at = if row.problem.as_ref().is_some_and(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
+    let forgotten_at = if row
+        .problem
+        .as_ref()
+        .is_some_and(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
     {
-        // A slip of the pen brings back nothing that was forgotten, and what was may have been away meanwhile.
+        // A slip of the pen brings back nothing that was forgotten, and what was may have been away
+        // meanwhile.
         was_forgotten_at.or(note.is_deleted.then_some(modified))
     } else {
-        let since = || past(note.deleted_at).or(was_forgotten_at).unwrap_or(modified);
+        let since = || {
+            past(note.deleted_at)
+                .or(was_forgotten_at)
+                .unwrap_or(modified)
+        };
         note.is_deleted.then(since)
     };
     let base = known.cloned().unwrap_or(new);
@@ -136,7 +166,11 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
         kind: NOTE_KIND.to_owned(),
         tags: tags(content),
         tier: Tier::LongTerm,
-        delivery: if note.always_load { Delivery::Bootstrap } else { Delivery::OnDemand },
+        delivery: if note.always_load {
+            Delivery::Bootstrap
+        } else {
+            Delivery::OnDemand
+        },
         visibility: Visibility::Common,
         summary: base.summary.filter(|_| is_same_text),
         forgotten_at,
@@ -146,19 +180,30 @@ pub(crate) fn memory_of(row: &NoteFile, content: &NoteContent, known: Option<&Me
     };
     // Only the person at the machine can write the file.
     if !is_same_text {
-        memory.updated_by = memory.owner.as_deref().filter(|owner| *owner != LOCAL).map(|_| LOCAL.to_owned());
+        memory.updated_by = memory
+            .owner
+            .as_deref()
+            .filter(|owner| *owner != LOCAL)
+            .map(|_| LOCAL.to_owned());
         memory.by_admin = true;
     }
     // Only that person can have it loaded always, too: no tool does.
-    memory.by_admin |= note.always_load && known.is_none_or(|known| known.delivery != Delivery::Bootstrap);
-    let name = |name: &Option<String>| name.clone().filter(|name| check::name("name", name).is_ok());
+    memory.by_admin |=
+        note.always_load && known.is_none_or(|known| known.delivery != Delivery::Bootstrap);
+    let name = |name: &Option<String>| {
+        name.clone()
+            .filter(|name| check::name("name", name).is_ok())
+    };
     memory.place.collection = named_collection(name(&note.collection));
     memory.place.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
     memory
 }
 
 /// What the work makes of each, in their order. Where there are many, several threads share in it.
-pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<Vec<R>> + Sync) -> Result<Vec<R>> {
+pub(crate) fn in_parallel<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<Vec<R>> + Sync,
+) -> Result<Vec<R>> {
     let all = |items: &[T]| -> Result<Vec<R>> {
         let mut made = Vec::new();
         for item in items {
@@ -169,32 +214,52 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Re
     if items.len() < SHARED_MIN {
         return all(items);
     }
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(THREADS_MAX);
     thread::scope(|scope| {
         let parts = items.chunks(items.len().div_ceil(threads));
         let running: Vec<_> = parts.map(|part| scope.spawn(|| all(part))).collect();
         let mut made = Vec::new();
         for thread in running {
-            made.extend(thread.join().unwrap_or_else(|_| Err(Error::internal("a text could not be analysed")))?);
+            made.extend(
+                thread
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::internal("a text could not be analysed")))?,
+            );
         }
         Ok(made)
     })
 }
 
-/// The title that a note says, or the name of its file, as one line of the characters that a title may have.
+/// The title that a note says, or the name of its file, as one line of the characters that a title
+/// may have.
 fn title(note: &Note, path: &str) -> String {
     let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
     let candidates = [note.title.as_deref().unwrap_or_default(), stem, file];
     let line = |title: &str| -> String {
-        let printable = |character: char| if character.is_control() { ' ' } else { character };
-        title.chars().take(limits::NAME_CHARACTERS_MAX).map(printable).collect()
+        let printable = |character: char| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        };
+        title
+            .chars()
+            .take(limits::NAME_CHARACTERS_MAX)
+            .map(printable)
+            .collect()
     };
     let mut lines = candidates.into_iter().map(line);
-    lines.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NOTE_KIND.to_owned())
+    lines
+        .find(|title| !title.trim().is_empty())
+        .unwrap_or_else(|| NOTE_KIND.to_owned())
 }
 
-/// The tags of the frontmatter and those of the text, as many as a memory may have; others are left out.
+/// The tags of the frontmatter and those of the text, as many as a memory may have; others are left
+/// out.
 fn tags(content: &NoteContent) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     for tag in content.note.tags.iter().chain(&content.text_tags) {
@@ -212,22 +277,45 @@ impl Engine {
             return Ok(HashMap::new());
         }
         let memories = self.store.get_all(&everything(), ids)?;
-        Ok(memories.into_iter().map(|memory| (memory.id.clone(), memory)).collect())
+        Ok(memories
+            .into_iter()
+            .map(|memory| (memory.id.clone(), memory))
+            .collect())
     }
 
     /// Embeds a text before it is written as a note.
-    pub(crate) fn embed_ahead(&self, caller: &Caller, title: Option<&str>, content: &str) -> (Embedding, Embedded) {
+    pub(crate) fn embed_ahead(
+        &self,
+        caller: &Caller,
+        title: Option<&str>,
+        content: &str,
+    ) -> (Embedding, Embedded) {
         let mut passages = Engine::passages(content, &[], &[], self.now());
         let (embedding, _) = self.embed_at_once(title, content, &mut passages);
-        let vectors = passages.into_iter().filter_map(|passage| passage.vector).collect();
+        let vectors = passages
+            .into_iter()
+            .filter_map(|passage| passage.vector)
+            .collect();
         let (title, writer) = (title.map(str::to_owned), Some(caller.clone()));
-        (embedding, Embedded { title, content: content.to_owned(), vectors, writer })
+        (
+            embedding,
+            Embedded {
+                title,
+                content: content.to_owned(),
+                vectors,
+                writer,
+            },
+        )
     }
 
     /// A note that is known of by nothing yet.
     pub(crate) fn new_note(&self, notes: &Notes, id: MemoryId) -> Memory {
         let new = Memory::new(Space::default(), id, "", NOTE_KIND, self.now());
-        Memory { weight: WEIGHT, origin: notes.origin.to_owned(), ..new }
+        Memory {
+            weight: WEIGHT,
+            origin: notes.origin.to_owned(),
+            ..new
+        }
     }
 
     /// The change that puts a note in the place of what is known of it; none if that is the same.
@@ -243,20 +331,28 @@ impl Engine {
         let passages = self.passages_anew(&note, known, embedded)?;
         let expect = known.map_or(Expect::Absent, |known| Expect::Revision(known.revision));
         note.revision = known.map_or(1, |known| known.revision + 1);
-        Ok(Some(Change::Put { memory: Box::new(note), passages, expect }))
+        Ok(Some(Change::Put {
+            memory: Box::new(note),
+            passages,
+            expect,
+        }))
     }
 
-    /// Gives passages the vectors that are stored of a memory whose text the model would read as before.
+    /// Gives passages the vectors that are stored of a memory whose text the model would read as
+    /// before.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub(crate) fn keep_vectors(&self, memory: &Memory, passages: &mut [Passage]) -> Result<()> {
-        let vectors = self.store.vectors(&memory.space, &memory.id, self.serving().model())?;
+        let vectors = self
+            .store
+            .vectors(&memory.space, &memory.id, self.serving().model())?;
         set_vectors(passages, vectors);
         Ok(())
     }
 
-    /// The passages of a note, unless those that are stored will do. Vectors that are of the same text stay.
+    /// The passages of a note, unless those that are stored will do. Vectors that are of the same
+    /// text stay.
     fn passages_anew(
         &self,
         note: &Memory,
@@ -264,8 +360,10 @@ impl Engine {
         embedded: &Embedded,
     ) -> Result<Option<Vec<Passage>>> {
         let metadata = note.metadata();
-        let is_same_text = known.is_some_and(|known| known.content == note.content && known.title == note.title);
-        let is_as_stored = |known: &Memory| known.updated_at == note.updated_at && known.metadata() == metadata;
+        let is_same_text =
+            known.is_some_and(|known| known.content == note.content && known.title == note.title);
+        let is_as_stored =
+            |known: &Memory| known.updated_at == note.updated_at && known.metadata() == metadata;
         if is_same_text && known.is_some_and(is_as_stored) {
             return Ok(None);
         }
@@ -284,19 +382,25 @@ impl Engine {
             return Ok(());
         }
         let waits = |change: &Change| match change {
-            Change::Put { passages: Some(passages), .. } => passages.iter().any(|passage| passage.vector.is_none()),
+            Change::Put {
+                passages: Some(passages),
+                ..
+            } => passages.iter().any(|passage| passage.vector.is_none()),
             _ => false,
         };
         let waits = self.search_mode != SearchMode::Words && changes.iter().any(waits);
-        self.store.commit_rebuildable(Batch { space: Space::default(), changes })?;
+        self.store.commit_rebuildable(Batch {
+            space: Space::default(),
+            changes,
+        })?;
         if waits {
             self.to_embed.ring();
         }
         Ok(())
     }
 
-    /// Brings the index up to these readings: together, or else each alone, so that no file is in the way of
-    /// the others.
+    /// Brings the index up to these readings: together, or else each alone, so that no file is in
+    /// the way of the others.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -308,7 +412,9 @@ impl Engine {
         }
         for reading in readings {
             match catch_panic(|| self.index(notes, reading, &none)) {
-                Err(error) if error.code != ErrorCode::Unavailable => tracing::warn!(%error, "a note is not indexed"),
+                Err(error) if error.code != ErrorCode::Unavailable => {
+                    tracing::warn!(%error, "a note is not indexed");
+                }
                 outcome => outcome?,
             }
         }
@@ -319,17 +425,25 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub(super) fn index(&self, notes: &Notes, reading: &mut Reading, embedded: &Embedded) -> Result<()> {
+    pub(super) fn index(
+        &self,
+        notes: &Notes,
+        reading: &mut Reading,
+        embedded: &Embedded,
+    ) -> Result<()> {
         let mut vacancies = 0;
         for _ in 1..ATTEMPTS_MAX {
             match self.try_index(notes, slice::from_ref(reading), embedded) {
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 outcome => return outcome,
             }
-            let Some(id) = reading.written() else { continue };
+            let Some(id) = reading.written() else {
+                continue;
+            };
             let is_there = self.store.get(&Space::default(), id)?.is_some();
             vacancies += usize::from(!is_there);
-            // Where nobody can be seen to have it, one that was deleted does, until it is removed for good.
+            // Where nobody can be seen to have it, one that was deleted does, until it is removed
+            // for good.
             if (reading.is_new && is_there) || vacancies == 2 {
                 reading.part();
             }
@@ -338,29 +452,50 @@ impl Engine {
     }
 
     fn try_index(&self, notes: &Notes, readings: &[Reading], embedded: &Embedded) -> Result<()> {
-        let ids: Vec<MemoryId> =
-            readings.iter().flat_map(|reading| reading.written().into_iter().chain(&reading.left)).cloned().collect();
+        let ids: Vec<MemoryId> = readings
+            .iter()
+            .flat_map(|reading| reading.written().into_iter().chain(&reading.left))
+            .cloned()
+            .collect();
         let known = self.known(&ids)?;
         let written: HashSet<&MemoryId> = readings.iter().filter_map(Reading::written).collect();
         let changes_of = |reading: &Reading| {
             let mut changes = reading.others.clone();
             if let (Some(id), Some(content)) = (&reading.row.memory, &reading.content) {
                 let known = known.get(id);
-                let mut note = memory_of(&reading.row, content, known, self.new_note(notes, id.clone()));
+                let mut note = memory_of(
+                    &reading.row,
+                    content,
+                    known,
+                    self.new_note(notes, id.clone()),
+                );
                 let is_new_text = known.is_none_or(|known| known.content != note.content);
-                if let Some(writer) =
-                    embedded.writer.as_ref().filter(|_| is_new_text && embedded.content == note.content)
+                if let Some(writer) = embedded
+                    .writer
+                    .as_ref()
+                    .filter(|_| is_new_text && embedded.content == note.content)
                 {
                     note.set_writer(writer);
                 }
-                // One that is in everything what the file says has lost its file, and found it again.
+                // One that is in everything what the file says has lost its file, and found it
+                // again.
                 if reading.is_new && known.is_some_and(|known| *known != note) {
-                    return Err(Error::new(ErrorCode::Conflict, "the id of a note is that of another memory"));
+                    return Err(Error::new(
+                        ErrorCode::Conflict,
+                        "the id of a note is that of another memory",
+                    ));
                 }
                 changes.extend(self.put_note(note, known, embedded)?);
             }
-            let left = reading.left.as_ref().filter(|id| !written.contains(id)).and_then(|id| known.get(id));
-            changes.extend(left.map(|memory| Change::Delete { id: memory.id.clone(), revision: memory.revision }));
+            let left = reading
+                .left
+                .as_ref()
+                .filter(|id| !written.contains(id))
+                .and_then(|id| known.get(id));
+            changes.extend(left.map(|memory| Change::Delete {
+                id: memory.id.clone(),
+                revision: memory.revision,
+            }));
             if !reading.is_known {
                 changes.push(Change::PutNoteFile(Box::new(reading.row.clone())));
             }
@@ -382,8 +517,11 @@ impl Engine {
                 let Some(known) = known.get(id) else { continue };
                 let mut note = known.clone();
                 note.links.retain(|link| link.relation != Relation::LinksTo);
-                let link =
-                    |target: &MemoryId| Link { target: target.clone(), relation: Relation::LinksTo, similarity: 1.0 };
+                let link = |target: &MemoryId| Link {
+                    target: target.clone(),
+                    relation: Relation::LinksTo,
+                    similarity: 1.0,
+                };
                 note.links.splice(0..0, targets.iter().map(link));
                 changes.extend(self.put_note(note, Some(known), &Embedded::default())?);
             }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use loci_core::{
-    Change, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, MemoryId, NoteFile, Result,
-    Space, Timestamp,
+    Change, ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, MemoryId,
+    NoteFile, Result, Space, Timestamp,
 };
 
 use super::identity::Identity;
@@ -21,7 +21,8 @@ const INDEX_BATCH_BYTES: u64 = 8 << 20;
 const LINK_BATCH_MAX: usize = 64;
 /// Seconds that a file which is gone is remembered (400 days).
 const MISSING_SECONDS: i64 = 400 * 86_400;
-/// Seconds after which a file elsewhere with what was in it is another one: nothing but the text is the same.
+/// Seconds after which a file elsewhere with what was in it is another one: nothing but the text is
+/// the same.
 const MOVED_SECONDS: i64 = 600;
 
 /// How far a look at the folder goes.
@@ -61,8 +62,9 @@ pub(super) struct Look<'a> {
     bytes: u64,
     /// Files whose own links may mean something else than what is stored.
     relinked: BTreeSet<String>,
-    /// Files whose rows are stored as if they had to be read again. When links are as they should be, the rows
-    /// are, too; until then, the next look would take up the links where this one ended.
+    /// Files whose rows are stored as if they had to be read again. When links are as they should
+    /// be, the rows are, too; until then, the next look would take up the links where this one
+    /// ended.
     unlinked: BTreeSet<String>,
     /// Files that the look before this one has linked, but which have to be read again.
     linked: HashMap<String, (MemoryId, ContentHash)>,
@@ -71,22 +73,35 @@ pub(super) struct Look<'a> {
 }
 
 impl Engine {
-    /// Brings the index up to the folder, whose lock the caller holds. The file at `suspect` is read even if
-    /// it seems to be unchanged.
+    /// Brings the index up to the folder, whose lock the caller holds. The file at `suspect` is
+    /// read even if it seems to be unchanged.
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written.
-    pub(crate) fn look(&self, notes: &Notes, extent: Extent, suspect: Option<&str>) -> Result<Reconciled> {
+    pub(crate) fn look(
+        &self,
+        notes: &Notes,
+        extent: Extent,
+        suspect: Option<&str>,
+    ) -> Result<Reconciled> {
         let space = Space::default();
         let before = self.store.note_files(&space)?;
         let scan = notes.folder.scan()?;
         let noted = self.store.note_folder(&space)?;
-        let away = notes.away(&before, &scan, noted.as_ref()).filter(|_| extent != Extent::AcceptingMissing);
+        let away = notes
+            .away(&before, &scan, noted.as_ref())
+            .filter(|_| extent != Extent::AcceptingMissing);
         notes.found(away.as_ref());
         if away.is_some() {
-            return Ok(Reconciled { away, ..Reconciled::default() });
+            return Ok(Reconciled {
+                away,
+                ..Reconciled::default()
+            });
         }
-        let identity = scan.identity.clone().filter(|identity| Some(identity) != noted.as_ref());
+        let identity = scan
+            .identity
+            .clone()
+            .filter(|identity| Some(identity) != noted.as_ref());
         let mut look = Look {
             engine: self,
             notes,
@@ -97,7 +112,11 @@ impl Engine {
             after: BTreeMap::new(),
             holders: HashMap::new(),
             gone: HashMap::new(),
-            found: self.store.notes_among(&everything(), usize::MAX)?.into_iter().collect(),
+            found: self
+                .store
+                .notes_among(&everything(), usize::MAX)?
+                .into_iter()
+                .collect(),
             queue: VecDeque::new(),
             waiting: HashSet::new(),
             readings: Vec::new(),
@@ -110,10 +129,16 @@ impl Engine {
         };
         look.read_changed(suspect)?;
         let gone = look.find_gone();
-        // Before those that are gone are noted to be, so that whatever ends this here, the next look does it again.
+        // Before those that are gone are noted to be, so that whatever ends this here, the next
+        // look does it again.
         look.relink()?;
         look.remove(gone)?;
-        self.commit_notes(identity.map(|identity| Change::PutNoteFolder { identity }).into_iter().collect())?;
+        self.commit_notes(
+            identity
+                .map(|identity| Change::PutNoteFolder { identity })
+                .into_iter()
+                .collect(),
+        )?;
         notes.state().linked = look.linked_unsettled();
         look.log();
         Ok(look.report)
@@ -130,16 +155,23 @@ impl Look<'_> {
     }
 
     pub(super) fn is_there(&self, path: &str) -> bool {
-        self.scan.files.binary_search_by(|(file, _)| file.as_str().cmp(path)).is_ok()
+        self.scan
+            .files
+            .binary_search_by(|(file, _)| file.as_str().cmp(path))
+            .is_ok()
     }
 
     /// Whether nothing can be told about what is at this path.
     pub(super) fn is_hidden(&self, path: &str) -> bool {
         let is_in = |folder: &String| {
-            folder.is_empty() || path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            folder.is_empty()
+                || path
+                    .strip_prefix(folder.as_str())
+                    .is_some_and(|rest| rest.starts_with('/'))
         };
-        let is_it =
-            |(skipped, problem): &(String, FileProblem)| skipped == path && problem.kind == FileProblemKind::Unreadable;
+        let is_it = |(skipped, problem): &(String, FileProblem)| {
+            skipped == path && problem.kind == FileProblemKind::Unreadable
+        };
         self.scan.unreadable_folders.iter().any(is_in) || self.scan.skipped.iter().any(is_it)
     }
 
@@ -156,9 +188,15 @@ impl Look<'_> {
         for row in &self.before {
             let Some(id) = &row.memory else { continue };
             self.holders.insert(id.clone(), row.path.clone());
-            let is_recent = row.missing_since.is_none_or(|since| since.plus_seconds(MOVED_SECONDS) >= self.now);
-            if is_recent && !row.says_id && !self.is_there(&row.path) && !self.is_hidden(&row.path) {
-                self.gone.entry(row.hash).or_default().push(row.path.clone());
+            let is_recent = row
+                .missing_since
+                .is_none_or(|since| since.plus_seconds(MOVED_SECONDS) >= self.now);
+            if is_recent && !row.says_id && !self.is_there(&row.path) && !self.is_hidden(&row.path)
+            {
+                self.gone
+                    .entry(row.hash)
+                    .or_default()
+                    .push(row.path.clone());
             }
         }
         while let Some(path) = self.queue.pop_front() {
@@ -178,14 +216,20 @@ impl Look<'_> {
 
     /// The files to read: with the time of their last modification.
     fn changed(&self, suspect: Option<&str>) -> Vec<(i64, String)> {
-        let known = |path: &str| row_at(&self.before, path).filter(|row| row.missing_since.is_none());
+        let known =
+            |path: &str| row_at(&self.before, path).filter(|row| row.missing_since.is_none());
         let is_new = |(path, _): &(String, FileStamp)| known(path).is_none();
         let is_gone = |row: &NoteFile| row.missing_since.is_none() && !self.is_there(&row.path);
         // Which file is a copy depends on what else is there.
         let are_others = self.scan.files.iter().any(is_new) || self.before.iter().any(is_gone);
         let is_unchanged = |path: &str, stamp: FileStamp| {
-            let Some(row) = known(path).filter(|row| row.stamp == stamp && row.is_settled) else { return false };
-            let is_found = row.memory.as_ref().map_or(row.problem.is_some(), |id| self.found.contains(id));
+            let Some(row) = known(path).filter(|row| row.stamp == stamp && row.is_settled) else {
+                return false;
+            };
+            let is_found = row
+                .memory
+                .as_ref()
+                .map_or(row.problem.is_some(), |id| self.found.contains(id));
             let is_certain = match row.problem.as_ref().map(|problem| problem.kind) {
                 Some(FileProblemKind::Unreadable) => false,
                 Some(FileProblemKind::ConflictCopy | FileProblemKind::DuplicateUid) => !are_others,
@@ -193,15 +237,31 @@ impl Look<'_> {
             };
             is_found && is_certain && suspect != Some(path)
         };
-        let changed = self.scan.files.iter().filter(|(path, stamp)| !is_unchanged(path, *stamp));
-        changed.map(|(path, stamp)| (stamp.modified_nanoseconds, path.clone())).collect()
+        let changed = self
+            .scan
+            .files
+            .iter()
+            .filter(|(path, stamp)| !is_unchanged(path, *stamp));
+        changed
+            .map(|(path, stamp)| (stamp.modified_nanoseconds, path.clone()))
+            .collect()
     }
 
     /// Notes what was read of a file.
     fn take(&mut self, path: String, read: FileRead) {
-        let FileRead { stamp, is_settled, hash, content, problem } = read;
-        let is_unreadable = problem.as_ref().is_some_and(|problem| problem.kind == FileProblemKind::Unreadable);
-        let is_plain = problem.as_ref().is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter);
+        let FileRead {
+            stamp,
+            is_settled,
+            hash,
+            content,
+            problem,
+        } = read;
+        let is_unreadable = problem
+            .as_ref()
+            .is_some_and(|problem| problem.kind == FileProblemKind::Unreadable);
+        let is_plain = problem
+            .as_ref()
+            .is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter);
         let content = content.filter(|_| is_plain);
         let before = self.row(&path).cloned();
         let blank = NoteFile {
@@ -211,7 +271,9 @@ impl Look<'_> {
             hash,
             memory: None,
             says_id: false,
-            links: content.as_ref().map_or_else(Vec::new, |content| content.links.clone()),
+            links: content
+                .as_ref()
+                .map_or_else(Vec::new, |content| content.links.clone()),
             problem,
             missing_since: None,
         };
@@ -219,12 +281,21 @@ impl Look<'_> {
             && (is_unreadable || is_same(row, &blank, content.is_some()))
             && row.memory.as_ref().is_none_or(|id| self.found.contains(id))
         {
-            self.add(Reading::of(NoteFile { stamp, is_settled, problem: blank.problem, ..row.clone() }));
+            self.add(Reading::of(NoteFile {
+                stamp,
+                is_settled,
+                problem: blank.problem,
+                ..row.clone()
+            }));
             return;
         }
         let own = before.as_ref().and_then(|row| row.memory.clone());
         // The memory of a file that was missing is gone already, or stays without it.
-        let held = own.clone().filter(|_| before.as_ref().is_some_and(|row| row.missing_since.is_none()));
+        let held = own.clone().filter(|_| {
+            before
+                .as_ref()
+                .is_some_and(|row| row.missing_since.is_none())
+        });
         let leaves_new = self.extent == Extent::Known && before.is_none();
         let Some(content) = content else {
             if leaves_new {
@@ -233,10 +304,19 @@ impl Look<'_> {
             if let Some(id) = &own {
                 self.holders.remove(id);
             }
-            self.add(Reading { left: held, ..Reading::of(blank) });
+            self.add(Reading {
+                left: held,
+                ..Reading::of(blank)
+            });
             return;
         };
-        let Identity { id, says_id, is_duplicate, is_moved, others } = self.identify(&path, &content, hash);
+        let Identity {
+            id,
+            says_id,
+            is_duplicate,
+            is_moved,
+            others,
+        } = self.identify(&path, &content, hash);
         if leaves_new && others.is_empty() {
             return;
         }
@@ -249,10 +329,22 @@ impl Look<'_> {
         // What was expected there may not have come, but something else.
         let is_other = |row: &NoteFile| row.is_expected() && row.hash != hash && !says_id;
         let is_new = self.found.insert(id.clone()) || before.as_ref().is_some_and(is_other);
-        self.report.indexed += usize::from(!is_moved && (is_new || before.is_none_or(|row| row.hash != hash)));
+        self.report.indexed +=
+            usize::from(!is_moved && (is_new || before.is_none_or(|row| row.hash != hash)));
         let problem = blank.problem.or_else(|| is_duplicate.then(duplicate_uid));
-        let row = NoteFile { memory: Some(id), says_id, problem, ..blank };
-        self.add(Reading { content: Some(content), is_new, others, left, ..Reading::of(row) });
+        let row = NoteFile {
+            memory: Some(id),
+            says_id,
+            problem,
+            ..blank
+        };
+        self.add(Reading {
+            content: Some(content),
+            is_new,
+            others,
+            left,
+            ..Reading::of(row)
+        });
     }
 
     /// Adds a reading to what is to be committed.
@@ -260,14 +352,21 @@ impl Look<'_> {
         let row = &mut reading.row;
         self.after.insert(row.path.clone(), Some(row.clone()));
         let stored = row_at(&self.before, &row.path);
-        let known = stored.and_then(|row| row.problem.as_ref()).map(|problem| problem.kind);
-        if let Some(problem) = row.problem.as_ref().filter(|problem| Some(problem.kind) != known) {
+        let known = stored
+            .and_then(|row| row.problem.as_ref())
+            .map(|problem| problem.kind);
+        if let Some(problem) = row
+            .problem
+            .as_ref()
+            .filter(|problem| Some(problem.kind) != known)
+        {
             *self.new_problems.entry(problem.kind).or_default() += 1;
         }
         let had_links = stored.is_some_and(|stored| !stored.links.is_empty());
         let is_renamed = self.name_before(&row.path) != self.name_after(&row.path);
         if is_renamed || stored.is_some_and(|stored| stored.links != row.links) {
-            if had_links || !row.links.is_empty() || (reading.content.is_some() && !reading.is_new) {
+            if had_links || !row.links.is_empty() || (reading.content.is_some() && !reading.is_new)
+            {
                 self.relinked.insert(row.path.clone());
             }
             if row.is_settled {
@@ -284,14 +383,26 @@ impl Look<'_> {
     fn flush(&mut self) -> Result<()> {
         self.bytes = 0;
         let mut readings = std::mem::take(&mut self.readings);
-        let ids: Vec<Option<MemoryId>> = readings.iter().map(|reading| reading.row.memory.clone()).collect();
+        let ids: Vec<Option<MemoryId>> = readings
+            .iter()
+            .map(|reading| reading.row.memory.clone())
+            .collect();
         self.engine.index_all(self.notes, &mut readings)?;
         // One may have got another id, since its own was taken.
-        let parted = readings.into_iter().zip(ids).filter(|(reading, id)| reading.row.memory != *id);
+        let parted = readings
+            .into_iter()
+            .zip(ids)
+            .filter(|(reading, id)| reading.row.memory != *id);
         for (Reading { row, .. }, _) in parted {
-            let Some(Some(after)) = self.after.get_mut(&row.path) else { continue };
-            *after = NoteFile { is_settled: after.is_settled, ..row };
-            self.holders.extend(after.memory.clone().map(|id| (id, after.path.clone())));
+            let Some(Some(after)) = self.after.get_mut(&row.path) else {
+                continue;
+            };
+            *after = NoteFile {
+                is_settled: after.is_settled,
+                ..row
+            };
+            self.holders
+                .extend(after.memory.clone().map(|id| (id, after.path.clone())));
             self.found.extend(after.memory.clone());
         }
         Ok(())
@@ -300,16 +411,31 @@ impl Look<'_> {
     /// Finds the files that are gone, and what is to be known of them.
     fn find_gone(&mut self) -> Vec<NoteFile> {
         let is_known = |row: &NoteFile| {
-            self.after.contains_key(&row.path) || self.is_there(&row.path) || self.is_hidden(&row.path)
+            self.after.contains_key(&row.path)
+                || self.is_there(&row.path)
+                || self.is_hidden(&row.path)
         };
-        let gone: Vec<NoteFile> = self.before.iter().filter(|row| !is_known(row)).cloned().collect();
+        let gone: Vec<NoteFile> = self
+            .before
+            .iter()
+            .filter(|row| !is_known(row))
+            .cloned()
+            .collect();
         let was_there = gone.iter().filter(|row| row.missing_since.is_none());
-        let missing = was_there.map(|row| NoteFile { missing_since: Some(self.now), ..row.clone() });
-        self.after.extend(missing.map(|row| (row.path.clone(), Some(row))).collect::<Vec<_>>());
+        let missing = was_there.map(|row| NoteFile {
+            missing_since: Some(self.now),
+            ..row.clone()
+        });
+        self.after.extend(
+            missing
+                .map(|row| (row.path.clone(), Some(row)))
+                .collect::<Vec<_>>(),
+        );
         gone
     }
 
-    /// Notes that files are gone: their memories go, too. What was gone for long is forgotten altogether.
+    /// Notes that files are gone: their memories go, too. What was gone for long is forgotten
+    /// altogether.
     fn remove(&mut self, gone: Vec<NoteFile>) -> Result<()> {
         let now = self.now;
         let mut changes = Vec::new();
@@ -318,10 +444,17 @@ impl Look<'_> {
                 None if row.memory.is_some() => {
                     self.report.removed += 1;
                     let left = row.memory.clone();
-                    let row = NoteFile { missing_since: Some(now), ..row };
-                    self.readings.push(Reading { left, ..Reading::of(row) });
+                    let row = NoteFile {
+                        missing_since: Some(now),
+                        ..row
+                    };
+                    self.readings.push(Reading {
+                        left,
+                        ..Reading::of(row)
+                    });
                 }
-                Some(since) if !row.is_expected() && since.plus_seconds(MISSING_SECONDS) >= now => {}
+                Some(since) if !row.is_expected() && since.plus_seconds(MISSING_SECONDS) >= now => {
+                }
                 _ => changes.push(Change::DeleteNoteFile { path: row.path }),
             }
             if self.readings.len() == INDEX_BATCH_MAX {
@@ -336,38 +469,60 @@ impl Look<'_> {
     fn name_before(&self, path: &str) -> Option<&MemoryId> {
         let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none())?;
         let id = row.memory.as_ref()?;
-        let is_linked = || self.linked.get(path).is_some_and(|(linked, hash)| linked == id && *hash == row.hash);
+        let is_linked = || {
+            self.linked
+                .get(path)
+                .is_some_and(|(linked, hash)| linked == id && *hash == row.hash)
+        };
         (row.is_settled || is_linked()).then_some(id)
     }
 
     /// The note that it means now.
     fn name_after(&self, path: &str) -> Option<&MemoryId> {
-        self.row(path).filter(|row| row.missing_since.is_none())?.memory.as_ref()
+        self.row(path)
+            .filter(|row| row.missing_since.is_none())?
+            .memory
+            .as_ref()
     }
 
     /// Brings the links of notes up to the names that there are now.
     fn relink(&mut self) -> Result<()> {
-        let is_renamed = self.after.keys().any(|path| self.name_before(path) != self.name_after(path));
-        let links = if is_renamed || !self.relinked.is_empty() { self.links(is_renamed) } else { Vec::new() };
+        let is_renamed = self
+            .after
+            .keys()
+            .any(|path| self.name_before(path) != self.name_after(path));
+        let links = if is_renamed || !self.relinked.is_empty() {
+            self.links(is_renamed)
+        } else {
+            Vec::new()
+        };
         for part in links.chunks(LINK_BATCH_MAX) {
             self.engine.link_notes(part)?;
         }
         let unlinked: Vec<String> = std::mem::take(&mut self.unlinked).into_iter().collect();
         for part in unlinked.chunks(INDEX_BATCH_MAX) {
             let rows = part.iter().filter_map(|path| self.row(path).cloned());
-            self.engine.commit_notes(rows.map(|row| Change::PutNoteFile(Box::new(row))).collect())?;
+            self.engine
+                .commit_notes(rows.map(|row| Change::PutNoteFile(Box::new(row))).collect())?;
         }
         Ok(())
     }
 
     /// The files that are only to be read again, now that all links are as they should be.
     fn linked_unsettled(&self) -> HashMap<String, (MemoryId, ContentHash)> {
-        let unsettled = self.after.values().flatten().filter(|row| !row.is_settled && row.missing_since.is_none());
-        unsettled.filter_map(|row| Some((row.path.clone(), (row.memory.clone()?, row.hash)))).collect()
+        let unsettled = self
+            .after
+            .values()
+            .flatten()
+            .filter(|row| !row.is_settled && row.missing_since.is_none());
+        unsettled
+            .filter_map(|row| Some((row.path.clone(), (row.memory.clone()?, row.hash))))
+            .collect()
     }
 
-    /// Notes whose links may mean other notes than what is stored, with those that they mean. If no name is that
-    /// of another note than before, only notes whose own links are others come into question.
+    /// Notes whose links may mean other notes than what is stored, with those that they mean. If no
+    /// name is that of another note than before, only notes whose own links are others come into
+    /// question.
     fn links(&self, is_renamed: bool) -> Vec<(MemoryId, Vec<MemoryId>)> {
         let mut paths: Vec<&str> = self.before.iter().map(|row| row.path.as_str()).collect();
         paths.extend(self.after.keys().map(String::as_str));
@@ -384,7 +539,9 @@ impl Look<'_> {
         let mut links = Vec::new();
         for (path, key) in paths.into_iter().zip(&keys) {
             let Some(row) = self.row(path) else { continue };
-            let Some(id) = self.name_after(path) else { continue };
+            let Some(id) = self.name_after(path) else {
+                continue;
+            };
             let (mut is_changed, mut targets) = (self.relinked.contains(path), Vec::new());
             if !is_changed && !is_renamed {
                 continue;
@@ -392,7 +549,11 @@ impl Look<'_> {
             for link in &row.links {
                 let (before, after) = names.meaning(key, link);
                 is_changed |= before != after;
-                targets.extend(after.filter(|target| *target != id && !targets.contains(*target)).cloned());
+                targets.extend(
+                    after
+                        .filter(|target| *target != id && !targets.contains(*target))
+                        .cloned(),
+                );
             }
             if is_changed {
                 links.push((id.clone(), targets));
@@ -405,8 +566,20 @@ impl Look<'_> {
         for (kind, files) in &self.new_problems {
             tracing::warn!(%kind, files, "files of notes have a problem; `loci vault check` names them");
         }
-        let Reconciled { indexed, moved, removed, unchanged, away: _ } = &self.report;
-        tracing::debug!(indexed, moved, removed, unchanged, "the index of the notes is up to date");
+        let Reconciled {
+            indexed,
+            moved,
+            removed,
+            unchanged,
+            away: _,
+        } = &self.report;
+        tracing::debug!(
+            indexed,
+            moved,
+            removed,
+            unchanged,
+            "the index of the notes is up to date"
+        );
     }
 }
 

@@ -8,8 +8,9 @@ use std::iter;
 use loci_core::MemoryId;
 use unicode_normalization::UnicodeNormalization;
 
-/// The notes by their names, as they were before a reconciliation and as they are after it. Upper and lower
-/// case and the forms of Unicode make no difference. Each link costs a few look-ups, however many notes there are.
+/// The notes by their names, as they were before a reconciliation and as they are after it. Upper
+/// and lower case and the forms of Unicode make no difference. Each link costs a few look-ups,
+/// however many notes there are.
 #[derive(Default)]
 pub(super) struct Names<'a> {
     /// By their paths.
@@ -27,8 +28,14 @@ pub(super) type Meaning<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
 
 impl<'a> Names<'a> {
     /// Adds a file by its [key](name_key). They come in the order of paths.
-    pub(super) fn add(&mut self, key: &'a str, before: Option<&'a MemoryId>, after: Option<&'a MemoryId>) {
-        let add = |meaning: &mut Meaning<'a>| *meaning = (meaning.0.or(before), meaning.1.or(after));
+    pub(super) fn add(
+        &mut self,
+        key: &'a str,
+        before: Option<&'a MemoryId>,
+        after: Option<&'a MemoryId>,
+    ) {
+        let add =
+            |meaning: &mut Meaning<'a>| *meaning = (meaning.0.or(before), meaning.1.or(after));
         add(self.paths.entry(key).or_default());
         for start in iter::once(0).chain(key.match_indices('/').map(|(slash, _)| slash + 1)) {
             add(self.ends.entry(&key[start..]).or_default());
@@ -39,9 +46,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The note that a link means in the file with the key `from`: the one with this path, be it from the top or
-    /// from the folder of the file, or else the first one whose path ends so, or else the first one whose
-    /// file has these words for its name, as one that was made of the title has.
+    /// The note that a link means in the file with the key `from`: the one with this path, be it
+    /// from the top or from the folder of the file, or else the first one whose path ends so, or
+    /// else the first one whose file has these words for its name, as one that was made of the
+    /// title has.
     pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
         let link = name_key(link.trim());
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -55,11 +63,16 @@ impl<'a> Names<'a> {
             self.find(&self.ends, whole.as_deref()),
             self.find(&self.words, words.as_deref()),
         ];
-        let first = |meant: fn(&Meaning<'a>) -> Option<&'a MemoryId>| found.iter().flatten().find_map(meant);
+        let first = |meant: fn(&Meaning<'a>) -> Option<&'a MemoryId>| {
+            found.iter().flatten().find_map(meant)
+        };
         (first(|meaning| meaning.0), first(|meaning| meaning.1))
     }
 
-    #[cfg_attr(not(test), expect(clippy::unused_self, reason = "tests count the look-ups"))]
+    #[cfg_attr(
+        not(test),
+        expect(clippy::unused_self, reason = "tests count the look-ups")
+    )]
     fn find<K: Borrow<str> + Eq + Hash>(
         &self,
         names: &HashMap<K, Meaning<'a>>,
@@ -79,13 +92,19 @@ pub(super) fn name_key(path: &str) -> String {
 
 /// The letters and digits of a key, with one hyphen in the place of whatever is between them.
 fn words(key: &str) -> String {
-    let words = key.split(|character: char| !character.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = key
+        .split(|character: char| !character.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-")
 }
 
 /// A path from a folder on; none if it leads out of the top.
 fn joined(folder: &str, path: &str) -> Option<String> {
-    let mut parts: Vec<&str> = if path.starts_with('/') { Vec::new() } else { folder.split('/').collect() };
+    let mut parts: Vec<&str> = if path.starts_with('/') {
+        Vec::new()
+    } else {
+        folder.split('/').collect()
+    };
     for part in path.split('/') {
         match part {
             ".." => {
@@ -152,7 +171,11 @@ mod tests {
         ];
         for (from, link, expected) in rows {
             let (before, after) = names.meaning(&name_key(from), link);
-            assert_eq!((before, after.map(MemoryId::as_str)), (None, expected), "{link} in {from}");
+            assert_eq!(
+                (before, after.map(MemoryId::as_str)),
+                (None, expected),
+                "{link} in {from}"
+            );
         }
     }
 
@@ -160,19 +183,28 @@ mod tests {
     #[test]
     fn a_link_costs_as_much_among_many_notes_of_one_name() {
         const FOLDERS: usize = 3_000;
-        let keys: Vec<String> = (0..FOLDERS).map(|number| format!("all/topic{number}/docs/index")).collect();
+        let keys: Vec<String> = (0..FOLDERS)
+            .map(|number| format!("all/topic{number}/docs/index"))
+            .collect();
         let ids: Vec<MemoryId> = keys.iter().map(MemoryId::new).collect();
         let mut names = Names::default();
         for (key, id) in keys.iter().zip(&ids) {
             names.add(key, None, Some(id));
         }
         for (number, id) in ids.iter().enumerate() {
-            assert_eq!(names.meaning("x", &format!("topic{number}/docs/Index.md")), (None, Some(id)));
+            assert_eq!(
+                names.meaning("x", &format!("topic{number}/docs/Index.md")),
+                (None, Some(id))
+            );
             assert_eq!(names.meaning("x", "Index"), (None, Some(&ids[0])));
             assert_eq!(names.meaning("x", "docs/index"), (None, Some(&ids[0])));
             assert_eq!(names.meaning("x", "nowhere/index"), (None, None));
         }
-        assert!(names.look_ups.get() <= 4 * 4 * FOLDERS, "{}", names.look_ups.get());
+        assert!(
+            names.look_ups.get() <= 4 * 4 * FOLDERS,
+            "{}",
+            names.look_ups.get()
+        );
         assert!(names.ends.len() <= 4 * FOLDERS);
     }
 }

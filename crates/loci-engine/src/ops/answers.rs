@@ -33,9 +33,18 @@ impl Engine {
     /// `invalid_argument` or `too_large`, naming `query` or `response`; `forbidden` to an anonymous
     /// caller; `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store
     /// cannot be written.
-    pub fn cache_answer(&self, caller: &Caller, id: MemoryId, query: &str, response: &str) -> Result<()> {
+    pub fn cache_answer(
+        &self,
+        caller: &Caller,
+        id: MemoryId,
+        query: &str,
+        response: &str,
+    ) -> Result<()> {
         let since = self.store.version()?;
-        let (query, response) = (&*self.redact_written(query).text, &*self.redact_written(response).text);
+        let (query, response) = (
+            &*self.redact_written(query).text,
+            &*self.redact_written(response).text,
+        );
         check::query("query", query)?;
         check::content("response", response)?;
         let owner = check::subject(caller)?.to_owned();
@@ -49,20 +58,24 @@ impl Engine {
             response: response.to_owned(),
             vector: vector.as_ref().map(quantised),
             created_at: now,
-            expires_at: now.plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),
+            expires_at: now
+                .plus_seconds(i64::try_from(self.policy.cache_ttl_seconds).unwrap_or(i64::MAX)),
         };
         self.store.put_cache_entry(&entry, since)?;
-        caller.trail.note(RecordVerb::Stored, entry.id.as_str(), Some(true));
+        caller
+            .trail
+            .note(RecordVerb::Stored, entry.id.as_str(), Some(true));
         Ok(())
     }
 
-    /// The caller's cached answer to the nearest question that asks for the same, if it is as near as `cosine_min` (the
-    /// [`Policy`](crate::Policy)'s, if none): one with the same words, or with equal numbers, units, names, negations
-    /// and order of named things. The second value says in a sentence why only the same
-    /// words were looked for, if the model did not answer.
+    /// The caller's cached answer to the nearest question that asks for the same, if it is as near
+    /// as `cosine_min` (the [`Policy`](crate::Policy)'s, if none): one with the same words, or with
+    /// equal numbers, units, names, negations and order of named things. The second value says in a
+    /// sentence why only the same words were looked for, if the model did not answer.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large`, naming `query`; `unavailable` if the store cannot be read.
+    /// `invalid_argument` or `too_large`, naming `query`; `unavailable` if the store cannot be
+    /// read.
     pub fn cached_answer(
         &self,
         caller: &Caller,
@@ -71,17 +84,33 @@ impl Engine {
     ) -> Result<(Option<CachedAnswer>, Option<String>)> {
         let query = &*self.redact_written(query).text;
         check::query("query", query)?;
-        let Some(owner) = &caller.principal.subject else { return Ok((None, None)) };
+        let Some(owner) = &caller.principal.subject else {
+            return Ok((None, None));
+        };
         let (vector, degraded) = self.question_vector(query);
         let (space, vector, now) = (&caller.space, vector.as_ref(), self.now());
-        let nearest = self.store.nearest_cache_entries(space, owner, query, vector, now, QUESTIONS_COMPARED)?;
+        let nearest = self.store.nearest_cache_entries(
+            space,
+            owner,
+            query,
+            vector,
+            now,
+            QUESTIONS_COMPARED,
+        )?;
         let cosine_min = cosine_min.unwrap_or(self.policy.cache_cosine_min);
         let asked = Statement::of(query);
         let model = self.embedder.model();
-        let nearest = nearest.into_iter().map(|(entry, cosine)| (entry, self.comparable(model, cosine)));
+        let nearest = nearest
+            .into_iter()
+            .map(|(entry, cosine)| (entry, self.comparable(model, cosine)));
         let mut near = nearest.filter(|(_, cosine)| *cosine >= cosine_min);
-        let same = near.find(|(entry, _)| entry.query == query || asked.asks_the_same_as(&Statement::of(&entry.query)));
-        Ok((same.map(|(entry, cosine)| CachedAnswer { entry, cosine }), degraded))
+        let same = near.find(|(entry, _)| {
+            entry.query == query || asked.asks_the_same_as(&Statement::of(&entry.query))
+        });
+        Ok((
+            same.map(|(entry, cosine)| CachedAnswer { entry, cosine }),
+            degraded,
+        ))
     }
 
     /// Forgets those of the caller's cached answers whose question the pattern matches (a regular
@@ -93,15 +122,23 @@ impl Engine {
     /// compiled form is too large; `unavailable` if the store cannot be written.
     pub fn forget_answers(&self, caller: &Caller, pattern: Option<&str>) -> Result<u64> {
         let matcher = pattern.map(matcher).transpose()?;
-        let Some(owner) = &caller.principal.subject else { return Ok(0) };
-        let mut cached = self.store.cached_queries(&caller.space, owner, self.now())?;
+        let Some(owner) = &caller.principal.subject else {
+            return Ok(0);
+        };
+        let mut cached = self
+            .store
+            .cached_queries(&caller.space, owner, self.now())?;
         if let Some(matcher) = matcher {
             cached.retain(|(_, query)| matcher.is_match(query));
         }
         let ids: Vec<MemoryId> = cached.into_iter().map(|(id, _)| id).collect();
-        let deleted = self.store.delete_cache_entries(&caller.space, owner, &ids)?;
+        let deleted = self
+            .store
+            .delete_cache_entries(&caller.space, owner, &ids)?;
         for id in &ids {
-            caller.trail.note(RecordVerb::Deleted, id.as_str(), Some(true));
+            caller
+                .trail
+                .note(RecordVerb::Deleted, id.as_str(), Some(true));
         }
         Ok(deleted)
     }
@@ -113,10 +150,22 @@ impl Engine {
             return (None, None);
         }
         match self.embedder.embed_query(query) {
-            Ok(values) => (Some(QueryVector { model: self.embedder.model().clone(), values }), None),
+            Ok(values) => (
+                Some(QueryVector {
+                    model: self.embedder.model().clone(),
+                    values,
+                }),
+                None,
+            ),
             Err(error) => {
                 tracing::warn!(%error, "a cached answer goes by the same words alone");
-                (None, Some(format!("only an answer to the same words was looked for: {}", error.message)))
+                (
+                    None,
+                    Some(format!(
+                        "only an answer to the same words was looked for: {}",
+                        error.message
+                    )),
+                )
             }
         }
     }
@@ -126,16 +175,31 @@ impl Engine {
 fn matcher(pattern: &str) -> Result<Regex> {
     const ARGUMENT: &str = "pattern";
     if pattern.trim().is_empty() {
-        return Err(Error::invalid(ARGUMENT, "must not be blank; give a regular expression or a part of the question"));
+        return Err(Error::invalid(
+            ARGUMENT,
+            "must not be blank; give a regular expression or a part of the question",
+        ));
     }
     if pattern.len() > PATTERN_BYTES_MAX {
-        let problem = format!("has {} bytes; at most {PATTERN_BYTES_MAX} are accepted", pattern.len());
+        let problem = format!(
+            "has {} bytes; at most {PATTERN_BYTES_MAX} are accepted",
+            pattern.len()
+        );
         return Err(Error::invalid(ARGUMENT, problem));
     }
-    let compiled = |pattern: &str| RegexBuilder::new(pattern).size_limit(COMPILED_BYTES_MAX).build();
+    let compiled = |pattern: &str| {
+        RegexBuilder::new(pattern)
+            .size_limit(COMPILED_BYTES_MAX)
+            .build()
+    };
     let regex = match compiled(pattern) {
         Err(regex::Error::Syntax(_)) => compiled(&regex::escape(pattern)),
         outcome => outcome,
     };
-    regex.map_err(|_| Error::invalid(ARGUMENT, "is too large a regular expression; repeat less in it"))
+    regex.map_err(|_| {
+        Error::invalid(
+            ARGUMENT,
+            "is too large a regular expression; repeat less in it",
+        )
+    })
 }

@@ -1,8 +1,8 @@
 //! Writing a note: a file first, then its index.
 
 use loci_core::{
-    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent, NoteFile, RecordVerb,
-    Result, Space,
+    Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent,
+    NoteFile, RecordVerb, Result, Space,
 };
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
@@ -39,40 +39,61 @@ pub struct KeyedNote<'a> {
 pub enum Appended {
     /// It was written, and is found.
     New(Box<Memory>, Embedding),
-    /// It was written, and is found as soon as a reconciliation has come to it: the index cannot be written now,
-    /// for this reason.
+    /// It was written, and is found as soon as a reconciliation has come to it: the index cannot be
+    /// written now, for this reason.
     Unindexed(Box<Memory>, String),
     /// It was written before, under the same key: the answer of then.
     Before(String),
 }
 
 impl Engine {
-    /// Writes a note into the folder of notes: common to its space, of the kind `note`. What its text links to
-    /// is known after the next reconciliation.
+    /// Writes a note into the folder of notes: common to its space, of the kind `note`. What its
+    /// text links to is known after the next reconciliation.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits (`title`, `body`, `tags`,
-    /// `idempotency_key`); `conflict` if the key was used for something else; `forbidden` in any but the
-    /// default space; `unavailable` if there is no folder of notes, it is away, or it or the store cannot be
-    /// written.
+    /// `invalid_argument` or `too_large` if an argument is out of its limits (`title`, `body`,
+    /// `tags`, `idempotency_key`); `conflict` if the key was used for something else; `forbidden`
+    /// in any but the default space; `unavailable` if there is no folder of notes, it is away, or
+    /// it or the store cannot be written.
     pub fn append_note(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
         let since = self.store.version()?;
         if caller.space != Space::default() {
             let message = format!("notes are kept in the space `{}` alone", Space::default());
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
-        let AppendNote { title, body, tags, keyed } = request;
+        let AppendNote {
+            title,
+            body,
+            tags,
+            keyed,
+        } = request;
         let (title, body) = (self.redacted_text(title), self.redacted_text(body));
-        let tags: Vec<String> = tags.into_iter().map(|tag| self.redacted_text(tag)).collect();
+        let tags: Vec<String> = tags
+            .into_iter()
+            .map(|tag| self.redacted_text(tag))
+            .collect();
         check::name("title", &title)?;
         check::content("body", &body)?;
         check::tags("tags", &tags)?;
-        let mut note = Note { title: Some(title), body: note_body(&body), tags: bare(&tags)?, ..Note::default() };
+        let mut note = Note {
+            title: Some(title),
+            body: note_body(&body),
+            tags: bare(&tags)?,
+            ..Note::default()
+        };
         let notes = self.notes.as_ref().ok_or_else(no_folder)?;
         let request = request_of(&note);
         let answer = keyed.map(|keyed| keyed.answer);
-        let keyed = keyed.map(|KeyedNote { operation, key, .. }| Keyed { operation, key, request: &request });
-        let kept = || keyed.as_ref().map_or(Ok(None), |keyed| self.kept(caller, keyed));
+        let keyed = keyed.map(|KeyedNote { operation, key, .. }| Keyed {
+            operation,
+            key,
+            request: &request,
+        });
+        let kept = || {
+            keyed
+                .as_ref()
+                .map_or(Ok(None), |keyed| self.kept(caller, keyed))
+        };
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
@@ -95,9 +116,12 @@ impl Engine {
         }
         let written = Written::of(notes, path, read, changes)?;
         // It says of the note what the caller said: nothing that goes with it.
-        let keep = |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
+        let keep =
+            |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
         let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
-        caller.trail.note(RecordVerb::Stored, note.id.as_str(), Some(false));
+        caller
+            .trail
+            .note(RecordVerb::Stored, note.id.as_str(), Some(false));
         let note = Box::new(note);
         Ok(match failure {
             None => Appended::New(note, embedding),
@@ -109,7 +133,8 @@ impl Engine {
         })
     }
 
-    /// Puts a note that was just written into the index, with what `keep` makes of it, or says why that has to wait.
+    /// Puts a note that was just written into the index, with what `keep` makes of it, or says why
+    /// that has to wait.
     fn index_written(
         &self,
         caller: &Caller,
@@ -118,7 +143,13 @@ impl Engine {
         embedded: &Embedded,
         keep: impl Fn(&Memory) -> Option<Change>,
     ) -> (Memory, Option<Error>) {
-        let Written { notes, id, row, content, changes } = written;
+        let Written {
+            notes,
+            id,
+            row,
+            content,
+            changes,
+        } = written;
         let attempt = |is_named: bool| {
             let known = self.store.get(&Space::default(), id);
             let before = known.as_ref().ok().and_then(Option::as_ref);
@@ -143,7 +174,11 @@ impl Engine {
             });
             (note, committed.err())
         };
-        let is_conflict = |failure: &Option<Error>| failure.as_ref().is_some_and(|it| it.code == ErrorCode::Conflict);
+        let is_conflict = |failure: &Option<Error>| {
+            failure
+                .as_ref()
+                .is_some_and(|it| it.code == ErrorCode::Conflict)
+        };
         let (mut note, mut failure) = attempt(true);
         if is_conflict(&failure) {
             // Somebody may have changed it meanwhile.
@@ -172,7 +207,11 @@ impl Engine {
         if identity.is_some() && identity == noted {
             return Ok(false);
         }
-        let away = notes.away(&self.store.note_files(&space)?, &notes.folder.scan()?, noted.as_ref());
+        let away = notes.away(
+            &self.store.note_files(&space)?,
+            &notes.folder.scan()?,
+            noted.as_ref(),
+        );
         // Where it should be is no business of a caller.
         away.map_or(Ok(true), |_| {
             let message = "the folder of notes is away; nothing was written; if its notes are gone for good: `loci \
@@ -213,28 +252,47 @@ impl Engine {
         }
     }
 
-    /// A UUID of version 7 ([RFC 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key,
-    /// its random bits are always the same ones, so that a file which was made under it is known again; its
+    /// A UUID of version 7 ([RFC
+    /// 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key, its random
+    /// bits are always the same ones, so that a file which was made under it is known again; its
     /// time is never.
     fn note_id(&self, caller: &Caller, keyed: Option<&Keyed<'_>>) -> MemoryId {
-        let Some(keyed) = keyed else { return MemoryId::new(Uuid::now_v7().to_string()) };
+        let Some(keyed) = keyed else {
+            return MemoryId::new(Uuid::now_v7().to_string());
+        };
         let subject = caller.principal.subject.as_deref();
-        let mut hasher = Sha256::new().chain_update("a note under a key").chain_update([u8::from(subject.is_some())]);
-        for part in [caller.space.as_str(), subject.unwrap_or_default(), keyed.operation, keyed.key] {
+        let mut hasher = Sha256::new()
+            .chain_update("a note under a key")
+            .chain_update([u8::from(subject.is_some())]);
+        for part in [
+            caller.space.as_str(),
+            subject.unwrap_or_default(),
+            keyed.operation,
+            keyed.key,
+        ] {
             // The length tells where a part ends.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
         let mut bits = [0; 10];
         bits.copy_from_slice(&hasher.finalize()[..10]);
-        let milliseconds = u64::try_from(self.now().microseconds().div_euclid(1_000)).unwrap_or_default();
-        MemoryId::new(Builder::from_unix_timestamp_millis(milliseconds, &bits).into_uuid().to_string())
+        let milliseconds =
+            u64::try_from(self.now().microseconds().div_euclid(1_000)).unwrap_or_default();
+        MemoryId::new(
+            Builder::from_unix_timestamp_millis(milliseconds, &bits)
+                .into_uuid()
+                .to_string(),
+        )
     }
 
     /// Whether the key that a note was made under is still to be remembered.
     fn is_key_alive(&self, note: &Note) -> bool {
-        let made = note.id.as_ref().and_then(|id| Uuid::try_parse(id.as_str()).ok()?.get_timestamp());
-        let age = self.now().microseconds() / 1_000_000 - made.map_or(0, |made| made.to_unix().0.cast_signed());
+        let made = note
+            .id
+            .as_ref()
+            .and_then(|id| Uuid::try_parse(id.as_str()).ok()?.get_timestamp());
+        let age = self.now().microseconds() / 1_000_000
+            - made.map_or(0, |made| made.to_unix().0.cast_signed());
         age < i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX)
     }
 }
@@ -251,10 +309,21 @@ struct Written<'a> {
 
 impl<'a> Written<'a> {
     fn of(notes: &'a Notes, path: String, read: FileRead, changes: Vec<Change>) -> Result<Self> {
-        let FileRead { stamp, is_settled: _, hash, content, problem } = read;
+        let FileRead {
+            stamp,
+            is_settled: _,
+            hash,
+            content,
+            problem,
+        } = read;
         let content = content.filter(|_| problem.is_none());
-        let content = content.ok_or_else(|| Error::internal("a note that was just written cannot be read"))?;
-        let id = content.note.id.clone().ok_or_else(|| Error::internal("a note was written without its id"))?;
+        let content = content
+            .ok_or_else(|| Error::internal("a note that was just written cannot be read"))?;
+        let id = content
+            .note
+            .id
+            .clone()
+            .ok_or_else(|| Error::internal("a note was written without its id"))?;
         // The next look reads it again: for its links, and those of others to it.
         let (is_settled, links) = (false, Vec::new());
         let memory = Some(id.clone());
@@ -269,7 +338,13 @@ impl<'a> Written<'a> {
             problem: None,
             missing_since: None,
         };
-        Ok(Written { notes, id, row, content, changes })
+        Ok(Written {
+            notes,
+            id,
+            row,
+            content,
+            changes,
+        })
     }
 }
 
@@ -289,5 +364,9 @@ fn bare(tags: &[String]) -> Result<Vec<String>> {
         let bare = tag.trim().trim_start_matches('#').trim();
         check::tag(&format!("tags.{number}"), bare).map(|()| bare.to_owned())
     };
-    tags.iter().enumerate().map(bare).collect::<Result<_>>().map(distinct)
+    tags.iter()
+        .enumerate()
+        .map(bare)
+        .collect::<Result<_>>()
+        .map(distinct)
 }

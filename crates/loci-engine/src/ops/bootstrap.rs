@@ -8,8 +8,9 @@ use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
 use crate::{Engine, NOTE_KIND, notes_heading, quoted};
 
-/// Headings of the document in their order, by section. Other sections follow under their own names, if these are single
-/// words: a longer one could be a directive itself, of anyone who may move a memory.
+/// Headings of the document in their order, by section. Other sections follow under their own
+/// names, if these are single words: a longer one could be a directive itself, of anyone who may
+/// move a memory.
 const HEADINGS: [(&str, &str); 6] = [
     ("bootstrap", "Directives"),
     ("rule", "Rules"),
@@ -41,10 +42,10 @@ impl Bootstrap {
 }
 
 impl Engine {
-    /// The memories that every session should begin with: the global ones, then the project's, of authors whose
-    /// directives the caller [takes](crate::Trust); then those of others, as quotations under their names.
-    /// Nothing is ever cut; the last line says how large it is, and warns when it is over the
-    /// budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
+    /// The memories that every session should begin with: the global ones, then the project's, of
+    /// authors whose directives the caller [takes](crate::Trust); then those of others, as
+    /// quotations under their names. Nothing is ever cut; the last line says how large it is, and
+    /// warns when it is over the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -52,7 +53,12 @@ impl Engine {
         let trust = self.trust(caller)?;
         let mut markdown = String::new();
         let mut parts = vec![("Global".to_owned(), CollectionFilter::Global)];
-        parts.extend(project.map(|project| (format!("Project {project}"), CollectionFilter::Only(project.to_owned()))));
+        parts.extend(project.map(|project| {
+            (
+                format!("Project {project}"),
+                CollectionFilter::Only(project.to_owned()),
+            )
+        }));
         let (mut memories, mut strangers) = (0, BTreeMap::<String, Vec<Memory>>::new());
         for (title, collections) in parts {
             let mut directives = Vec::new();
@@ -67,28 +73,46 @@ impl Engine {
         }
         write_strangers(&mut markdown, &strangers);
         if memories == 0 {
-            return Ok(Bootstrap { markdown, memories, tokens: 0 });
+            return Ok(Bootstrap {
+                markdown,
+                memories,
+                tokens: 0,
+            });
         }
         let tokens = estimated_tokens(&markdown);
         let budget = limits::BOOTSTRAP_TOKENS_MAX;
         let noun = if memories == 1 { "memory" } else { "memories" };
-        markdown.push_str(&format!("---\n\n{memories} {noun}, about {tokens} of {budget} tokens."));
+        markdown.push_str(&format!(
+            "---\n\n{memories} {noun}, about {tokens} of {budget} tokens."
+        ));
         if tokens > budget {
             markdown.push_str(" **Over budget:** shorten or remove some bootstrap memories.");
         }
         markdown.push('\n');
-        Ok(Bootstrap { markdown, memories, tokens })
+        Ok(Bootstrap {
+            markdown,
+            memories,
+            tokens,
+        })
     }
 
-    /// Those of these collections that nothing supersedes: rules and feedback first, then other types, in each what has
-    /// more weight, then what is older, so that a new one takes the place of none.
-    pub(crate) fn bootstrap_memories(&self, caller: &Caller, collections: CollectionFilter) -> Result<Vec<Memory>> {
+    /// Those of these collections that nothing supersedes: rules and feedback first, then other
+    /// types, in each what has more weight, then what is older, so that a new one takes the place
+    /// of none.
+    pub(crate) fn bootstrap_memories(
+        &self,
+        caller: &Caller,
+        collections: CollectionFilter,
+    ) -> Result<Vec<Memory>> {
         let mut filter = self.filter(caller, collections);
         filter.delivery = Some(Delivery::Bootstrap);
         filter.superseded = loci_core::Superseded::Hide;
         let mut memories = Vec::new();
         loop {
-            let page = Page { offset: memories.len(), limit: limits::LIST_RESULTS_MAX };
+            let page = Page {
+                offset: memories.len(),
+                limit: limits::LIST_RESULTS_MAX,
+            };
             let part = self.store.list(&filter, page)?;
             let is_last = part.len() < page.limit;
             memories.extend(part);
@@ -99,14 +123,17 @@ impl Engine {
         memories.sort_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));
-            type_rank(&a.kind).cmp(&type_rank(&b.kind)).then_with(by_weight).then_with(by_age)
+            type_rank(&a.kind)
+                .cmp(&type_rank(&b.kind))
+                .then_with(by_weight)
+                .then_with(by_age)
         });
         Ok(memories)
     }
 }
 
-/// The place of a type among those of memories that a session begins with. A directive and a note say no more than that
-/// they belong there, as a rule does.
+/// The place of a type among those of memories that a session begins with. A directive and a note
+/// say no more than that they belong there, as a rule does.
 fn type_rank(kind: &str) -> usize {
     match kind {
         "rule" | "bootstrap" | NOTE_KIND => 0,
@@ -126,11 +153,16 @@ fn write_strangers(markdown: &mut String, strangers: &BTreeMap<String, Vec<Memor
     markdown.push_str("# Notes of others\n\n");
     for (name, memories) in strangers {
         let items: Vec<String> = memories.iter().map(item).collect();
-        markdown.push_str(&format!("{}\n\n{}\n", notes_heading(name), quoted(&items.join("\n"))));
+        markdown.push_str(&format!(
+            "{}\n\n{}\n",
+            notes_heading(name),
+            quoted(&items.join("\n"))
+        ));
     }
 }
 
-/// A memory as an item of a list. Lines after the first are indented, so that a text of several lines stays one item.
+/// A memory as an item of a list. Lines after the first are indented, so that a text of several
+/// lines stays one item.
 fn item(memory: &Memory) -> String {
     let text = memory.content.trim_end();
     let item = match &memory.title {
@@ -143,7 +175,8 @@ fn item(memory: &Memory) -> String {
 /// Whether a name is one short word.
 fn is_word(name: &str) -> bool {
     const CHARACTERS_MAX: usize = 32;
-    let is_of_word = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
+    let is_of_word =
+        |character: char| character.is_alphanumeric() || matches!(character, '-' | '_');
     name.chars().count() <= CHARACTERS_MAX && name.chars().all(is_of_word)
 }
 
@@ -155,21 +188,38 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &
     markdown.push_str(&format!("# {title}\n\n"));
     let heading_of = |memory: &'_ Memory| {
         let section = memory.place.section.as_str();
-        let known = HEADINGS.iter().find(|(known, _)| *known == section).map(|(_, heading)| (*heading).to_owned());
-        known.unwrap_or_else(|| if is_word(section) { section.to_owned() } else { OTHER.to_owned() })
+        let known = HEADINGS
+            .iter()
+            .find(|(known, _)| *known == section)
+            .map(|(_, heading)| (*heading).to_owned());
+        known.unwrap_or_else(|| {
+            if is_word(section) {
+                section.to_owned()
+            } else {
+                OTHER.to_owned()
+            }
+        })
     };
     let known = HEADINGS.map(|(_, heading)| heading.to_owned());
-    let mut others: Vec<String> = memories.iter().map(heading_of).filter(|heading| !known.contains(heading)).collect();
+    let mut others: Vec<String> = memories
+        .iter()
+        .map(heading_of)
+        .filter(|heading| !known.contains(heading))
+        .collect();
     others.sort_unstable();
     others.dedup();
     for heading in known.into_iter().chain(others) {
-        let mut group = memories.iter().filter(|memory| heading_of(memory) == heading).peekable();
+        let mut group = memories
+            .iter()
+            .filter(|memory| heading_of(memory) == heading)
+            .peekable();
         if group.peek().is_none() {
             continue;
         }
         markdown.push_str(&format!("## {heading}\n\n"));
         for memory in group {
-            let by = writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
+            let by =
+                writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
             markdown.push_str(&format!("{}{by}\n", item(memory)));
         }
         markdown.push('\n');

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use loci_core::{
-    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact, FactQuery, Filter,
-    Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, Space, Timestamp, Tunnel, limits,
+    Archived, Batch, CacheEntry, Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Fact,
+    FactQuery, Filter, Memory, MemoryId, NoteFile, Principal, Reader, Record, Result, Space,
+    Timestamp, Tunnel, limits,
 };
 
 use crate::notes::in_parallel;
@@ -19,14 +20,15 @@ pub struct BroughtBack {
     pub stored: u64,
     /// Records that were left out, because what has their id or key is there already.
     pub present: u64,
-    /// Records that could not be stored, each with its place in the slice of its call, from 0, and the reason. Whoever
-    /// calls takes them out.
+    /// Records that could not be stored, each with its place in the slice of its call, from 0, and
+    /// the reason. Whoever calls takes them out.
     pub refused: Vec<(usize, Error)>,
-    /// Paths of files of notes that stay the memories that they are here, which are others than the records say. Whoever
-    /// calls takes them out.
+    /// Paths of files of notes that stay the memories that they are here, which are others than the
+    /// records say. Whoever calls takes them out.
     pub others: Vec<String>,
-    /// Whether no model is asked for the questions of cached answers, which are then found by the same words alone, for
-    /// as long as they are kept. So it is from the first question on that the model fails at.
+    /// Whether no model is asked for the questions of cached answers, which are then found by the
+    /// same words alone, for as long as they are kept. So it is from the first question on that the
+    /// model fails at.
     pub by_words_alone: bool,
     /// The version of the store when all this began.
     since: Option<u64>,
@@ -45,9 +47,15 @@ struct Known {
 impl Known {
     /// The path of a note whose file is there and another memory.
     fn other_note(&self, archived: &Archived) -> Option<String> {
-        let Record::NoteFile(file) = &archived.record else { return None };
+        let Record::NoteFile(file) = &archived.record else {
+            return None;
+        };
         let row = self.note_files.get(&archived.space)?.get(&file.path)?;
-        let memories = [row, &**file].map(|file| file.memory.as_ref().filter(|_| file.missing_since.is_none()));
+        let memories = [row, &**file].map(|file| {
+            file.memory
+                .as_ref()
+                .filter(|_| file.missing_since.is_none())
+        });
         matches!(memories, [Some(here), Some(said)] if here != said).then(|| row.path.clone())
     }
 }
@@ -58,30 +66,42 @@ fn everything(space: &Space) -> Filter {
 }
 
 impl Engine {
-    /// Stores records of any space as they are, in their order, in as few transactions as may be: ids, moments, owners
-    /// and revisions included. What is there already stays as it is; what is beyond the limits of a call, or cannot be
-    /// stored, is noted in `brought`, and the rest goes on. What is softly deleted is not there, and is removed for good
-    /// for what has its id. A tunnel to a memory that is not there leads to its place; the collection `global` is none, and
-    /// neither is one that has the name of the conversation.
+    /// Stores records of any space as they are, in their order, in as few transactions as may be:
+    /// ids, moments, owners and revisions included. What is there already stays as it is; what is
+    /// beyond the limits of a call, or cannot be stored, is noted in `brought`, and the rest goes
+    /// on. What is softly deleted is not there, and is removed for good for what has its id. A
+    /// tunnel to a memory that is not there leads to its place; the collection `global` is none,
+    /// and neither is one that has the name of the conversation.
     ///
-    /// What is known of a file of notes that is missing makes room for what is known of one that is there.
+    /// What is known of a file of notes that is missing makes room for what is known of one that is
+    /// there.
     ///
     /// Memories are found by their words at once, and by their meaning when
-    /// [`embed_pending`](Engine::embed_pending) has come to them; those whose enrichment is pending wait for it again.
-    /// What was wiped since the first call with this `brought` is not brought back. Whoever brings back files of notes
-    /// holds the lock of their folder, and has put the files there.
+    /// [`embed_pending`](Engine::embed_pending) has come to them; those whose enrichment is pending
+    /// wait for it again. What was wiped since the first call with this `brought` is not brought
+    /// back. Whoever brings back files of notes holds the lock of their folder, and has put the
+    /// files there.
     ///
     /// # Errors
     /// `forbidden` to anybody but the person at this machine; `too_large` for more than
-    /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the records are stored
-    /// then, and counted.
-    pub fn bring_back(&self, caller: &Caller, records: &[Archived], brought: &mut BroughtBack) -> Result<()> {
+    /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the
+    /// records are stored then, and counted.
+    pub fn bring_back(
+        &self,
+        caller: &Caller,
+        records: &[Archived],
+        brought: &mut BroughtBack,
+    ) -> Result<()> {
         if caller.principal != Principal::local() {
             let message = "only the person at this machine brings records back, with `loci import`";
             return Err(Error::new(ErrorCode::Forbidden, message));
         }
         if records.len() > limits::IMPORT_MEMORIES_MAX {
-            let message = format!("{} records at once; at most {}", records.len(), limits::IMPORT_MEMORIES_MAX);
+            let message = format!(
+                "{} records at once; at most {}",
+                records.len(),
+                limits::IMPORT_MEMORIES_MAX
+            );
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
         let since = match brought.since {
@@ -110,22 +130,25 @@ impl Engine {
         outcome
     }
 
-    /// The memory with this id in the space of the notes, whosever it is, and the path of the file that it is; no path if
-    /// it is no note, or its file is missing.
+    /// The memory with this id in the space of the notes, whosever it is, and the path of the file
+    /// that it is; no path if it is no note, or its file is missing.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn known_note(&self, id: &MemoryId) -> Result<(Option<Memory>, Option<String>)> {
         let space = Space::default();
         let memory = self.store.get(&space, id)?;
-        let file = self.store.note_file_of(&space, id)?.filter(|file| file.missing_since.is_none());
+        let file = self
+            .store
+            .note_file_of(&space, id)?
+            .filter(|file| file.missing_since.is_none());
         Ok((memory, file.map(|file| file.path)))
     }
 
-    /// Notes of files that they are about to be put into the folder of notes, whose lock the caller holds: whatever
-    /// ends it between, those that are there by then are found to be these memories, and until then nobody changes one
-    /// without the lock. Says of each whether what it relies on holds; else nothing is noted of it. Durable when it
-    /// returns.
+    /// Notes of files that they are about to be put into the folder of notes, whose lock the caller
+    /// holds: whatever ends it between, those that are there by then are found to be these
+    /// memories, and until then nobody changes one without the lock. Says of each whether what it
+    /// relies on holds; else nothing is noted of it. Durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written: nothing or a part is noted then.
@@ -136,7 +159,10 @@ impl Engine {
                 expect: *expect,
             };
             let changes = files.iter().map(change).collect();
-            match self.store.commit(Batch { space: Space::default(), changes }) {
+            match self.store.commit(Batch {
+                space: Space::default(),
+                changes,
+            }) {
                 Err(error) if error.code == ErrorCode::Conflict => Ok(false),
                 outcome => outcome.map(|()| true),
             }
@@ -144,12 +170,22 @@ impl Engine {
         if files.is_empty() || commit(files)? {
             return Ok(vec![true; files.len()]);
         }
-        files.iter().map(|file| commit(std::slice::from_ref(file))).collect()
+        files
+            .iter()
+            .map(|file| commit(std::slice::from_ref(file)))
+            .collect()
     }
 
-    /// A record as it is to be stored: of a cached answer, with the vector by which its question is found.
-    fn with_vector<'a>(&self, archived: &'a Archived, brought: &mut BroughtBack) -> Cow<'a, Archived> {
-        let Record::CacheEntry(entry) = &archived.record else { return Cow::Borrowed(archived) };
+    /// A record as it is to be stored: of a cached answer, with the vector by which its question is
+    /// found.
+    fn with_vector<'a>(
+        &self,
+        archived: &'a Archived,
+        brought: &mut BroughtBack,
+    ) -> Cow<'a, Archived> {
+        let Record::CacheEntry(entry) = &archived.record else {
+            return Cow::Borrowed(archived);
+        };
         if brought.by_words_alone {
             return Cow::Borrowed(archived);
         }
@@ -157,20 +193,42 @@ impl Engine {
         // Whoever waits for a model that is away waits for it once.
         brought.by_words_alone = problem.is_some();
         let vector = vector.as_ref().map(crate::models::quantised);
-        let record = Record::CacheEntry(Box::new(CacheEntry { vector, ..(**entry).clone() }));
-        Cow::Owned(Archived { space: archived.space.clone(), record })
+        let record = Record::CacheEntry(Box::new(CacheEntry {
+            vector,
+            ..(**entry).clone()
+        }));
+        Cow::Owned(Archived {
+            space: archived.space.clone(),
+            record,
+        })
     }
 
     /// Commits records together, or else in halves, so that none is in the way of the others.
-    fn bring_together(&self, part: &[(usize, Cow<'_, Archived>)], since: u64, brought: &mut BroughtBack) -> Result<()> {
-        let Some((first, rest)) = part.split_first() else { return Ok(()) };
-        let outcome = catch_panic(|| self.changes(part, since))
-            .and_then(|changes| self.store.commit(Batch { space: first.1.space.clone(), changes }));
+    fn bring_together(
+        &self,
+        part: &[(usize, Cow<'_, Archived>)],
+        since: u64,
+        brought: &mut BroughtBack,
+    ) -> Result<()> {
+        let Some((first, rest)) = part.split_first() else {
+            return Ok(());
+        };
+        let outcome = catch_panic(|| self.changes(part, since)).and_then(|changes| {
+            self.store.commit(Batch {
+                space: first.1.space.clone(),
+                changes,
+            })
+        });
         match outcome {
             Ok(()) => {
                 brought.stored += part.len() as u64;
-                let is_pending = |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Pending);
-                if part.iter().filter_map(|(_, archived)| memory(archived)).any(is_pending) {
+                let is_pending =
+                    |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Pending);
+                if part
+                    .iter()
+                    .filter_map(|(_, archived)| memory(archived))
+                    .any(is_pending)
+                {
                     self.to_enrich.ring();
                 }
                 Ok(())
@@ -185,9 +243,13 @@ impl Engine {
         }
     }
 
-    /// The changes that store these records, each of which keeps what is there, and what was wiped, as it is.
+    /// The changes that store these records, each of which keeps what is there, and what was wiped,
+    /// as it is.
     fn changes(&self, part: &[(usize, Cow<'_, Archived>)], since: u64) -> Result<Vec<Change>> {
-        let in_part: HashSet<&MemoryId> = part.iter().filter_map(|(_, archived)| Some(&memory(archived)?.id)).collect();
+        let in_part: HashSet<&MemoryId> = part
+            .iter()
+            .filter_map(|(_, archived)| Some(&memory(archived)?.id))
+            .collect();
         in_parallel(part, |(_, archived)| {
             let (mut passages, mut job) = (Vec::new(), None);
             let record = match &archived.record {
@@ -200,18 +262,32 @@ impl Engine {
                     }
                     passages = Engine::passages_of(&memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
-                    job = is_pending.then(|| Change::Enqueue { memory: memory.id.clone(), due_at: self.now() });
+                    job = is_pending.then(|| Change::Enqueue {
+                        memory: memory.id.clone(),
+                        due_at: self.now(),
+                    });
                     Record::Memory(memory)
                 }
-                Record::Tunnel(tunnel) => Record::Tunnel(Box::new(self.with_ends_that_are_there(tunnel, &in_part)?)),
+                Record::Tunnel(tunnel) => {
+                    Record::Tunnel(Box::new(self.with_ends_that_are_there(tunnel, &in_part)?))
+                }
                 other => other.clone(),
             };
-            let change = Change::BringBack { record: Box::new(record), passages, since, now: self.now() };
+            let change = Change::BringBack {
+                record: Box::new(record),
+                passages,
+                since,
+                now: self.now(),
+            };
             Ok([change].into_iter().chain(job).collect())
         })
     }
 
-    fn with_ends_that_are_there(&self, tunnel: &Tunnel, in_part: &HashSet<&MemoryId>) -> Result<Tunnel> {
+    fn with_ends_that_are_there(
+        &self,
+        tunnel: &Tunnel,
+        in_part: &HashSet<&MemoryId>,
+    ) -> Result<Tunnel> {
         let mut tunnel = tunnel.clone();
         for end in [&mut tunnel.source, &mut tunnel.target] {
             if let Some(id) = end.memory.as_ref().filter(|id| !in_part.contains(id))
@@ -224,11 +300,20 @@ impl Engine {
     }
 
     /// Counts one that was not stored: somebody may have stored it meanwhile.
-    fn note_failure(&self, number: usize, archived: &Archived, error: Error, brought: &mut BroughtBack) -> Result<()> {
+    fn note_failure(
+        &self,
+        number: usize,
+        archived: &Archived,
+        error: Error,
+        brought: &mut BroughtBack,
+    ) -> Result<()> {
         if error.code == ErrorCode::Unavailable {
             return Err(error);
         }
-        if self.is_there(archived, &mut self.known_memories(std::iter::once(archived))?)? {
+        if self.is_there(
+            archived,
+            &mut self.known_memories(std::iter::once(archived))?,
+        )? {
             brought.present += 1;
         } else {
             brought.refused.push((number, error));
@@ -240,12 +325,16 @@ impl Engine {
     fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
         let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
         for memory in records.filter_map(memory) {
-            ids.entry(&memory.space).or_default().push(memory.id.clone());
+            ids.entry(&memory.space)
+                .or_default()
+                .push(memory.id.clone());
         }
         let mut known = Known::default();
         for (space, ids) in ids {
             let places = self.store.places_of(&everything(space), &ids)?;
-            known.memories.extend(places.into_iter().map(|(id, _)| (space.clone(), id)));
+            known
+                .memories
+                .extend(places.into_iter().map(|(id, _)| (space.clone(), id)));
         }
         Ok(known)
     }
@@ -261,38 +350,57 @@ impl Engine {
             Record::NoteFile(file) => {
                 let rows = || {
                     let rows = self.store.note_files(space)?;
-                    Ok(rows.into_iter().map(|row| (row.path.clone(), row)).collect())
+                    Ok(rows
+                        .into_iter()
+                        .map(|row| (row.path.clone(), row))
+                        .collect())
                 };
                 let row = gathered(&mut known.note_files, space.clone(), rows)?.get(&file.path);
                 row.is_some_and(|row| row.missing_since.is_none() || file.missing_since.is_some())
             }
             Record::Fact(fact) => self.is_known_fact(space, fact)?,
             Record::Tunnel(tunnel) => {
-                let ids = || Ok(self.store.tunnels(space)?.into_iter().map(|tunnel| tunnel.id).collect());
+                let ids = || {
+                    Ok(self
+                        .store
+                        .tunnels(space)?
+                        .into_iter()
+                        .map(|tunnel| tunnel.id)
+                        .collect())
+                };
                 gathered(&mut known.tunnels, space.clone(), ids)?.contains(&tunnel.id)
             }
-            Record::Setting { owner, name, .. } => self.store.setting(space, owner.as_deref(), name)?.is_some(),
-            Record::SourceFile(file) => {
-                self.store.source_file(space, file.collection.as_deref(), &file.path)?.is_some()
+            Record::Setting { owner, name, .. } => {
+                self.store.setting(space, owner.as_deref(), name)?.is_some()
             }
+            Record::SourceFile(file) => self
+                .store
+                .source_file(space, file.collection.as_deref(), &file.path)?
+                .is_some(),
             Record::CacheEntry(entry) => {
                 let ids = || {
                     let queries = self.store.cached_queries(space, &entry.owner, ever)?;
                     Ok(queries.into_iter().map(|(id, _)| id).collect())
                 };
-                gathered(&mut known.cached, (space.clone(), entry.owner.clone()), ids)?.contains(&entry.id)
+                gathered(&mut known.cached, (space.clone(), entry.owner.clone()), ids)?
+                    .contains(&entry.id)
             }
             // One that has expired makes room.
-            Record::Decision(said) => self.store.decision(space, &said.owner, &said.key, self.now())?.is_some(),
+            Record::Decision(said) => self
+                .store
+                .decision(space, &said.owner, &said.key, self.now())?
+                .is_some(),
             Record::KeyedAnswer(kept) => {
                 let owner = kept.owner.as_deref();
-                self.store.keyed_answer(space, owner, &kept.operation, &kept.key, ever)?.is_some()
+                self.store
+                    .keyed_answer(space, owner, &kept.operation, &kept.key, ever)?
+                    .is_some()
             }
         })
     }
 
-    /// Whether a fact that says the same is there, and has this id, or is open as this one is, or has this one's
-    /// beginning and end.
+    /// Whether a fact that says the same is there, and has this id, or is open as this one is, or
+    /// has this one's beginning and end.
     fn is_known_fact(&self, space: &Space, fact: &Fact) -> Result<bool> {
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
         let query = FactQuery {
@@ -305,7 +413,8 @@ impl Engine {
             limit: usize::MAX,
         };
         let holds_as_long = |other: &Fact| {
-            other.valid_to == fact.valid_to && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
+            other.valid_to == fact.valid_to
+                && (fact.valid_to.is_none() || other.valid_from == fact.valid_from)
         };
         let is_same = |other: &Fact| other.id == fact.id || holds_as_long(other);
         Ok(self.store.facts(&query)?.iter().any(is_same))

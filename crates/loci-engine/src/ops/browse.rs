@@ -1,6 +1,8 @@
 //! Going through memories in the order in which they were filed.
 
-use loci_core::{Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits};
+use loci_core::{
+    Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits,
+};
 
 use crate::Engine;
 
@@ -45,7 +47,12 @@ impl Engine {
     pub fn browse(&self, caller: &Caller, request: Browse) -> Result<Browsed> {
         let filter = self.browsed(caller, &request);
         let version = self.store.version()?;
-        let total = self.store.tally(&filter)?.iter().map(|tally| tally.memories).sum();
+        let total = self
+            .store
+            .tally(&filter)?
+            .iter()
+            .map(|tally| tally.memories)
+            .sum();
         if let Some(from_end) = from_end(&request, total) {
             let mut memories = self.filed_under(&filter, &from_end)?;
             // A change since the count may have moved the end.
@@ -54,7 +61,10 @@ impl Engine {
                 return Ok(Browsed { memories, total });
             }
         }
-        Ok(Browsed { memories: self.filed_under(&filter, &request)?, total })
+        Ok(Browsed {
+            memories: self.filed_under(&filter, &request)?,
+            total,
+        })
     }
 
     /// The same memories alone.
@@ -69,26 +79,63 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`browse`](Engine::browse).
-    pub fn filed_by(&self, caller: &Caller, owner: OwnerFilter, request: &Browse) -> Result<Vec<Memory>> {
-        self.filed_under(&Filter { owner, ..self.browsed(caller, request) }, request)
+    pub fn filed_by(
+        &self,
+        caller: &Caller,
+        owner: OwnerFilter,
+        request: &Browse,
+    ) -> Result<Vec<Memory>> {
+        self.filed_under(
+            &Filter {
+                owner,
+                ..self.browsed(caller, request)
+            },
+            request,
+        )
     }
 
     fn browsed(&self, caller: &Caller, request: &Browse) -> Filter {
-        let Browse { sections, kinds, tiers, .. } = request.clone();
-        Filter { sections, kinds, tiers, ..self.filter(caller, request.collections.clone()) }
+        let Browse {
+            sections,
+            kinds,
+            tiers,
+            ..
+        } = request.clone();
+        Filter {
+            sections,
+            kinds,
+            tiers,
+            ..self.filter(caller, request.collections.clone())
+        }
     }
 
     fn filed_under(&self, filter: &Filter, request: &Browse) -> Result<Vec<Memory>> {
-        let Browse { order, mut offset, limit, characters_max, .. } = *request;
+        let Browse {
+            order,
+            mut offset,
+            limit,
+            characters_max,
+            ..
+        } = *request;
         let limit = limit.clamp(1, limits::LIST_RESULTS_MAX);
         let mut memories = Vec::new();
         while memories.len() < limit {
             let left = limit - memories.len();
-            let page = Page { offset, limit: if characters_max.is_some() { left.min(READ_AT_ONCE) } else { left } };
+            let page = Page {
+                offset,
+                limit: if characters_max.is_some() {
+                    left.min(READ_AT_ONCE)
+                } else {
+                    left
+                },
+            };
             let read = self.store.filed(filter, order, page)?;
             let is_last = read.len() < page.limit;
             memories.extend(read.into_iter().map(|memory| match characters_max {
-                Some(characters) => Memory { content: beginning(&memory.content, characters), ..memory },
+                Some(characters) => Memory {
+                    content: beginning(&memory.content, characters),
+                    ..memory
+                },
                 None => memory,
             }));
             if is_last {
@@ -100,8 +147,8 @@ impl Engine {
     }
 }
 
-/// The same page of `total` memories counted from their end, if less is skipped that way: the store counts what it
-/// skips one by one.
+/// The same page of `total` memories counted from their end, if less is skipped that way: the store
+/// counts what it skips one by one.
 fn from_end(request: &Browse, total: u64) -> Option<Browse> {
     let left = usize::try_from(total).ok()?.checked_sub(request.offset)?;
     let limit = left.min(request.limit.clamp(1, limits::LIST_RESULTS_MAX));
@@ -110,11 +157,19 @@ fn from_end(request: &Browse, total: u64) -> Option<Browse> {
         FilingOrder::LastFirst => FilingOrder::FirstFirst,
     };
     let is_nearer = limit > 0 && left - limit < request.offset;
-    is_nearer.then(|| Browse { order, offset: left - limit, limit, ..request.clone() })
+    is_nearer.then(|| Browse {
+        order,
+        offset: left - limit,
+        limit,
+        ..request.clone()
+    })
 }
 
 /// So many characters of a text.
 fn beginning(text: &str, characters: usize) -> String {
-    let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
+    let end = text
+        .char_indices()
+        .nth(characters)
+        .map_or(text.len(), |(end, _)| end);
     text[..end].to_owned()
 }

@@ -8,7 +8,8 @@ use loci_search::analysis::query_terms;
 
 use crate::tokens::estimated_tokens;
 use crate::{
-    Engine, Hit, Phase, Recall, Signals, Trust, Weights, check, notes_heading, quoted, short_id, shown_title, writer_of,
+    Engine, Hit, Phase, Recall, Signals, Trust, Weights, check, notes_heading, quoted, short_id,
+    shown_title, writer_of,
 };
 
 /// Memories that are looked at for a phase.
@@ -19,7 +20,8 @@ const TAG_SHARE: f64 = 0.25;
 const ALWAYS: &str = "Always";
 /// Over the memories of authors whose directives the reader does not take.
 const OF_OTHERS: &str = "Notes of others";
-/// More bytes than this for each token has no text that a model reads: what is longer is not counted.
+/// More bytes than this for each token has no text that a model reads: what is longer is not
+/// counted.
 const BYTES_PER_TOKEN_MAX: usize = 32;
 /// The relevance from which a memory that has no vector matters in a phase by its words.
 const SCORE_BY_WORDS_MIN: f64 = 0.5;
@@ -29,7 +31,8 @@ const READ: usize = 16;
 const LEFT_OUT_MAX: usize = 20;
 /// Their names take one of so many parts of a budget at most.
 const NAMES_PART: usize = 10;
-/// Passages of a long memory take one of so many parts of a budget at most, where others belong there, too.
+/// Passages of a long memory take one of so many parts of a budget at most, where others belong
+/// there, too.
 const EXCERPT_PART: usize = 2;
 /// Passages with fewer tokens say nothing.
 const EXCERPT_TOKENS_MIN: usize = 16;
@@ -37,7 +40,8 @@ const EXCERPT_TOKENS_MIN: usize = 16;
 /// What to put together.
 #[derive(Debug, Clone)]
 pub struct BundleRequest<'a> {
-    /// Names of phases, 1 to [`PHASES_MAX`]; one that is not known is its own query, repeated ones count once.
+    /// Names of phases, 1 to [`PHASES_MAX`]; one that is not known is its own query, repeated ones
+    /// count once.
     pub phases: &'a [String],
     /// Tokens that it may have, headings included; clamps to 1 to [`BUNDLE_TOKENS_MAX`].
     pub budget_tokens: usize,
@@ -72,8 +76,8 @@ pub struct LeftOut {
 /// What was put together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
-    /// Markdown, whole memories and passages of those that alone are too long, each with the end of its id; empty if
-    /// nothing fits.
+    /// Markdown, whole memories and passages of those that alone are too long, each with the end of
+    /// its id; empty if nothing fits.
     pub markdown: String,
     /// Its tokens.
     pub used_tokens: usize,
@@ -111,19 +115,23 @@ struct Item {
 
 impl Engine {
     /// The memories that every session should begin with, those that matter most first
-    /// ([`SessionStart`](crate::SessionStart)), of authors whose directives the caller [takes](crate::Trust), then those
-    /// that matter most in the phases, best first, then those of other authors that every session should begin with: as many
-    /// as fit, the lesser ones left out first. One that alone is too long is there with the passages that answer the
-    /// phase best, in half of the budget at most where others belong there, too. What does not fit is counted, and the best
-    /// of it named. What is filed in a collection, no note, and meant for every session there, is ranked like any other.
+    /// ([`SessionStart`](crate::SessionStart)), of authors whose directives the caller
+    /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of
+    /// other authors that every session should begin with: as many as fit, the lesser ones left out
+    /// first. One that alone is too long is there with the passages that answer the phase best, in
+    /// half of the budget at most where others belong there, too. What does not fit is counted, and
+    /// the best of it named. What is filed in a collection, no note, and meant for every session
+    /// there, is ranked like any other.
     ///
-    /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that its query names, or if its
-    /// likeness to the query reaches the [floor](Weights::phase_floor). Its score there is the relevance `r` to the query,
-    /// or `r + (1 - r) / 4` with one of the tags; a memory counts in the phase where its score is highest. Of each phase the
-    /// 50 most relevant memories are looked at.
+    /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that
+    /// its query names, or if its likeness to the query reaches the [floor](Weights::phase_floor).
+    /// Its score there is the relevance `r` to the query, or `r + (1 - r) / 4` with one of the
+    /// tags; a memory counts in the phase where its score is highest. Of each phase the 50 most
+    /// relevant memories are looked at.
     ///
     /// # Errors
-    /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be read.
+    /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be
+    /// read.
     pub fn bundle(&self, caller: &Caller, request: &BundleRequest<'_>) -> Result<Bundle> {
         let names = distinct_names(request.phases)?;
         let budget = request.budget_tokens.clamp(1, BUNDLE_TOKENS_MAX);
@@ -132,8 +140,9 @@ impl Engine {
 
         let mut belonging = always.len() + ranked.len();
         let trust = self.trust(caller)?;
-        let (always, strange): (Vec<Memory>, Vec<Memory>) =
-            always.into_iter().partition(|memory| trust.includes(memory));
+        let (always, strange): (Vec<Memory>, Vec<Memory>) = always
+            .into_iter()
+            .partition(|memory| trust.includes(memory));
         let mut draft = Draft::new(self, budget, &names, trust, belonging);
         for memory in &always {
             draft.add(memory, 1.0, 0, None)?;
@@ -145,7 +154,13 @@ impl Engine {
             }
             let ids: Vec<MemoryId> = ranked.iter().map(|ranked| ranked.id.clone()).collect();
             let mut memories = self.store.get_all(&filter, &ids)?.into_iter().peekable();
-            for Ranked { id, score, section, passage } in ranked {
+            for Ranked {
+                id,
+                score,
+                section,
+                passage,
+            } in ranked
+            {
                 match memories.next_if(|memory| memory.id == *id) {
                     Some(memory) => draft.add(&memory, *score, *section, Some(*passage))?,
                     // It is gone meanwhile.
@@ -158,20 +173,31 @@ impl Engine {
             draft.add(memory, 1.0, of_others, None)?;
         }
         draft.belonging = belonging;
-        Ok(Bundle { degraded, ..draft.fitting() })
+        Ok(Bundle {
+            degraded,
+            ..draft.fitting()
+        })
     }
 
     /// The memories that every bundle begins with.
     fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
         let filed = self.filter(caller, CollectionFilter::AnyNamed);
-        let filed = Filter { delivery: Some(Delivery::Bootstrap), ..filed };
-        let notes: HashSet<MemoryId> = self.store.notes_among(&filed, usize::MAX)?.into_iter().collect();
+        let filed = Filter {
+            delivery: Some(Delivery::Bootstrap),
+            ..filed
+        };
+        let notes: HashSet<MemoryId> = self
+            .store
+            .notes_among(&filed, usize::MAX)?
+            .into_iter()
+            .collect();
         memories.retain(|memory| memory.place.collection.is_none() || notes.contains(&memory.id));
         Ok(memories)
     }
 
-    /// What matters in the phases besides those memories, best first, ties by id. The first phase has the section 1.
+    /// What matters in the phases besides those memories, best first, ties by id. The first phase
+    /// has the section 1.
     fn ranked_in_phases(
         &self,
         caller: &Caller,
@@ -183,7 +209,9 @@ impl Engine {
         let mut notices: Vec<String> = Vec::new();
         for (place, name) in names.iter().enumerate() {
             let phase = self.phases.named(name);
-            let recall = Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| signals.relevance);
+            let recall = Recall::new(&phase.query, CANDIDATES_PER_PHASE, &|signals| {
+                signals.relevance
+            });
             let mut ranking = self.rank(caller, &recall, CANDIDATES_PER_PHASE, None)?;
             for notice in std::mem::take(&mut ranking.notices) {
                 if !notices.contains(&notice) {
@@ -198,7 +226,12 @@ impl Engine {
             hits.retain(|hit| matters(hit, &phase, &self.weights));
             for hit in hits {
                 let (score, passage) = (phase_score(&hit, &phase), hit.signals.passage);
-                let found = Ranked { score, section: place + 1, passage, id: hit.memory.id };
+                let found = Ranked {
+                    score,
+                    section: place + 1,
+                    passage,
+                    id: hit.memory.id,
+                };
                 match best.get_mut(&found.id) {
                     Some(known) if known.score >= found.score => {}
                     Some(known) => *known = found,
@@ -217,7 +250,10 @@ impl Engine {
 /// The names, each once.
 fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
     if !(1..=PHASES_MAX).contains(&phases.len()) {
-        let problem = format!("must name 1 to {PHASES_MAX} phases, such as `work`, not {}", phases.len());
+        let problem = format!(
+            "must name 1 to {PHASES_MAX} phases, such as `work`, not {}",
+            phases.len()
+        );
         return Err(Error::invalid("phases", problem));
     }
     let mut names: Vec<&str> = Vec::with_capacity(phases.len());
@@ -232,32 +268,57 @@ fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
 
 /// Whether a result of a phase's query matters in it at all: any query finds something.
 fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
-    let Signals { cosine, coverage, identifiers, .. } = hit.signals;
+    let Signals {
+        cosine,
+        coverage,
+        identifiers,
+        ..
+    } = hit.signals;
     let likeness = f64::from(cosine.unwrap_or(0.0).max(0.0)) + weights.phase_words * coverage;
     // Without a vector nothing is known of its meaning, for which most of the floor is meant.
     let leads_by_words = cosine.is_none() && coverage > 0.0 && hit.score >= SCORE_BY_WORDS_MIN;
-    has_tag_of(&hit.memory, phase) || identifiers > 0 || likeness >= weights.phase_floor || leads_by_words
+    has_tag_of(&hit.memory, phase)
+        || identifiers > 0
+        || likeness >= weights.phase_floor
+        || leads_by_words
 }
 
 /// How much a result of a phase's query matters in it.
 fn phase_score(hit: &Hit, phase: &Phase) -> f64 {
-    let share = if has_tag_of(&hit.memory, phase) { TAG_SHARE } else { 0.0 };
+    let share = if has_tag_of(&hit.memory, phase) {
+        TAG_SHARE
+    } else {
+        0.0
+    };
     hit.score + (1.0 - hit.score) * share
 }
 
 fn has_tag_of(memory: &Memory, phase: &Phase) -> bool {
-    memory.tags.iter().any(|tag| phase.tags.iter().any(|preferred| preferred.eq_ignore_ascii_case(tag)))
+    memory.tags.iter().any(|tag| {
+        phase
+            .tags
+            .iter()
+            .any(|preferred| preferred.eq_ignore_ascii_case(tag))
+    })
 }
 
-/// A memory under its title and the end of its id, with the name of who wrote it, if that is not the reader; as a
-/// quotation, if the reader does not take directives of that author. One that says no more than the title is said with
-/// that.
+/// A memory under its title and the end of its id, with the name of who wrote it, if that is not
+/// the reader; as a quotation, if the reader does not take directives of that author. One that says
+/// no more than the title is said with that.
 fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> String {
     let text = content.trim_start_matches(['\n', '\r']).trim_end();
     let heading = format!("## {title} [{}]", short_id(memory.id.as_str()));
-    let part = if text == title { heading } else { format!("{heading}\n\n{text}") };
+    let part = if text == title {
+        heading
+    } else {
+        format!("{heading}\n\n{text}")
+    };
     if let Some(stranger) = trust.stranger(memory) {
-        return format!("{}\n\n{}", notes_heading(&stranger), quoted(&part).trim_end());
+        return format!(
+            "{}\n\n{}",
+            notes_heading(&stranger),
+            quoted(&part).trim_end()
+        );
     }
     match writer_of(trust.reader(), memory) {
         Some(writer) => format!("{part}\n\n(by {writer})"),
@@ -287,14 +348,33 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(engine: &'a Engine, budget: usize, phases: &[&'a str], trust: Trust<'a>, belonging: usize) -> Self {
+    fn new(
+        engine: &'a Engine,
+        budget: usize,
+        phases: &[&'a str],
+        trust: Trust<'a>,
+        belonging: usize,
+    ) -> Self {
         let terms = |name: &&str| query_terms(&engine.phases.named(name).query);
         let of_all: Vec<String> = phases.iter().flat_map(terms).collect();
-        let section = |name, terms| Section { name, tokens: engine.count_tokens(&heading(name)), terms };
+        let section = |name, terms| Section {
+            name,
+            tokens: engine.count_tokens(&heading(name)),
+            terms,
+        };
         let mut sections = vec![section(ALWAYS, of_all.clone())];
         sections.extend(phases.iter().map(|name| section(name, terms(name))));
         sections.push(section(OF_OTHERS, of_all));
-        Draft { engine, trust, budget, sections, belonging, items: Vec::new(), tokens: 0, bytes: 0 }
+        Draft {
+            engine,
+            trust,
+            budget,
+            sections,
+            belonging,
+            items: Vec::new(),
+            tokens: 0,
+            bytes: 0,
+        }
     }
 
     /// Whether nothing more can fit, with room for the error of a sum of counts of parts.
@@ -304,33 +384,52 @@ impl<'a> Draft<'a> {
 
     /// Whether enough memories are known, too, that can be named.
     fn is_done(&self) -> bool {
-        self.is_full() && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
+        self.is_full()
+            && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
     }
 
-    /// Adds a memory, of which the search found that passage: whole or, if it alone is too long, its best passages.
+    /// Adds a memory, of which the search found that passage: whole or, if it alone is too long,
+    /// its best passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn add(&mut self, memory: &Memory, score: f64, section: usize, passage: Option<u32>) -> Result<()> {
+    fn add(
+        &mut self,
+        memory: &Memory,
+        score: f64,
+        section: usize,
+        passage: Option<u32>,
+    ) -> Result<()> {
         if self.is_done() {
             return Ok(());
         }
         let title = shown_title(memory).into_owned();
         let author = writer_of(self.trust.reader(), memory);
-        let mut bundled = Bundled { id: memory.id.clone(), title, score, author, is_excerpt: false };
+        let mut bundled = Bundled {
+            id: memory.id.clone(),
+            title,
+            score,
+            author,
+            is_excerpt: false,
+        };
         let whole = part_text(memory, &bundled.title, &memory.content, &self.trust);
         let may_fit = whole.len() / BYTES_PER_TOKEN_MAX <= self.budget && !self.is_full();
         let counted = may_fit.then(|| self.tokens_alone(section, &whole));
         let heading_tokens = self.sections[section].tokens;
-        let tokens_of_whole =
-            counted.map_or_else(|| estimated_tokens(&whole), |tokens| tokens.saturating_sub(heading_tokens));
+        let tokens_of_whole = counted.map_or_else(
+            || estimated_tokens(&whole),
+            |tokens| tokens.saturating_sub(heading_tokens),
+        );
         let (text, tokens) = match counted {
             Some(tokens) if tokens <= self.budget => (Some(whole), tokens),
             _ if self.is_full() => (None, 0),
             _ => {
                 bundled.is_excerpt = true;
-                let text = self.excerpt(memory, &bundled.title, section, passage, tokens_of_whole)?;
-                let tokens = text.as_ref().map_or(0, |text| self.tokens_alone(section, text));
+                let text =
+                    self.excerpt(memory, &bundled.title, section, passage, tokens_of_whole)?;
+                let tokens = text
+                    .as_ref()
+                    .map_or(0, |text| self.tokens_alone(section, text));
                 (text.filter(|_| tokens <= self.budget), tokens)
             }
         };
@@ -339,17 +438,26 @@ impl<'a> Draft<'a> {
             self.tokens += tokens;
             self.bytes += text.len();
         }
-        self.items.push(Item { bundled, section, text, tokens, tokens_of_whole });
+        self.items.push(Item {
+            bundled,
+            section,
+            text,
+            tokens,
+            tokens_of_whole,
+        });
         Ok(())
     }
 
     /// The tokens of a part under its heading.
     fn tokens_alone(&self, section: usize, text: &str) -> usize {
-        self.engine.count_tokens(&format!("{}\n\n{text}\n", heading(self.sections[section].name)))
+        self.engine.count_tokens(&format!(
+            "{}\n\n{text}\n",
+            heading(self.sections[section].name)
+        ))
     }
 
-    /// The passages of a long memory that answer the query of a section best, as they are written; none if there is no
-    /// room for any.
+    /// The passages of a long memory that answer the query of a section best, as they are written;
+    /// none if there is no room for any.
     fn excerpt(
         &self,
         memory: &Memory,
@@ -359,16 +467,26 @@ impl<'a> Draft<'a> {
         tokens_of_whole: usize,
     ) -> Result<Option<String>> {
         let marked = |passages: &str| {
-            let content = format!("_Passages of a text of about {tokens_of_whole} tokens._\n\n{passages}");
+            let content =
+                format!("_Passages of a text of about {tokens_of_whole} tokens._\n\n{passages}");
             part_text(memory, title, &content, &self.trust)
         };
-        let budget = if self.belonging > 1 { self.budget / EXCERPT_PART } else { self.budget };
+        let budget = if self.belonging > 1 {
+            self.budget / EXCERPT_PART
+        } else {
+            self.budget
+        };
         let room = budget.saturating_sub(self.tokens_alone(section, &marked("")));
         if room < EXCERPT_TOKENS_MIN {
             return Ok(None);
         }
-        let near = passage.map(|passage| self.engine.passage_range(memory, passage)).transpose()?.flatten();
-        let excerpt = self.engine.excerpt(&memory.content, &self.sections[section].terms, near, room);
+        let near = passage
+            .map(|passage| self.engine.passage_range(memory, passage))
+            .transpose()?
+            .flatten();
+        let excerpt =
+            self.engine
+                .excerpt(&memory.content, &self.sections[section].terms, near, room);
         Ok(Some(marked(&excerpt.text)))
     }
 
@@ -381,14 +499,25 @@ impl<'a> Draft<'a> {
             0 => (1, self.written(1, false)),
             parts => (parts, self.written(parts, true)),
         };
-        let left_out = self.left_out(parts).take(LEFT_OUT_MAX).map(left_out).collect();
+        let left_out = self
+            .left_out(parts)
+            .take(LEFT_OUT_MAX)
+            .map(left_out)
+            .collect();
         let dropped = self.belonging - parts;
         self.items.retain(|item| item.text.is_some());
         self.items.truncate(parts);
         self.items.sort_by_key(|item| item.section);
         let included = self.items.into_iter().map(|item| item.bundled).collect();
         let used_tokens = self.engine.count_tokens(&markdown);
-        Bundle { markdown, used_tokens, included, dropped, left_out, degraded: None }
+        Bundle {
+            markdown,
+            used_tokens,
+            included,
+            dropped,
+            left_out,
+            degraded: None,
+        }
     }
 
     /// The memories that there may be room for.
@@ -405,8 +534,8 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// How many of the first parts fit, with the lines on the others: counting is not additive, so the whole is
-    /// counted, and the counts of the parts say only where to look.
+    /// How many of the first parts fit, with the lines on the others: counting is not additive, so
+    /// the whole is counted, and the counts of the parts say only where to look.
     fn most_that_fit(&self) -> usize {
         let tokens_if_fitting = |parts: usize| {
             let text = self.written(parts, true);
@@ -428,7 +557,11 @@ impl<'a> Draft<'a> {
                 parts += 1;
             }
             // Where that is known not to fit, the middle is as good a guess.
-            let parts = if parts < too_many { parts.max(fits + 1) } else { fits.midpoint(too_many) };
+            let parts = if parts < too_many {
+                parts.max(fits + 1)
+            } else {
+                fits.midpoint(too_many)
+            };
             match tokens_if_fitting(parts) {
                 Some(counted) => (fits, tokens) = (parts, counted),
                 None => too_many = parts,
@@ -437,11 +570,16 @@ impl<'a> Draft<'a> {
         fits
     }
 
-    /// The first parts under their headings, with lines on the others, if there are any and these are wanted.
+    /// The first parts under their headings, with lines on the others, if there are any and these
+    /// are wanted.
     fn written(&self, parts: usize, with_others: bool) -> String {
         let mut markdown = String::new();
         for (section, Section { name, .. }) in self.sections.iter().enumerate() {
-            let mut of_section = self.parts().take(parts).filter(|item| item.section == section).peekable();
+            let mut of_section = self
+                .parts()
+                .take(parts)
+                .filter(|item| item.section == section)
+                .peekable();
             if of_section.peek().is_some() {
                 markdown.push_str(&heading(name));
                 markdown.push_str("\n\n");
@@ -472,8 +610,13 @@ impl<'a> Draft<'a> {
         let mut names = Vec::new();
         let mut room = self.budget / NAMES_PART;
         for LeftOut { id, title, tokens } in self.left_out(parts).take(LEFT_OUT_MAX).map(left_out) {
-            let line = format!("- {title} [{}], about {tokens} tokens\n", short_id(id.as_str()));
-            let Some(left) = room.checked_sub(self.engine.count_tokens(&line)) else { break };
+            let line = format!(
+                "- {title} [{}], about {tokens} tokens\n",
+                short_id(id.as_str())
+            );
+            let Some(left) = room.checked_sub(self.engine.count_tokens(&line)) else {
+                break;
+            };
             room = left;
             names.push(line);
         }
@@ -482,7 +625,11 @@ impl<'a> Draft<'a> {
 }
 
 fn left_out(item: &Item) -> LeftOut {
-    LeftOut { id: item.bundled.id.clone(), title: item.bundled.title.clone(), tokens: item.tokens_of_whole }
+    LeftOut {
+        id: item.bundled.id.clone(),
+        title: item.bundled.title.clone(),
+        tokens: item.tokens_of_whole,
+    }
 }
 
 fn heading(name: &str) -> String {

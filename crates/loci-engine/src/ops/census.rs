@@ -11,7 +11,9 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn census(&self, caller: &Caller) -> Result<Vec<CensusRow>> {
-        let Some(owner) = &caller.principal.subject else { return Ok(Vec::new()) };
+        let Some(owner) = &caller.principal.subject else {
+            return Ok(Vec::new());
+        };
         self.store.census(&caller.space, owner, self.now())
     }
 }

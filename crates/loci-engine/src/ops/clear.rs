@@ -1,7 +1,8 @@
 //! Removing what one has filed in a place.
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, Result, Scope, Tier,
+    Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
+    Result, Scope, Tier,
 };
 
 use crate::Engine;
@@ -12,16 +13,20 @@ const CLEAR_BATCH_MAX: usize = 256;
 const PASSES_MAX: usize = 100;
 
 impl Engine {
-    /// Removes for good the caller's own memories in these collections that came in through the tool set
-    /// which it calls through, those that are kept apart or forgotten, too, but for what is written meanwhile;
-    /// returns how many. Not for the tool set of the notes, whose files it does not know. Durable when it returns.
+    /// Removes for good the caller's own memories in these collections that came in through the
+    /// tool set which it calls through, those that are kept apart or forgotten, too, but for what
+    /// is written meanwhile; returns how many. Not for the tool set of the notes, whose files it
+    /// does not know. Durable when it returns.
     ///
     /// # Errors
-    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile, `unavailable` if the
-    /// store cannot be written: what was removed until then stays removed.
+    /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile,
+    /// `unavailable` if the store cannot be written: what was removed until then stays removed.
     pub fn clear(&self, caller: &Caller, collections: CollectionFilter) -> Result<usize> {
         if !caller.principal.scopes.allow(Scope::Write) {
-            return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
+            return Err(Error::new(
+                ErrorCode::Forbidden,
+                "deleting needs a token with the scope `write`",
+            ));
         }
         let filter = Filter {
             owner: OwnerFilter::of(caller.principal.subject.as_deref()),
@@ -45,8 +50,15 @@ impl Engine {
     /// Removes what passes now, but for what changes meanwhile: then there is a conflict.
     fn clear_once(&self, caller: &Caller, filter: &Filter) -> Result<(usize, Option<Error>)> {
         let (mut removed, mut conflict) = (0, None);
-        for part in self.store.revisions(filter, usize::MAX)?.chunks(CLEAR_BATCH_MAX) {
-            let delete = |(id, revision): &(MemoryId, u64)| Change::Delete { id: id.clone(), revision: *revision };
+        for part in self
+            .store
+            .revisions(filter, usize::MAX)?
+            .chunks(CLEAR_BATCH_MAX)
+        {
+            let delete = |(id, revision): &(MemoryId, u64)| Change::Delete {
+                id: id.clone(),
+                revision: *revision,
+            };
             let changes = part.iter().map(delete).collect();
             match self.commit(caller, changes) {
                 Ok(()) => removed += part.len(),

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use loci_core::{
-    Caller, CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, QueryVector, Result, Scope, Superseded,
+    Caller, CandidateQuery, CollectionFilter, Filter, Memory, MemoryId, ModelId, QueryVector,
+    Result, Scope, Superseded,
 };
 use loci_search::dates;
 use loci_search::query::Query;
@@ -31,7 +32,8 @@ pub(crate) struct Compared {
 }
 
 impl Engine {
-    /// Compares a new memory with those nearest to it by words and by meaning. What it supersedes is left out.
+    /// Compares a new memory with those nearest to it by words and by meaning. What it supersedes
+    /// is left out.
     pub(crate) fn compared(
         &self,
         caller: &Caller,
@@ -43,15 +45,21 @@ impl Engine {
         filter.superseded = Superseded::Hide;
         let cosines = self.near_in_words_or_meaning(&filter, &memory.content, vectors)?;
         let model: Option<&ModelId> = vectors.first().map(|vector| &vector.model);
-        let mut ids: Vec<MemoryId> =
-            cosines.keys().filter(|id| Some(*id) != memory.supersedes.as_ref()).cloned().collect();
+        let mut ids: Vec<MemoryId> = cosines
+            .keys()
+            .filter(|id| Some(*id) != memory.supersedes.as_ref())
+            .cloned()
+            .collect();
         ids.sort_unstable();
         let judge = Judge::of(&memory.content);
         let (mut compared, mut contradicted) = (Compared::default(), Vec::new());
         for ids in ids.chunks(READ_AT_ONCE) {
             for older in self.store.get_all(&filter, ids)? {
                 if is_same_text(&older, memory) {
-                    let is_first = compared.duplicate.as_ref().is_none_or(|found| older.created_at < found.created_at);
+                    let is_first = compared
+                        .duplicate
+                        .as_ref()
+                        .is_none_or(|found| older.created_at < found.created_at);
                     if is_first && older.place.collection == memory.place.collection {
                         compared.duplicate = Some(older);
                     }
@@ -60,40 +68,67 @@ impl Engine {
                 let cosine = cosines.get(&older.id).copied().flatten();
                 let sum = judge.contradiction(&older.content, model.zip(cosine));
                 if sum > 0.0 {
-                    contradicted.push((sum, Similar { cosine: cosine.unwrap_or(0.0), memory: older }));
+                    contradicted.push((
+                        sum,
+                        Similar {
+                            cosine: cosine.unwrap_or(0.0),
+                            memory: older,
+                        },
+                    ));
                 }
             }
         }
-        contradicted.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.memory.id.cmp(&b.1.memory.id)));
-        compared.contradicted = contradicted.into_iter().map(|(_, similar)| similar).take(CONTRADICTIONS_MAX).collect();
+        contradicted.sort_by(|a, b| {
+            b.0.total_cmp(&a.0)
+                .then_with(|| a.1.memory.id.cmp(&b.1.memory.id))
+        });
+        compared.contradicted = contradicted
+            .into_iter()
+            .map(|(_, similar)| similar)
+            .take(CONTRADICTIONS_MAX)
+            .collect();
         Ok(compared)
     }
 
-    /// Another memory that the caller may read, with the same title and text, but for white space, in the same
-    /// collection: the oldest. None, with a warning in the log, if the store cannot be read.
+    /// Another memory that the caller may read, with the same title and text, but for white space,
+    /// in the same collection: the oldest. None, with a warning in the log, if the store cannot be
+    /// read.
     pub fn duplicate_of(&self, caller: &Caller, memory: &Memory) -> Option<MemoryId> {
         if !caller.principal.scopes.allow(Scope::Read) {
             return None;
         }
         let found = self.same_texts(caller, memory);
-        let same = found.inspect_err(|error| tracing::warn!(%error, "a memory is not compared with others")).ok()?;
-        same.into_iter().min_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id))).map(|memory| memory.id)
+        let same = found
+            .inspect_err(|error| tracing::warn!(%error, "a memory is not compared with others"))
+            .ok()?;
+        same.into_iter()
+            .min_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)))
+            .map(|memory| memory.id)
     }
 
     fn same_texts(&self, caller: &Caller, memory: &Memory) -> Result<Vec<Memory>> {
         let collection = memory.place.collection.clone();
-        let mut filter = self.filter(caller, collection.map_or(CollectionFilter::Global, CollectionFilter::Only));
+        let mut filter = self.filter(
+            caller,
+            collection.map_or(CollectionFilter::Global, CollectionFilter::Only),
+        );
         filter.superseded = Superseded::Hide;
         let near = self.near_in_words_or_meaning(&filter, &memory.content, &[])?;
         let ids: Vec<MemoryId> = near.into_keys().filter(|id| *id != memory.id).collect();
         let mut same = Vec::new();
         for ids in ids.chunks(READ_AT_ONCE) {
-            same.extend(self.store.get_all(&filter, ids)?.into_iter().filter(|other| is_same_text(other, memory)));
+            same.extend(
+                self.store
+                    .get_all(&filter, ids)?
+                    .into_iter()
+                    .filter(|other| is_same_text(other, memory)),
+            );
         }
         Ok(same)
     }
 
-    /// The memories nearest by words and by meaning, each with its highest cosine to a passage of the text.
+    /// The memories nearest by words and by meaning, each with its highest cosine to a passage of
+    /// the text.
     fn near_in_words_or_meaning(
         &self,
         filter: &Filter,
@@ -104,10 +139,17 @@ impl Engine {
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
         let terms = Query::parse(words, dates::day(filter.live_at.microseconds())).terms;
         let mut near: HashMap<MemoryId, Option<f32>> = HashMap::new();
-        let queries = vectors.iter().map(Some).chain(vectors.is_empty().then_some(None));
+        let queries = vectors
+            .iter()
+            .map(Some)
+            .chain(vectors.is_empty().then_some(None));
         for (at, vector) in queries.enumerate() {
             let terms: &[String] = if at == 0 { &terms } else { &[] };
-            let query = CandidateQuery { terms, vector, ..CandidateQuery::of(filter, CANDIDATES) };
+            let query = CandidateQuery {
+                terms,
+                vector,
+                ..CandidateQuery::of(filter, CANDIDATES)
+            };
             for hit in self.store.candidates(&query)?.hits {
                 // Rounding takes equal vectors a little beyond 1.
                 let cosine = hit.cosine.map(|cosine| cosine.min(1.0));
@@ -123,5 +165,9 @@ impl Engine {
 
 /// Whether two memories have the same title and text, but for white space.
 fn is_same_text(one: &Memory, other: &Memory) -> bool {
-    one.title == other.title && one.content.split_whitespace().eq(other.content.split_whitespace())
+    one.title == other.title
+        && one
+            .content
+            .split_whitespace()
+            .eq(other.content.split_whitespace())
 }

@@ -1,8 +1,8 @@
 //! Storing what was said in a conversation.
 
 use loci_core::{
-    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place, Redactions, Result,
-    Scope, Thread, Tier, Timestamp, limits,
+    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place,
+    Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
 use loci_search::document;
 
@@ -84,9 +84,9 @@ struct Said {
 
 impl Engine {
     /// Stores messages as short-term memories of the caller, private, which expire after
-    /// `message_ttl_seconds` of the [`Policy`](crate::Policy); all of them or none. A human message longer than 30
-    /// characters also becomes a long-term memory with the same content and
-    /// tags, pending enrichment.
+    /// `message_ttl_seconds` of the [`Policy`](crate::Policy); all of them or none. A human message
+    /// longer than 30 characters also becomes a long-term memory with the same content and tags,
+    /// pending enrichment.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something is
@@ -94,22 +94,38 @@ impl Engine {
     /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn converse(&self, caller: &Caller, conversation: Conversation<'_>) -> Result<Conversed> {
         let since = self.store.version()?;
-        let Conversation { thread, mut messages, mint } = conversation;
-        let found: Vec<Redactions> = messages.iter_mut().map(|message| self.redact_message(message)).collect();
+        let Conversation {
+            thread,
+            mut messages,
+            mint,
+        } = conversation;
+        let found: Vec<Redactions> = messages
+            .iter_mut()
+            .map(|message| self.redact_message(message))
+            .collect();
         check_conversation(&thread, &messages)?;
         let owner = check::subject(caller)?;
         let now = self.now();
-        let mut said: Vec<Said> = messages.into_iter().map(|message| self.said(caller, message, mint, now)).collect();
+        let mut said: Vec<Said> = messages
+            .into_iter()
+            .map(|message| self.said(caller, message, mint, now))
+            .collect();
         for (said, found) in said.iter_mut().zip(found) {
             found.write_to(&mut said.memory.attributes);
         }
         let pending = self.embed_said(&mut said);
-        let unwiped = Change::NotWiped { owner: owner.to_owned(), origin: caller.origin.to_owned(), since };
+        let unwiped = Change::NotWiped {
+            owner: owner.to_owned(),
+            origin: caller.origin.to_owned(),
+            since,
+        };
 
         let _exclusive = self.locks.lock(&(&caller.space, owner, &thread));
         let mut begin = self.store.thread_end(&caller.space, owner, &thread)?;
         loop {
-            let changes = std::iter::once(unwiped.clone()).chain(changes(&said, &thread, begin, now)).collect();
+            let changes = std::iter::once(unwiped.clone())
+                .chain(changes(&said, &thread, begin, now))
+                .collect();
             match self.commit(caller, changes) {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
@@ -129,10 +145,14 @@ impl Engine {
         if pending.is_some() {
             self.to_embed.ring();
         }
-        Ok(Conversed { ids: said.into_iter().map(|said| said.memory.id).collect(), pending })
+        Ok(Conversed {
+            ids: said.into_iter().map(|said| said.memory.id).collect(),
+            pending,
+        })
     }
 
-    /// Takes the secrets out of a message, if the scope has what callers write; returns which these were.
+    /// Takes the secrets out of a message, if the scope has what callers write; returns which these
+    /// were.
     fn redact_message(&self, message: &mut Message) -> Redactions {
         let mut found = Redactions::default();
         for text in std::iter::once(&mut message.content).chain(&mut message.tags) {
@@ -143,15 +163,33 @@ impl Engine {
         found
     }
 
-    fn said(&self, caller: &Caller, message: Message, mint: &dyn Fn() -> MemoryId, now: Timestamp) -> Said {
-        let Message { role, content, tags } = message;
+    fn said(
+        &self,
+        caller: &Caller,
+        message: Message,
+        mint: &dyn Fn() -> MemoryId,
+        now: Timestamp,
+    ) -> Said {
+        let Message {
+            role,
+            content,
+            tags,
+        } = message;
         let tags = distinct(tags);
-        let passages = Engine::passages(&content, &tags, &document::marks_of_origin(None, role == Role::Tool), now);
+        let passages = Engine::passages(
+            &content,
+            &tags,
+            &document::marks_of_origin(None, role == Role::Tool),
+            now,
+        );
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
             // The conversation is the thread, and no place.
-            place: Place { collection: None, section: "message".to_owned() },
+            place: Place {
+                collection: None,
+                section: "message".to_owned(),
+            },
             tags,
             weight: INITIAL_WEIGHT,
             tier: Tier::ShortTerm,
@@ -162,7 +200,11 @@ impl Engine {
             expires_at: Some(now.plus_seconds(ttl_seconds)),
             ..Memory::new(caller.space.clone(), mint(), content, role.name(), now)
         };
-        Said { memory, candidate: is_candidate.then(mint), passages }
+        Said {
+            memory,
+            candidate: is_candidate.then(mint),
+            passages,
+        }
     }
 
     /// Embeds the messages before the acknowledgement, unless they are many: then they are found by
@@ -174,11 +216,15 @@ impl Engine {
         let passages: usize = said.iter().map(|said| said.passages.len()).sum();
         if passages > PASSAGES_EMBEDDED_AT_ONCE_MAX {
             let (messages, passages) = (said.len(), passages);
-            return Some(format!("the {messages} messages ({passages} passages) are being embedded in the background"));
+            return Some(format!(
+                "the {messages} messages ({passages} passages) are being embedded in the background"
+            ));
         }
-        let texts = said
-            .iter()
-            .flat_map(|said| said.passages.iter().map(|passage| (None, said.memory.content.as_str(), passage)));
+        let texts = said.iter().flat_map(|said| {
+            said.passages
+                .iter()
+                .map(|passage| (None, said.memory.content.as_str(), passage))
+        });
         match self.passage_vectors(texts) {
             Ok(vectors) => {
                 let passages = said.iter_mut().flat_map(|said| &mut said.passages);
@@ -198,7 +244,11 @@ impl Engine {
 fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
     check::name("conversation_id", thread)?;
     if messages.is_empty() || messages.len() > limits::MESSAGES_MAX {
-        let problem = format!("must hold 1 to {} messages, not {}", limits::MESSAGES_MAX, messages.len());
+        let problem = format!(
+            "must hold 1 to {} messages, not {}",
+            limits::MESSAGES_MAX,
+            messages.len()
+        );
         return Err(Error::invalid("messages", problem));
     }
     for (index, message) in messages.iter().enumerate() {
@@ -214,16 +264,29 @@ fn changes(said: &[Said], thread: &str, begin: u64, now: Timestamp) -> Vec<Chang
     for (said, position) in said.iter().zip(begin..) {
         let mut put = |memory: Memory| {
             let passages = Some(said.passages.clone());
-            changes.push(Change::Put { memory: Box::new(memory), passages, expect: Expect::Absent });
+            changes.push(Change::Put {
+                memory: Box::new(memory),
+                passages,
+                expect: Expect::Absent,
+            });
         };
-        let message = Memory { thread: Some(Thread { name: thread.to_owned(), position }), ..said.memory.clone() };
+        let message = Memory {
+            thread: Some(Thread {
+                name: thread.to_owned(),
+                position,
+            }),
+            ..said.memory.clone()
+        };
         let Some(id) = &said.candidate else {
             put(message);
             continue;
         };
         let candidate = Memory {
             id: id.clone(),
-            place: Place { section: "other".to_owned(), ..message.place.clone() },
+            place: Place {
+                section: "other".to_owned(),
+                ..message.place.clone()
+            },
             kind: "other".to_owned(),
             tier: Tier::LongTerm,
             source: Some(message.id.clone()),
@@ -233,7 +296,10 @@ fn changes(said: &[Said], thread: &str, begin: u64, now: Timestamp) -> Vec<Chang
         };
         put(message);
         put(candidate);
-        changes.push(Change::Enqueue { memory: id.clone(), due_at: now });
+        changes.push(Change::Enqueue {
+            memory: id.clone(),
+            due_at: now,
+        });
     }
     changes
 }

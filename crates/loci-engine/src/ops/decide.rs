@@ -14,13 +14,25 @@ impl Engine {
     /// `invalid_argument` or `too_large`, naming `key`, `value` or `ttl_days` (1 to
     /// [`TTL_DAYS_MAX`]); `forbidden` to an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written.
-    pub fn decide(&self, caller: &Caller, key: &str, value: &str, ttl_days: Option<u64>) -> Result<bool> {
+    pub fn decide(
+        &self,
+        caller: &Caller,
+        key: &str,
+        value: &str,
+        ttl_days: Option<u64>,
+    ) -> Result<bool> {
         let since = self.store.version()?;
-        let (key, value) = (&*self.redact_written(key).text, &*self.redact_written(value).text);
+        let (key, value) = (
+            &*self.redact_written(key).text,
+            &*self.redact_written(value).text,
+        );
         check::name("key", key)?;
         check::content("value", value)?;
         if ttl_days.is_some_and(|days| !(1..=TTL_DAYS_MAX).contains(&days)) {
-            return Err(Error::invalid("ttl_days", format!("must be from 1 to {TTL_DAYS_MAX}")));
+            return Err(Error::invalid(
+                "ttl_days",
+                format!("must be from 1 to {TTL_DAYS_MAX}"),
+            ));
         }
         let now = self.now();
         let decision = Decision {
@@ -33,7 +45,11 @@ impl Engine {
             expires_at: ttl_days.map(|days| now.plus_seconds((days * DAY_SECONDS) as i64)),
         };
         let is_new = self.store.put_decision(&decision, since)?;
-        let verb = if is_new { RecordVerb::Stored } else { RecordVerb::Changed };
+        let verb = if is_new {
+            RecordVerb::Stored
+        } else {
+            RecordVerb::Changed
+        };
         caller.trail.note(verb, key, Some(true));
         Ok(is_new)
     }
@@ -46,7 +62,9 @@ impl Engine {
     pub fn decided(&self, caller: &Caller, key: &str) -> Result<Option<Decision>> {
         let key = &*self.redact_written(key).text;
         check::name("key", key)?;
-        let Some(owner) = &caller.principal.subject else { return Ok(None) };
+        let Some(owner) = &caller.principal.subject else {
+            return Ok(None);
+        };
         let decision = self.store.decision(&caller.space, owner, key, self.now())?;
         if decision.is_some() {
             caller.trail.note(RecordVerb::Read, key, Some(true));

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::slice;
 
 use loci_core::{
-    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter, RecordVerb, Result, Tier,
-    Timestamp,
+    Caller, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
+    RecordVerb, Result, Tier, Timestamp,
 };
 
 use crate::{Engine, check};
@@ -31,16 +31,18 @@ pub struct Discard {
 }
 
 impl Engine {
-    /// Softly deletes memories that belong to the caller, messages, what is kept for good and what was forgotten,
-    /// but for what is kept apart; returns how many. Notes are [forgotten](Engine::forget_softly), and their files
-    /// stay: one that cannot be changed is told of when all else is deleted. Whoever merely claims a name has what
-    /// came in through the same tool set. With a message goes the long-term memory that was made from it, and
-    /// with that the message: by the id of either, both, which count as one.
+    /// Softly deletes memories that belong to the caller, messages, what is kept for good and what
+    /// was forgotten, but for what is kept apart; returns how many. Notes are
+    /// [forgotten](Engine::forget_softly), and their files stay: one that cannot be changed is told
+    /// of when all else is deleted. Whoever merely claims a name has what came in through the same
+    /// tool set. With a message goes the long-term memory that was made from it, and with that the
+    /// message: by the id of either, both, which count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
     /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
-    /// deleted until then stays deleted; for notes that remain, with their ids, what `forget_softly` has for the first.
+    /// deleted until then stays deleted; for notes that remain, with their ids, what
+    /// `forget_softly` has for the first.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         let only = which.id.as_ref().map(|id| self.message_behind(&filter, id));
@@ -49,11 +51,15 @@ impl Engine {
         let revisions = self.store.revisions(&filter, usize::MAX)?;
         let mut chosen: Vec<MemoryId> = revisions.into_iter().map(|(id, _)| id).collect();
         chosen.retain(|id| !notes.contains(id) && only.as_ref().is_none_or(|only| only == id));
-        let mut along = self.store.made_from(&caller.space, check::deleting_subject(caller)?, &chosen)?;
+        let mut along =
+            self.store
+                .made_from(&caller.space, check::deleting_subject(caller)?, &chosen)?;
         let known: HashSet<&MemoryId> = chosen.iter().collect();
         along.retain(|id| !known.contains(id));
         loop {
-            let deleted = self.store.soft_delete(&filter, only.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
+            let deleted =
+                self.store
+                    .soft_delete(&filter, only.as_ref(), self.now(), DISCARD_BATCH_MAX)?;
             discarded += deleted;
             if deleted < DISCARD_BATCH_MAX {
                 break;
@@ -62,7 +68,11 @@ impl Engine {
         for id in chosen.iter().chain(&along) {
             caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
         }
-        if remaining.is_empty() { Ok(discarded) } else { Err(notes_remain(discarded, &remaining)) }
+        if remaining.is_empty() {
+            Ok(discarded)
+        } else {
+            Err(notes_remain(discarded, &remaining))
+        }
     }
 
     /// How many memories [`discard`](Engine::discard) would delete.
@@ -77,18 +87,28 @@ impl Engine {
             let stays = memory.forgotten_at.is_some() && self.is_note(&memory)?;
             return Ok(usize::from(!stays));
         }
-        let all: usize = self.store.tally(&filter)?.iter().map(|tally| tally.memories as usize).sum();
+        let all: usize = self
+            .store
+            .tally(&filter)?
+            .iter()
+            .map(|tally| tally.memories as usize)
+            .sum();
         let notes = self.store.notes_among(&filter, usize::MAX)?.len();
-        let active = Filter { forgotten: Forgotten::Hide, ..filter };
-        let forgotten_notes = notes.saturating_sub(self.store.notes_among(&active, usize::MAX)?.len());
+        let active = Filter {
+            forgotten: Forgotten::Hide,
+            ..filter
+        };
+        let forgotten_notes =
+            notes.saturating_sub(self.store.notes_among(&active, usize::MAX)?.len());
         Ok(all.saturating_sub(forgotten_notes))
     }
 
-    /// The message that a memory was made from, if both pass: what is deleted with it. Else the memory itself, be it
-    /// that it cannot be read, since a damaged one is deleted, too.
+    /// The message that a memory was made from, if both pass: what is deleted with it. Else the
+    /// memory itself, be it that it cannot be read, since a damaged one is deleted, too.
     fn message_behind(&self, filter: &Filter, id: &MemoryId) -> MemoryId {
         let passing = |id: &MemoryId| self.store.get_all(filter, slice::from_ref(id)).ok()?.pop();
-        let message = || passing(&passing(id)?.source?).filter(|message| message.tier == Tier::ShortTerm);
+        let message =
+            || passing(&passing(id)?.source?).filter(|message| message.tier == Tier::ShortTerm);
         message().map_or_else(|| id.clone(), |message| message.id)
     }
 
@@ -96,10 +116,17 @@ impl Engine {
     fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
         let owner = check::deleting_subject(caller)?.to_owned();
         check::tags("tags", &which.tags)?;
-        let Discard { id, thread, tags, created_from, created_until } = which;
+        let Discard {
+            id,
+            thread,
+            tags,
+            created_from,
+            created_until,
+        } = which;
         let is_empty = id.is_none() && thread.is_none() && tags.is_empty();
         if is_empty && created_from.is_none() && created_until.is_none() {
-            let message = "say which memories to delete: by an id, a conversation, tags or a range of time";
+            let message =
+                "say which memories to delete: by an id, a conversation, tags or a range of time";
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         Ok(Filter {
@@ -118,12 +145,23 @@ impl Engine {
 
 /// That notes could not be forgotten, while what else there was is deleted.
 fn notes_remain(discarded: usize, remaining: &[(MemoryId, Error)]) -> Error {
-    let named: Vec<&str> = remaining.iter().take(NAMED_MAX).map(|(id, _)| id.as_str()).collect();
+    let named: Vec<&str> = remaining
+        .iter()
+        .take(NAMED_MAX)
+        .map(|(id, _)| id.as_str())
+        .collect();
     let others = match remaining.len() - named.len() {
         0 => String::new(),
         others => format!(" and {others} more"),
     };
-    let (code, reason) = remaining.first().map_or((ErrorCode::Conflict, ""), |(_, error)| (error.code, &error.message));
-    let message = format!("deleted: {discarded}; not deleted, the notes {}{others}: {reason}", named.join(", "));
+    let (code, reason) = remaining
+        .first()
+        .map_or((ErrorCode::Conflict, ""), |(_, error)| {
+            (error.code, &error.message)
+        });
+    let message = format!(
+        "deleted: {discarded}; not deleted, the notes {}{others}: {reason}",
+        named.join(", ")
+    );
     Error::new(code, message)
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, PoisonError};
 
 use loci_core::{
-    Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Forgotten, Job, JobOutcome, Link,
-    Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation, Result, Superseded, Tier, Vector, limits,
+    Batch, Change, Enrichment, EnrichmentStatus, Error, ErrorCode, Expect, Filter, Forgotten, Job,
+    JobOutcome, Link, Memory, MemoryId, OwnerFilter, Passage, QueryVector, Reader, Relation,
+    Result, Superseded, Tier, Vector, limits,
 };
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
@@ -16,8 +17,8 @@ use crate::ops::converse::INITIAL_WEIGHT;
 use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::{Engine, SearchMode, catch_panic, enrichment};
 
-/// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its jobs
-/// from the others for as long.
+/// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its
+/// jobs from the others for as long.
 const LEASE_SECONDS: i64 = 300;
 const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX);
 /// Leases of one job. It is parked when its last one failed, or when no process lived through them.
@@ -65,19 +66,20 @@ struct Ties {
 
 impl Engine {
     /// Leases the job that is due longest and does it: gives the memory its importance, summary and
-    /// kind, and ties it to what was known before. Says whether it settled one, in whichever way. Any
-    /// number of processes may run it on one store: each job is done once.
+    /// kind, and ties it to what was known before. Says whether it settled one, in whichever way.
+    /// Any number of processes may run it on one store: each job is done once.
     ///
-    /// A memory whose cosine to an older one of its owner is at least 0.85 says it again (one that came in through
-    /// the same tool set, or that others read too: see [`loci_core::Caller::is_claimed`]): it gets a link, and
-    /// the nearest one gains weight, unless a person set it. From 0.70 on it is about the same and
-    /// gets a link alone. Nothing is merged, and contents, tags and times stay. Older is what was
-    /// stored before, judged or not, so that the order of judging makes no difference.
+    /// A memory whose cosine to an older one of its owner is at least 0.85 says it again (one that
+    /// came in through the same tool set, or that others read too: see
+    /// [`loci_core::Caller::is_claimed`]): it gets a link, and the nearest one gains weight, unless
+    /// a person set it. From 0.70 on it is about the same and gets a link alone. Nothing is merged,
+    /// and contents, tags and times stay. Older is what was stored before, judged or not, so that
+    /// the order of judging makes no difference.
     ///
     /// # Errors
     /// `unavailable` if the store or the model does not answer; then the job waits as if nobody had
-    /// tried it. A job that fails is no error: it is tried again later, and parked when it has failed
-    /// too often.
+    /// tried it. A job that fails is no error: it is tried again later, and parked when it has
+    /// failed too often.
     pub fn enrich(&self) -> Result<bool> {
         let now = self.now();
         if self.rounds.is_ending.load(Ordering::SeqCst) {
@@ -88,7 +90,9 @@ impl Engine {
         }
         let (until, lease) = (now.plus_seconds(LEASE_SECONDS), Uuid::now_v7().to_string());
         // One at a time: if the process ends in the middle, no other job has used up an attempt.
-        let Some(job) = self.store.lease_jobs(now, until, &lease, 1)?.pop() else { return Ok(false) };
+        let Some(job) = self.store.lease_jobs(now, until, &lease, 1)?.pop() else {
+            return Ok(false);
+        };
         *self.job() = Some(job.clone());
         // An end that came meanwhile has looked for a job before this one was there.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
@@ -107,7 +111,8 @@ impl Engine {
         settled
     }
 
-    /// Gives every job that failed too often and was parked a new one, which is due now. Returns how many.
+    /// Gives every job that failed too often and was parked a new one, which is due now. Returns
+    /// how many.
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -116,10 +121,19 @@ impl Engine {
         for job in self.store.failed_jobs(usize::MAX)? {
             // Another process may have had it tried again since, and done.
             let has_failed = |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Failed);
-            let Some(mut memory) = self.store.get(&job.space, &job.memory)?.filter(has_failed) else { continue };
+            let Some(mut memory) = self.store.get(&job.space, &job.memory)?.filter(has_failed)
+            else {
+                continue;
+            };
             memory.enrichment = Some(EnrichmentStatus::Pending);
-            let enqueue = Change::Enqueue { memory: job.memory, due_at: self.now() };
-            match self.store.commit(Batch { space: job.space, changes: vec![changed(memory, None), enqueue] }) {
+            let enqueue = Change::Enqueue {
+                memory: job.memory,
+                due_at: self.now(),
+            };
+            match self.store.commit(Batch {
+                space: job.space,
+                changes: vec![changed(memory, None), enqueue],
+            }) {
                 // Somebody else changed it meanwhile, and it stays parked.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 committed => retried += committed.map(|()| 1)?,
@@ -128,19 +142,19 @@ impl Engine {
         Ok(retried)
     }
 
-    /// Ends the work under leases for good: for a process that was asked to end and still answers what it was asked
-    /// before. Puts the job under way, if there is one, back into the queue as if nobody had tried it; what still
-    /// works on it can no longer settle it. Gives back the leases on sweeping and embedding, and takes none any more:
-    /// a round under way stores what it had begun to read, and ends. Searches may go on, and so the claim on
-    /// the models in use stays.
+    /// Ends the work under leases for good: for a process that was asked to end and still answers
+    /// what it was asked before. Puts the job under way, if there is one, back into the queue as if
+    /// nobody had tried it; what still works on it can no longer settle it. Gives back the leases
+    /// on sweeping and embedding, and takes none any more: a round under way stores what it had
+    /// begun to read, and ends. Searches may go on, and so the claim on the models in use stays.
     pub fn end_rounds(&self) {
         self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
         self.give_back_work();
     }
 
-    /// As [`Engine::end_rounds`], and gives back the claim on the models in use: for the end of a process, which cannot
-    /// wait, when nobody waits for its answers any more.
+    /// As [`Engine::end_rounds`], and gives back the claim on the models in use: for the end of a
+    /// process, which cannot wait, when nobody waits for its answers any more.
     pub fn hand_back(&self) {
         self.end_rounds();
         self.give_up_models();
@@ -150,14 +164,19 @@ impl Engine {
         // The guard must not live on while the store is written.
         let job = self.job().take();
         if let Some(job) = job {
-            let outcome = JobOutcome::Release { due_at: self.now().plus_seconds(seconds) };
+            let outcome = JobOutcome::Release {
+                due_at: self.now().plus_seconds(seconds),
+            };
             // If this fails, the lease runs out some time.
             let _ = self.commit_settled(&job, Vec::new(), outcome);
         }
     }
 
     fn job(&self) -> MutexGuard<'_, Option<Job>> {
-        self.rounds.job.lock().unwrap_or_else(PoisonError::into_inner)
+        self.rounds
+            .job
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// # Errors
@@ -182,10 +201,16 @@ impl Engine {
     /// Commits what `work` makes of the memory together with the end of the job, again from a fresh
     /// read while others come between. Says whether it did: not if the lease has gone to somebody
     /// else, or the memory with its job.
-    fn settle(&self, job: &Job, work: impl Fn(Memory) -> Result<(Vec<Change>, JobOutcome)>) -> Result<bool> {
+    fn settle(
+        &self,
+        job: &Job,
+        work: impl Fn(Memory) -> Result<(Vec<Change>, JobOutcome)>,
+    ) -> Result<bool> {
         for _ in 0..CONFLICTS_MAX {
             let (changes, outcome) = match self.store.get(&job.space, &job.memory)? {
-                Some(memory) if memory.enrichment == Some(EnrichmentStatus::Pending) => work(memory)?,
+                Some(memory) if memory.enrichment == Some(EnrichmentStatus::Pending) => {
+                    work(memory)?
+                }
                 _ => (Vec::new(), JobOutcome::Done),
             };
             match self.commit_settled(job, changes, outcome) {
@@ -196,9 +221,20 @@ impl Engine {
         Ok(false)
     }
 
-    fn commit_settled(&self, job: &Job, mut changes: Vec<Change>, outcome: JobOutcome) -> Result<()> {
-        changes.push(Change::Settle { job: job.clone(), outcome });
-        self.store.commit(Batch { space: job.space.clone(), changes })
+    fn commit_settled(
+        &self,
+        job: &Job,
+        mut changes: Vec<Change>,
+        outcome: JobOutcome,
+    ) -> Result<()> {
+        changes.push(Change::Settle {
+            job: job.clone(),
+            outcome,
+        });
+        self.store.commit(Batch {
+            space: job.space.clone(),
+            changes,
+        })
     }
 
     fn fail(&self, job: &Job, problem: &str) -> Result<bool> {
@@ -215,27 +251,42 @@ impl Engine {
     }
 
     /// # Errors
-    /// `unavailable` if the store or the model does not answer; another one if the model refuses the
-    /// text.
+    /// `unavailable` if the store or the model does not answer; another one if the model refuses
+    /// the text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
         let mut passages = Engine::passages_of(memory);
         let vectors = self.vectors_of(memory, &mut passages)?;
         let enrichment = self.judge(&memory.content);
-        let known: HashSet<&str> =
-            passages.iter().flat_map(|passage| &passage.terms).map(|term| term.text.as_str()).collect();
+        let known: HashSet<&str> = passages
+            .iter()
+            .flat_map(|passage| &passage.terms)
+            .map(|term| term.text.as_str())
+            .collect();
         let terms = term_counts([enrichment.summary.as_str()]);
         let has_new_terms = terms.iter().any(|(term, _)| !known.contains(term.as_str()));
         if has_new_terms {
-            let beside: Vec<String> = memory.metadata().into_iter().chain([enrichment.summary.clone()]).collect();
-            for (passage, with_summary) in passages.iter_mut().zip(Engine::passages_with(memory, &beside)) {
+            let beside: Vec<String> = memory
+                .metadata()
+                .into_iter()
+                .chain([enrichment.summary.clone()])
+                .collect();
+            for (passage, with_summary) in passages
+                .iter_mut()
+                .zip(Engine::passages_with(memory, &beside))
+            {
                 passage.terms = with_summary.terms;
             }
         }
-        Ok(Reading { enrichment, passages, vectors, has_new_terms })
+        Ok(Reading {
+            enrichment,
+            passages,
+            vectors,
+            has_new_terms,
+        })
     }
 
-    /// The vectors of the first passages: those that are stored, or else new ones. The beginning of a
-    /// long text is enough to compare it; maintenance embeds the rest.
+    /// The vectors of the first passages: those that are stored, or else new ones. The beginning of
+    /// a long text is enough to compare it; maintenance embeds the rest.
     fn vectors_of(&self, memory: &Memory, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
         let compared = passages.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);
         if self.search_mode == SearchMode::Words {
@@ -245,15 +296,26 @@ impl Engine {
         let model = serving.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
-            let embedded = self.embed(memory.title.as_deref(), &memory.content, &mut passages[..compared]);
+            let embedded = self.embed(
+                memory.title.as_deref(),
+                &memory.content,
+                &mut passages[..compared],
+            );
             return embedded.map_err(|error| match serving.embed(&[PROBE_TEXT]) {
                 Ok(_) => Error::internal(error.message),
                 Err(away) => Error::unavailable(away.message),
             });
         }
         let exact = |vector: &Vector| {
-            let values = vector.values.iter().map(|value| f32::from(*value) * vector.scale).collect();
-            QueryVector { model: model.clone(), values }
+            let values = vector
+                .values
+                .iter()
+                .map(|value| f32::from(*value) * vector.scale)
+                .collect();
+            QueryVector {
+                model: model.clone(),
+                values,
+            }
         };
         let vectors = stored[..compared].iter().map(exact).collect();
         for (passage, vector) in passages.iter_mut().zip(stored) {
@@ -266,16 +328,27 @@ impl Engine {
     fn judge(&self, text: &str) -> Enrichment {
         let begun = self.now().microseconds();
         let pauses_until = &self.rounds.enricher_pauses_until;
-        let enricher = self.enricher.as_ref().filter(|_| begun >= pauses_until.load(Ordering::Relaxed));
-        let Some(enricher) = enricher else { return enrichment::judge(text) };
+        let enricher = self
+            .enricher
+            .as_ref()
+            .filter(|_| begun >= pauses_until.load(Ordering::Relaxed));
+        let Some(enricher) = enricher else {
+            return enrichment::judge(text);
+        };
         let answer = enricher.enrich(text);
         if answer.is_err() {
             let ended = self.now().microseconds();
-            pauses_until.store(ended + PAUSE_PER_FAILURE * (ended - begun).max(0), Ordering::Relaxed);
+            pauses_until.store(
+                ended + PAUSE_PER_FAILURE * (ended - begun).max(0),
+                Ordering::Relaxed,
+            );
         }
         let judged = answer.and_then(|judged| enrichment::check(&judged).map(|()| judged));
         // A state is logged when it begins, not at every job that it lasts.
-        let was_failing = self.rounds.is_enricher_failing.swap(judged.is_err(), Ordering::Relaxed);
+        let was_failing = self
+            .rounds
+            .is_enricher_failing
+            .swap(judged.is_err(), Ordering::Relaxed);
         judged.unwrap_or_else(|error| {
             if !was_failing {
                 tracing::warn!(%error, "memories are judged by the local rules, as the language model gave no judgement");
@@ -285,7 +358,12 @@ impl Engine {
     }
 
     fn enriched(&self, mut memory: Memory, reading: &Reading) -> Result<Vec<Change>> {
-        let Reading { enrichment, passages, vectors, has_new_terms } = reading;
+        let Reading {
+            enrichment,
+            passages,
+            vectors,
+            has_new_terms,
+        } = reading;
         let ties = self.ties(&memory, vectors)?;
         if memory.place.section == memory.kind {
             memory.place.section.clone_from(&enrichment.kind);
@@ -300,17 +378,30 @@ impl Engine {
         let mut changes = vec![changed(memory, has_new_terms.then(|| passages.clone()))];
         // So that the next job already finds it, if the model was away when it was stored.
         if !has_new_terms && !ties.is_embedded && vectors.len() == passages.len() {
-            let vectors = passages.iter().filter_map(|passage| passage.vector.clone()).collect();
-            changes.push(Change::Embed { id, revision, vectors });
+            let vectors = passages
+                .iter()
+                .filter_map(|passage| passage.vector.clone())
+                .collect();
+            changes.push(Change::Embed {
+                id,
+                revision,
+                vectors,
+            });
         }
         changes.extend(ties.reinforced.map(|memory| changed(memory, None)));
         Ok(changes)
     }
 
     fn ties(&self, memory: &Memory, vectors: &[QueryVector]) -> Result<Ties> {
-        let Some(owner) = &memory.owner else { return Ok(Ties::default()) };
-        // Whoever merely claims the owner's name must not fish for what came in through other tool sets.
-        let reader = Reader { own_origin: Some(memory.origin.clone()), ..Reader::of(Some(owner)) };
+        let Some(owner) = &memory.owner else {
+            return Ok(Ties::default());
+        };
+        // Whoever merely claims the owner's name must not fish for what came in through other tool
+        // sets.
+        let reader = Reader {
+            own_origin: Some(memory.origin.clone()),
+            ..Reader::of(Some(owner))
+        };
         let filter = Filter {
             owner: OwnerFilter::Only(owner.clone()),
             tiers: vec![Tier::LongTerm],
@@ -327,7 +418,10 @@ impl Engine {
             }
         }
         near.retain(|(cosine, id)| *cosine >= RELATED_COSINE_MIN && *id != memory.id);
-        let mut ties = Ties { is_embedded, ..Ties::default() };
+        let mut ties = Ties {
+            is_embedded,
+            ..Ties::default()
+        };
         // A few at a time, since they may be large.
         for part in near.chunks(2 * LINKS_MAX) {
             let ids: Vec<MemoryId> = part.iter().map(|(_, id)| id.clone()).collect();
@@ -335,7 +429,11 @@ impl Engine {
                 // What came later is tied to this one, and not the other way round, whichever is
                 // judged first.
                 let is_older = (known.created_at, &known.id) < (memory.created_at, &memory.id);
-                if let Some((cosine, _)) = part.iter().find(|(_, id)| *id == known.id).filter(|_| is_older) {
+                if let Some((cosine, _)) = part
+                    .iter()
+                    .find(|(_, id)| *id == known.id)
+                    .filter(|_| is_older)
+                {
                     ties.add(known, *cosine);
                 }
                 if ties.links.len() == LINKS_MAX {
@@ -350,8 +448,16 @@ impl Engine {
 impl Ties {
     fn add(&mut self, known: Memory, similarity: f32) {
         let repeats = similarity >= REINFORCES_COSINE_MIN;
-        let relation = if repeats { Relation::Reinforces } else { Relation::RelatedTo };
-        self.links.push(Link { target: known.id.clone(), relation, similarity });
+        let relation = if repeats {
+            Relation::Reinforces
+        } else {
+            Relation::RelatedTo
+        };
+        self.links.push(Link {
+            target: known.id.clone(),
+            relation,
+            similarity,
+        });
         // A weight without enrichment is a person's.
         if repeats && self.links.len() == 1 && known.enrichment.is_some() && known.weight < 1.0 {
             let weight = known.weight + (1.0 - known.weight) * REINFORCEMENT;
@@ -360,10 +466,11 @@ impl Ties {
     }
 }
 
-/// The weight of a memory that was judged just now, from its importance and its weight so far. While
-/// it waited, each repetition multiplied what its weight lacked to 1 by the same factor; what the
-/// importance lacks is multiplied by as much now, as if the repetitions came after the judgement. Less than it began
-/// with it weighs only if it was superseded meanwhile, or a person said so: that stays.
+/// The weight of a memory that was judged just now, from its importance and its weight so far.
+/// While it waited, each repetition multiplied what its weight lacked to 1 by the same factor; what
+/// the importance lacks is multiplied by as much now, as if the repetitions came after the
+/// judgement. Less than it began with it weighs only if it was superseded meanwhile, or a person
+/// said so: that stays.
 fn judged_weight(importance: f64, weight: f64) -> f64 {
     if weight < INITIAL_WEIGHT {
         return weight;
@@ -377,5 +484,9 @@ fn judged_weight(importance: f64, weight: f64) -> f64 {
 pub(crate) fn changed(mut memory: Memory, passages: Option<Vec<Passage>>) -> Change {
     let expect = Expect::Revision(memory.revision);
     memory.revision += 1;
-    Change::Put { memory: Box::new(memory), passages, expect }
+    Change::Put {
+        memory: Box::new(memory),
+        passages,
+        expect,
+    }
 }

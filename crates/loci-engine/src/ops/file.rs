@@ -21,26 +21,38 @@ pub enum Filed {
 }
 
 impl Engine {
-    /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that is free, unless the same text is in the
-    /// same place under any of the first sixteen. An id is not free while a memory has it that the caller may not
-    /// read, was forgotten, or says something else by now; where all sixteen are taken, the memory gets that of a
-    /// random number. So does each of a caller without the scope `read`, which is told of nothing that is filed already.
-    /// Durable when it returns.
+    /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that is free, unless the same
+    /// text is in the same place under any of the first sixteen. An id is not free while a memory
+    /// has it that the caller may not read, was forgotten, or says something else by now; where all
+    /// sixteen are taken, the memory gets that of a random number. So does each of a caller without
+    /// the scope `read`, which is told of nothing that is filed already. Durable when it returns.
     ///
     /// # Errors
     /// As for [`remember`](Engine::remember).
-    pub fn file(&self, caller: &Caller, id_of: &dyn Fn(u32) -> MemoryId, request: Remember) -> Result<Filed> {
+    pub fn file(
+        &self,
+        caller: &Caller,
+        id_of: &dyn Fn(u32) -> MemoryId,
+        request: Remember,
+    ) -> Result<Filed> {
         let since = self.store.version()?;
         let (mut memory, compare_in) = self.requested(caller, request)?;
         // Who may not read would learn from the number of an id what others filed.
         let is_blind = !caller.principal.scopes.allow(Scope::Read);
-        let ids: Vec<MemoryId> = if is_blind { Vec::new() } else { (0..IDS_MAX).map(id_of).collect() };
+        let ids: Vec<MemoryId> = if is_blind {
+            Vec::new()
+        } else {
+            (0..IDS_MAX).map(id_of).collect()
+        };
         let all = Filter::of(caller.space.clone(), Reader::everything(), Timestamp::MIN);
         let mut taken = HashSet::new();
         let mut prepared = None;
         loop {
             let held = self.store.get_all(&all, &ids)?;
-            if let Some(before) = held.iter().find(|held| self.is_filed_as(caller, held, &memory)) {
+            if let Some(before) = held
+                .iter()
+                .find(|held| self.is_filed_as(caller, held, &memory))
+            {
                 return Ok(Filed::Before(Box::new(before.clone())));
             }
             taken.extend(held.into_iter().map(|held| held.id));
@@ -51,7 +63,8 @@ impl Engine {
                 None => self.prepared(caller, memory.clone(), compare_in.clone())?,
             };
             match self.commit_new(caller, &memory, passages.clone(), since) {
-                // Another process may have filed something under it right now, or what nobody sees any more has it.
+                // Another process may have filed something under it right now, or what nobody sees
+                // any more has it.
                 Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
                     taken.insert(memory.id.clone());
                     prepared = Some((remembered, passages));
@@ -59,7 +72,10 @@ impl Engine {
                 outcome => {
                     outcome?;
                     self.embed_soon(&remembered.embedding);
-                    return Ok(Filed::New(Box::new(Remembered { memory, ..remembered })));
+                    return Ok(Filed::New(Box::new(Remembered {
+                        memory,
+                        ..remembered
+                    })));
                 }
             }
         }

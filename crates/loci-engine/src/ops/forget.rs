@@ -6,8 +6,8 @@ use crate::Engine;
 use crate::notes::in_file_or_store;
 
 impl Engine {
-    /// Removes a memory for good, a forgotten one, too, with the message that it was made from; a note is
-    /// [forgotten](Engine::forget_softly), and its file stays. Durable when it returns.
+    /// Removes a memory for good, a forgotten one, too, with the message that it was made from; a
+    /// note is [forgotten](Engine::forget_softly), and its file stays. Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it,
@@ -22,23 +22,34 @@ impl Engine {
         };
         let in_store = || {
             self.change_in_store(caller, id, Forgotten::Show, |memory| {
-                let delete = |memory: Memory| Change::Delete { id: memory.id, revision: memory.revision };
+                let delete = |memory: Memory| Change::Delete {
+                    id: memory.id,
+                    revision: memory.revision,
+                };
                 let message = self.message_of(caller, &memory)?;
-                Ok(([memory].into_iter().chain(message).map(delete).collect(), ()))
+                Ok((
+                    [memory].into_iter().chain(message).map(delete).collect(),
+                    (),
+                ))
             })
         };
         in_file_or_store(in_file, in_store)
     }
 
-    /// The message that a memory was made from, if it is there still. A search shows one of the two, so that both go
-    /// when one does.
+    /// The message that a memory was made from, if it is there still. A search shows one of the
+    /// two, so that both go when one does.
     pub(crate) fn message_of(&self, caller: &Caller, memory: &Memory) -> Result<Option<Memory>> {
-        let Some(source) = &memory.source else { return Ok(None) };
-        let is_message = |source: &Memory| source.tier == Tier::ShortTerm && source.owner == memory.owner;
+        let Some(source) = &memory.source else {
+            return Ok(None);
+        };
+        let is_message =
+            |source: &Memory| source.tier == Tier::ShortTerm && source.owner == memory.owner;
         let message = self.store.get(&memory.space, source)?.filter(is_message);
         if message.is_some() {
             let is_own = memory.owner == caller.principal.subject;
-            caller.trail.note(RecordVerb::Read, source.as_str(), Some(is_own));
+            caller
+                .trail
+                .note(RecordVerb::Read, source.as_str(), Some(is_own));
         }
         Ok(message)
     }

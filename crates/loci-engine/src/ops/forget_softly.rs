@@ -7,20 +7,24 @@ use crate::notes::{Embedded, in_file_or_store};
 use crate::ops::update::put_next;
 
 impl Engine {
-    /// Marks a memory as forgotten, whatever tool set it came in through, and the message that it was made from; a note
-    /// in its file. One that is forgotten already stays as it is, with its moment. Durable when it returns.
+    /// Marks a memory as forgotten, whatever tool set it came in through, and the message that it
+    /// was made from; a note in its file. One that is forgotten already stays as it is, with its
+    /// moment. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it; `conflict` if
-    /// it is a note whose frontmatter is broken, or that others change all the time; `unavailable` if the store
-    /// or the folder of notes cannot be written.
+    /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it;
+    /// `conflict` if it is a note whose frontmatter is broken, or that others change all the time;
+    /// `unavailable` if the store or the folder of notes cannot be written.
     pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         let in_store = || {
             self.change_in_store(caller, id, Forgotten::Show, |memory| {
                 if memory.forgotten_at.is_some() {
                     return Ok((Vec::new(), memory));
                 }
-                let forgotten = |memory: Memory| Memory { forgotten_at: Some(self.now()), ..memory };
+                let forgotten = |memory: Memory| Memory {
+                    forgotten_at: Some(self.now()),
+                    ..memory
+                };
                 let message = self.message_of(caller, &memory)?;
                 let (change, memory) = put_next(forgotten(memory), None);
                 let also = message.map(|message| put_next(forgotten(message), None).0);
@@ -32,14 +36,20 @@ impl Engine {
 
     /// The same for a note, in its file; none if the memory is no note.
     pub(crate) fn forget_note(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
-        let forgotten = self.change_note(caller, id, Forgotten::Show, &Embedded::default(), |_, note| {
-            if note.is_deleted {
-                return Ok(false);
-            }
-            note.is_deleted = true;
-            note.deleted_at = Some(self.note_time());
-            Ok(true)
-        })?;
+        let forgotten = self.change_note(
+            caller,
+            id,
+            Forgotten::Show,
+            &Embedded::default(),
+            |_, note| {
+                if note.is_deleted {
+                    return Ok(false);
+                }
+                note.is_deleted = true;
+                note.deleted_at = Some(self.note_time());
+                Ok(true)
+            },
+        )?;
         if forgotten.is_some() {
             caller.trail.note(RecordVerb::Deleted, id.as_str(), None);
         }

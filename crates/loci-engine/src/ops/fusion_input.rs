@@ -11,7 +11,8 @@ use loci_search::query::Query;
 use crate::Weights;
 use crate::models::{QueryReading, comparable};
 
-/// The marks that the ranking asks for beside the topic of a query: marks of the index, by what they mean.
+/// The marks that the ranking asks for beside the topic of a query: marks of the index, by what
+/// they mean.
 #[derive(Default)]
 pub(super) struct Marks {
     /// [`TOOL_OUTPUT`], then speakers, dates and [`TIME`].
@@ -70,7 +71,8 @@ impl FusionInput {
         }
     }
 
-    /// The candidates by their relevance with these weights, best first: those that hold more identifiers before others.
+    /// The candidates by their relevance with these weights, best first: those that hold more
+    /// identifiers before others.
     pub fn ranked(&self, weights: &Weights) -> Vec<usize> {
         let fused = fuse(&self.of(), weights, usize::MAX);
         let mut order = self.ordered(&|index| fused[index].relevance);
@@ -81,17 +83,33 @@ impl FusionInput {
     /// The candidates by a score, highest first, ties by id.
     pub fn ordered(&self, score: &dyn Fn(usize) -> f64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.ids.len()).collect();
-        order.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then_with(|| self.ids[*a].cmp(&self.ids[*b])));
+        order.sort_by(|a, b| {
+            score(*b)
+                .total_cmp(&score(*a))
+                .then_with(|| self.ids[*a].cmp(&self.ids[*b]))
+        });
         order
     }
 }
 
 /// The scores of the candidates of a question.
-pub(super) fn input(candidates: &Candidates, query: &Query, marks: &Marks, reading: QueryReading) -> FusionInput {
-    let thread = |thread: &ThreadScore| fusion::Thread { bm25: thread.bm25, members: thread.members };
+pub(super) fn input(
+    candidates: &Candidates,
+    query: &Query,
+    marks: &Marks,
+    reading: QueryReading,
+) -> FusionInput {
+    let thread = |thread: &ThreadScore| fusion::Thread {
+        bm25: thread.bm25,
+        members: thread.members,
+    };
     FusionInput {
         ids: Vec::new(),
-        scores: candidates.hits.iter().map(|hit| scores(hit, query, marks, reading.scale)).collect(),
+        scores: candidates
+            .hits
+            .iter()
+            .map(|hit| scores(hit, query, marks, reading.scale))
+            .collect(),
         identifiers: Vec::new(),
         threads: candidates.threads.iter().map(thread).collect(),
         bm25_bound: candidates.bm25_bound,
@@ -107,11 +125,17 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> 
         bm25: hit.bm25,
         matched: hit.matched,
         cosine: hit.cosine.map(|cosine| comparable(scale, cosine)),
-        place: hit.place_in_thread.map(|place| (place.thread, place.position)),
+        place: hit
+            .place_in_thread
+            .map(|place| (place.thread, place.position)),
         is_tool_output: hit.marks & marks.tool_output != 0,
         signals: Fits {
             speaker: hit.marks & marks.speakers != 0,
-            date: hit.marks & marks.dates != 0 || query.days.as_ref().is_some_and(|days| days.contains(&stored_on)),
+            date: hit.marks & marks.dates != 0
+                || query
+                    .days
+                    .as_ref()
+                    .is_some_and(|days| days.contains(&stored_on)),
             time: hit.marks & marks.time != 0,
         },
     }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::slice;
 
-use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits};
+use loci_core::{
+    Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
+};
 
 use crate::ops::remember::{Remember, check_request, new_memory};
 use crate::{Engine, SearchMode, check};
@@ -12,8 +14,8 @@ use crate::{Engine, SearchMode, check};
 /// A memory from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// What it is. Of `supersedes` the record alone is kept: whatever that did to the weight of the other
-    /// memory has happened where both come from. `similar` is not looked at.
+    /// What it is. Of `supersedes` the record alone is kept: whatever that did to the weight of the
+    /// other memory has happened where both come from. `similar` is not looked at.
     pub memory: Remember,
     /// Its id, by which a second import knows it again; a new one, if none.
     pub id: Option<MemoryId>,
@@ -40,41 +42,60 @@ pub struct Imported {
 
 impl Import {
     /// # Errors
-    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it is somebody
-    /// else's and the caller no `admin`.
+    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it is
+    /// somebody else's and the caller no `admin`.
     pub fn check(&self, caller: &Caller) -> Result<()> {
         check_request(&self.memory)?;
-        self.updated_by.as_ref().map_or(Ok(()), |writer| check::name("updated_by", writer))?;
-        let Some(owner) = &self.owner else { return Ok(()) };
+        self.updated_by
+            .as_ref()
+            .map_or(Ok(()), |writer| check::name("updated_by", writer))?;
+        let Some(owner) = &self.owner else {
+            return Ok(());
+        };
         check::name("owner", owner)?;
-        if caller.principal.subject.as_ref() == Some(owner) || caller.principal.scopes.allow(Scope::Admin) {
+        if caller.principal.subject.as_ref() == Some(owner)
+            || caller.principal.scopes.allow(Scope::Admin)
+        {
             return Ok(());
         }
-        let message = format!("`owner` is `{owner}`; only an `admin` may import memories of others");
+        let message =
+            format!("`owner` is `{owner}`; only an `admin` may import memories of others");
         Err(Error::new(ErrorCode::Forbidden, message))
     }
 }
 
 impl Engine {
-    /// Stores memories in one transaction. They are found by their words at once, and by their meaning
-    /// when [`embed_pending`](Engine::embed_pending) has come to them.
+    /// Stores memories in one transaction. They are found by their words at once, and by their
+    /// meaning when [`embed_pending`](Engine::embed_pending) has come to them.
     ///
-    /// Adds to `imported` what came of them, in their order, if it fails as well: where some of the ids
-    /// are there already, memories are stored one by one, and a failure leaves those before it.
+    /// Adds to `imported` what came of them, in their order, if it fails as well: where some of the
+    /// ids are there already, memories are stored one by one, and a failure leaves those before it.
     ///
     /// # Errors
-    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; that of [`Import::check`], naming the
-    /// memory by its number from 1; `conflict` if an id is of a memory that was deleted, or if the owner's
-    /// data was wiped meanwhile; `unavailable` if the store cannot be written.
-    pub fn import(&self, caller: &Caller, imports: &[Import], imported: &mut Imported) -> Result<()> {
+    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; that of [`Import::check`], naming
+    /// the memory by its number from 1; `conflict` if an id is of a memory that was deleted, or if
+    /// the owner's data was wiped meanwhile; `unavailable` if the store cannot be written.
+    pub fn import(
+        &self,
+        caller: &Caller,
+        imports: &[Import],
+        imported: &mut Imported,
+    ) -> Result<()> {
         let since = self.store.version()?;
         if imports.len() > limits::IMPORT_MEMORIES_MAX {
-            let message = format!("{} memories at once; at most {}", imports.len(), limits::IMPORT_MEMORIES_MAX);
+            let message = format!(
+                "{} memories at once; at most {}",
+                imports.len(),
+                limits::IMPORT_MEMORIES_MAX
+            );
             return Err(Error::new(ErrorCode::TooLarge, message));
         }
         let imports = &*self.redacted_imports(imports);
         for (number, import) in (1..).zip(imports) {
-            let named = |error: Error| Error { message: format!("memory {number}: {}", error.message), ..error };
+            let named = |error: Error| Error {
+                message: format!("memory {number}: {}", error.message),
+                ..error
+            };
             import.check(caller).map_err(named)?;
         }
         let before = imported.stored;
@@ -83,7 +104,9 @@ impl Engine {
                 imported.stored += imports.len();
                 Ok(())
             }
-            Err(error) if error.code == ErrorCode::Conflict => self.import_absent(caller, imports, since, imported),
+            Err(error) if error.code == ErrorCode::Conflict => {
+                self.import_absent(caller, imports, since, imported)
+            }
             Err(error) => Err(error),
         };
         if imported.stored > before && self.search_mode != SearchMode::Words {
@@ -97,8 +120,10 @@ impl Engine {
         if !self.redacts_everything() {
             return Cow::Borrowed(imports);
         }
-        let redacted =
-            |import: &Import| Import { memory: self.redacted_request(import.memory.clone()), ..import.clone() };
+        let redacted = |import: &Import| Import {
+            memory: self.redacted_request(import.memory.clone()),
+            ..import.clone()
+        };
         imports.iter().map(redacted).collect()
     }
 
@@ -108,7 +133,10 @@ impl Engine {
         let mut memory = new_memory(caller, import.memory.clone(), created_at);
         memory.id = import.id.clone().unwrap_or(memory.id);
         // Who imports does not vouch for what others wrote.
-        memory.by_admin &= import.owner.as_ref().is_none_or(|owner| memory.owner.as_ref() == Some(owner));
+        memory.by_admin &= import
+            .owner
+            .as_ref()
+            .is_none_or(|owner| memory.owner.as_ref() == Some(owner));
         memory.by_admin &= import.updated_by.is_none();
         memory.updated_by.clone_from(&import.updated_by);
         memory.owner = import.owner.clone().or(memory.owner);
@@ -123,15 +151,28 @@ impl Engine {
             let memory = Box::new(self.imported(caller, import));
             owners.extend(memory.owner.clone());
             let passages = Some(Engine::passages_of(&memory));
-            puts.push(Change::Put { memory, passages, expect: Expect::Absent });
+            puts.push(Change::Put {
+                memory,
+                passages,
+                expect: Expect::Absent,
+            });
         }
-        let unwiped =
-            owners.into_iter().map(|owner| Change::NotWiped { owner, origin: caller.origin.to_owned(), since });
+        let unwiped = owners.into_iter().map(|owner| Change::NotWiped {
+            owner,
+            origin: caller.origin.to_owned(),
+            since,
+        });
         self.commit(caller, unwiped.chain(puts).collect())
     }
 
     /// Those whose ids are not there yet.
-    fn import_absent(&self, caller: &Caller, imports: &[Import], since: u64, imported: &mut Imported) -> Result<()> {
+    fn import_absent(
+        &self,
+        caller: &Caller,
+        imports: &[Import],
+        since: u64,
+        imported: &mut Imported,
+    ) -> Result<()> {
         for import in imports {
             if self.is_taken(caller, import)? {
                 imported.present += 1;
@@ -139,7 +180,9 @@ impl Engine {
             }
             match self.commit_imports(caller, slice::from_ref(import), since) {
                 Ok(()) => imported.stored += 1,
-                Err(error) if error.code == ErrorCode::Conflict && self.is_taken(caller, import)? => {
+                Err(error)
+                    if error.code == ErrorCode::Conflict && self.is_taken(caller, import)? =>
+                {
                     imported.present += 1;
                 }
                 Err(error) => return Err(error),
@@ -150,7 +193,9 @@ impl Engine {
 
     /// Whether a memory has the id, be it one that has expired.
     fn is_taken(&self, caller: &Caller, import: &Import) -> Result<bool> {
-        let Some(id) = &import.id else { return Ok(false) };
+        let Some(id) = &import.id else {
+            return Ok(false);
+        };
         Ok(self.store.get(&caller.space, id)?.is_some())
     }
 }

@@ -13,8 +13,9 @@ const PAGES: usize = 20;
 const PAGE: usize = 50;
 
 impl Engine {
-    /// How many of the caller's memories are in each language, by its ISO 639-1 code: of all of them, or of 1,000 in 20
-    /// stretches over the time of their last update. Memories whose language is in doubt are left out.
+    /// How many of the caller's memories are in each language, by its ISO 639-1 code: of all of
+    /// them, or of 1,000 in 20 stretches over the time of their last update. Memories whose
+    /// language is in doubt are left out.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -24,7 +25,13 @@ impl Engine {
         let step = (memories / PAGES).max(PAGE);
         let mut counts = BTreeMap::new();
         for offset in (0..memories).step_by(step).take(PAGES) {
-            for memory in self.store.list(&filter, Page { offset, limit: PAGE })? {
+            for memory in self.store.list(
+                &filter,
+                Page {
+                    offset,
+                    limit: PAGE,
+                },
+            )? {
                 if let Some(language) = Language::of(&memory.content) {
                     *counts.entry(language.code()).or_default() += 1;
                 }

@@ -34,7 +34,8 @@ pub struct Listed {
 }
 
 impl Engine {
-    /// The memories that the caller may read and that pass the filters, last updated first, with their whole texts.
+    /// The memories that the caller may read and that pass the filters, last updated first, with
+    /// their whole texts.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the tags; `unavailable` if the store cannot be read.
@@ -43,18 +44,26 @@ impl Engine {
         self.store.list(&filter, page)
     }
 
-    /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget): the beginnings of
-    /// long texts, and as many records as there is room for, one at least.
+    /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget):
+    /// the beginnings of long texts, and as many records as there is room for, one at least.
     ///
     /// # Errors
     /// As for [`list`](Engine::list).
-    pub fn list_within(&self, caller: &Caller, request: List, tokens: Option<usize>) -> Result<Listed> {
+    pub fn list_within(
+        &self,
+        caller: &Caller,
+        request: List,
+        tokens: Option<usize>,
+    ) -> Result<Listed> {
         let (filter, Page { offset, limit }) = self.listed(caller, request)?;
         let mut budget = self.reply_budget(tokens);
         let mut shown = Vec::new();
         loop {
             let left = limit - shown.len();
-            let page = Page { offset: offset.saturating_add(shown.len()), limit: left.min(READ_AT_ONCE) };
+            let page = Page {
+                offset: offset.saturating_add(shown.len()),
+                limit: left.min(READ_AT_ONCE),
+            };
             let read = self.store.list(&filter, page)?;
             let is_last = read.len() < page.limit || left == page.limit;
             let mut sharing = if is_last { read.len() } else { left };
@@ -62,7 +71,10 @@ impl Engine {
                 let Some(length) = budget.cut(&mut memory, sharing, &[], None)? else {
                     let end = offset.saturating_add(limit);
                     let all = self.store.revisions(&filter, end)?.len();
-                    return Ok(Listed { left_out: all.saturating_sub(offset + shown.len()).max(1), shown });
+                    return Ok(Listed {
+                        left_out: all.saturating_sub(offset + shown.len()).max(1),
+                        shown,
+                    });
                 };
                 sharing -= 1;
                 shown.push(Shown { memory, length });
@@ -80,6 +92,12 @@ impl Engine {
         filter.sections = request.sections;
         filter.tags = request.tags;
         filter.delivery = request.delivery;
-        Ok((filter, Page { offset: request.offset, limit: request.limit.clamp(1, limits::LIST_RESULTS_MAX) }))
+        Ok((
+            filter,
+            Page {
+                offset: request.offset,
+                limit: request.limit.clamp(1, limits::LIST_RESULTS_MAX),
+            },
+        ))
     }
 }

@@ -1,5 +1,5 @@
-//! What goes on in the background beside enrichment: what is over is removed, pending embeddings are
-//! made.
+//! What goes on in the background beside enrichment: what is over is removed, pending embeddings
+//! are made.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, FilingOrder, Memory, ModelId, Passage, Result,
-    Sweep,
+    Batch, Change, Embedder, EnrichmentStatus, Error, ErrorCode, Expect, FilingOrder, Memory,
+    ModelId, Passage, Result, Sweep,
 };
 
 use crate::background::{ModelRounds, TextName};
@@ -27,21 +27,22 @@ const EMBED_ROUND_TIME: Duration = Duration::from_millis(200);
 const EMBED_GROUP: usize = 16;
 /// Failures in a row that end a round.
 const FAILURES_MAX: usize = 3;
-/// Of so many rounds one embeds what has waited longest, so that it does not wait for ever while more comes in.
+/// Of so many rounds one embeds what has waited longest, so that it does not wait for ever while
+/// more comes in.
 const ROUNDS_PER_OLDEST: usize = 4;
-/// Passages that are embedded between two looks at the lease: seconds of work. What is complete then is
-/// stored.
+/// Passages that are embedded between two looks at the lease: seconds of work. What is complete
+/// then is stored.
 const EMBED_STEP: usize = 64;
 
 impl Engine {
-    /// Removes what is over, in one short transaction: memories, cached answers, decisions, entries of
-    /// the audit log, records of wipes. Returns in how many steps; after a round with any there may
-    /// be more. Leave the store to others for a while in between: whoever waits for its lock
+    /// Removes what is over, in one short transaction: memories, cached answers, decisions, entries
+    /// of the audit log, records of wipes. Returns in how many steps; after a round with any there
+    /// may be more. Leave the store to others for a while in between: whoever waits for its lock
     /// looks for it now and then only, and would miss gaps that are short.
     ///
-    /// Any number of processes may run it on one store. One at a time sweeps, until it finds nothing,
-    /// and the others find nothing meanwhile. What has expired by a clock that jumped stays until the jump is confirmed
-    /// (`sweep_clock.rs`).
+    /// Any number of processes may run it on one store. One at a time sweeps, until it finds
+    /// nothing, and the others find nothing meanwhile. What has expired by a clock that jumped
+    /// stays until the jump is confirmed (`sweep_clock.rs`).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -62,15 +63,17 @@ impl Engine {
         self.under_lease(lease, || self.store.sweep(&sweep, SWEEP_BATCH))
     }
 
-    /// Embeds some of the memories that wait for it: at least one, and further ones for a fraction of a
-    /// second. Returns how many; after a round that embedded some there may be more. Any number of
-    /// processes may run it on one store: for each model one at a time embeds, and the others find nothing
-    /// to do. What a former model that serves has not read is read by both. Where another model answers by the same
-    /// name than the one that made the stored vectors, as their number of components tells, those are removed first;
-    /// they count as if they had been embedded.
+    /// Embeds some of the memories that wait for it: at least one, and further ones for a fraction
+    /// of a second. Returns how many; after a round that embedded some there may be more. Any
+    /// number of processes may run it on one store: for each model one at a time embeds, and the
+    /// others find nothing to do. What a former model that serves has not read is read by both.
+    /// Where another model answers by the same name than the one that made the stored vectors, as
+    /// their number of components tells, those are removed first; they count as if they had been
+    /// embedded.
     ///
     /// # Errors
-    /// `unavailable` if the store or the model does not answer, or if the model took none of the texts.
+    /// `unavailable` if the store or the model does not answer, or if the model took none of the
+    /// texts.
     pub fn embed_pending(&self) -> Result<usize> {
         if self.search_mode == SearchMode::Words {
             return Ok(0);
@@ -79,7 +82,13 @@ impl Engine {
         let rounds = &*self.rounds.of(model);
         let is_under_way = rounds.embedding.is_held();
         let is_outdated = rounds.is_outdated.load(Ordering::Relaxed);
-        if !is_under_way && !is_outdated && self.store.without_vector(model, FilingOrder::LastFirst, 1)?.is_empty() {
+        if !is_under_way
+            && !is_outdated
+            && self
+                .store
+                .without_vector(model, FilingOrder::LastFirst, 1)?
+                .is_empty()
+        {
             rounds.take_refused();
             rounds.unreadable.store(0, Ordering::Relaxed);
             return Ok(0);
@@ -93,7 +102,8 @@ impl Engine {
             let queue = self.queue(rounds, model)?;
             self.embed_for_former();
             let embedded = self.embed_some(&*self.embedder, rounds, queue);
-            // Without the lease, which an end gives back in the middle, others may have read them anew.
+            // Without the lease, which an end gives back in the middle, others may have read them
+            // anew.
             if !rounds.embedding.is_held() {
                 return embedded;
             }
@@ -104,32 +114,48 @@ impl Engine {
         })
     }
 
-    /// Has the former model, if it serves, read some of what it has not read. If it fails, that waits for the other one.
+    /// Has the former model, if it serves, read some of what it has not read. If it fails, that
+    /// waits for the other one.
     fn embed_for_former(&self) {
-        let Some(former) = self.former().filter(|_| self.take_former_lacks()) else { return };
+        let Some(former) = self.former().filter(|_| self.take_former_lacks()) else {
+            return;
+        };
         let rounds = &*self.rounds.of(former.model());
-        let embedded = self
-            .under_lease(&rounds.embedding, || self.embed_some(&*former, rounds, self.queue(rounds, former.model())?));
+        let embedded = self.under_lease(&rounds.embedding, || {
+            self.embed_some(&*former, rounds, self.queue(rounds, former.model())?)
+        });
         match embedded {
             Ok(0) => {}
             // There may be more.
             Ok(_) => self.embed_waiting(),
-            Err(error) => tracing::debug!(model = %former.model(), %error, "a former embedding model does not read on"),
+            Err(error) => {
+                tracing::debug!(model = %former.model(), %error, "a former embedding model does not read on");
+            }
         }
     }
 
-    /// The memories that a round may embed: those that searches had as candidates without a vector, then those that were filed
-    /// last, and in one of [`ROUNDS_PER_OLDEST`] rounds those that were filed first.
+    /// The memories that a round may embed: those that searches had as candidates without a vector,
+    /// then those that were filed last, and in one of [`ROUNDS_PER_OLDEST`] rounds those that were
+    /// filed first.
     fn queue(&self, rounds: &ModelRounds, model: &ModelId) -> Result<Queue> {
-        let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST == ROUNDS_PER_OLDEST - 1;
-        let order = if is_for_oldest { FilingOrder::FirstFirst } else { FilingOrder::LastFirst };
+        let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST
+            == ROUNDS_PER_OLDEST - 1;
+        let order = if is_for_oldest {
+            FilingOrder::FirstFirst
+        } else {
+            FilingOrder::LastFirst
+        };
         let mut refused = rounds.take_refused();
         let looked_at = refused.len() + EMBED_ROUND_MAX;
         let waiting = self.store.without_vector(model, order, looked_at)?;
         let is_end = waiting.len() < looked_at;
         if is_end {
             // The others have gone, or were embedded elsewhere.
-            refused = waiting.iter().filter(|text| refused.contains(text)).cloned().collect();
+            refused = waiting
+                .iter()
+                .filter(|text| refused.contains(text))
+                .cloned()
+                .collect();
         }
         let mut texts = Vec::new();
         for text in rounds.wanted.take(EMBED_GROUP) {
@@ -138,24 +164,44 @@ impl Engine {
             }
         }
         let wanted = texts.len();
-        let others = waiting.into_iter().filter(|text| !refused.contains(text) && !texts.contains(text));
+        let others = waiting
+            .into_iter()
+            .filter(|text| !refused.contains(text) && !texts.contains(text));
         let others: Vec<_> = others.take(EMBED_ROUND_MAX).collect();
         texts.extend(others);
-        Ok(Queue { texts, wanted, refused, is_end })
+        Ok(Queue {
+            texts,
+            wanted,
+            refused,
+            is_end,
+        })
     }
 
-    /// Embeds some of these memories. A text that the model refuses is passed over, so that it never holds up the
-    /// others; it is tried again when the end of the queue was reached.
-    fn embed_some(&self, embedder: &dyn Embedder, rounds: &ModelRounds, queue: Queue) -> Result<usize> {
+    /// Embeds some of these memories. A text that the model refuses is passed over, so that it
+    /// never holds up the others; it is tried again when the end of the queue was reached.
+    fn embed_some(
+        &self,
+        embedder: &dyn Embedder,
+        rounds: &ModelRounds,
+        queue: Queue,
+    ) -> Result<usize> {
         let begun = Instant::now();
-        let Queue { texts, wanted, mut refused, mut is_end } = queue;
+        let Queue {
+            texts,
+            wanted,
+            mut refused,
+            mut is_end,
+        } = queue;
         let mut waiting = texts.iter();
         let mut round = Round::default();
         // What is left of a group that failed.
         let mut alone = Vec::new().into_iter();
         loop {
             let next: Option<Text> = alone.next();
-            let mut group = next.map_or_else(|| self.read_group(&mut waiting, &mut round), |text| vec![text]);
+            let mut group = next.map_or_else(
+                || self.read_group(&mut waiting, &mut round),
+                |text| vec![text],
+            );
             if group.is_empty() {
                 is_end &= !round.is_away();
                 break;
@@ -177,12 +223,16 @@ impl Engine {
             }
         }
         let begun_with = texts.len() - waiting.len();
-        rounds.wanted.put(texts.into_iter().take(wanted).skip(begun_with));
+        rounds
+            .wanted
+            .put(texts.into_iter().take(wanted).skip(begun_with));
         refused.append(&mut round.refused);
         if is_end {
             // A model that is away refuses nothing.
             let is_there = !refused.is_empty() && embedder.embed(&[PROBE_TEXT]).is_ok();
-            rounds.unreadable.store(if is_there { refused.len() } else { 0 }, Ordering::Relaxed);
+            rounds
+                .unreadable
+                .store(if is_there { refused.len() } else { 0 }, Ordering::Relaxed);
         } else {
             rounds.pass_over(refused);
         }
@@ -192,11 +242,14 @@ impl Engine {
         }
     }
 
-    /// Reads memories until their passages fill a step, so that all cores are busy and no more is held.
+    /// Reads memories until their passages fill a step, so that all cores are busy and no more is
+    /// held.
     fn read_group(&self, waiting: &mut slice::Iter<'_, TextName>, round: &mut Round) -> Vec<Text> {
         let (mut group, mut passages) = (Vec::new(), 0);
         while passages < EMBED_STEP && group.len() < EMBED_GROUP && !round.is_away() {
-            let Some((space, id)) = waiting.next() else { break };
+            let Some((space, id)) = waiting.next() else {
+                break;
+            };
             match catch_panic(|| Ok(self.store.get(space, id)?.map(Text::of))) {
                 Ok(Some(text)) => {
                     passages += text.passages.len();
@@ -211,30 +264,53 @@ impl Engine {
     }
 
     /// Embeds these together, and takes each away that is stored with all of its vectors. Says
-    /// whether it may go on: not if the lease was lost, or if the vectors that are stored have to go first.
-    fn embed_group(&self, embedder: &dyn Embedder, rounds: &ModelRounds, group: &mut Vec<Text>) -> Result<bool> {
+    /// whether it may go on: not if the lease was lost, or if the vectors that are stored have to
+    /// go first.
+    fn embed_group(
+        &self,
+        embedder: &dyn Embedder,
+        rounds: &ModelRounds,
+        group: &mut Vec<Text>,
+    ) -> Result<bool> {
         while !group.is_empty() {
             // A failure to renew it is no reason to throw away what is done.
             if let Ok(false) = self.hold(&rounds.embedding) {
                 return Ok(false);
             }
             let step = group.iter().flat_map(|text| {
-                let passages = text.passages.iter().filter(|passage| passage.vector.is_none());
-                passages.map(|passage| (text.memory.title.as_deref(), text.memory.content.as_str(), passage))
+                let passages = text
+                    .passages
+                    .iter()
+                    .filter(|passage| passage.vector.is_none());
+                passages.map(|passage| {
+                    (
+                        text.memory.title.as_deref(),
+                        text.memory.content.as_str(),
+                        passage,
+                    )
+                })
             });
             let texts = texts_of(step.take(EMBED_STEP));
-            let vectors = vectors_by(embedder, &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())?;
+            let vectors = vectors_by(
+                embedder,
+                &texts.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
+            )?;
             if let Some(vector) = vectors.first()
                 && self.is_outdated(&vector.model, vector.values.len())?
             {
                 return Ok(false);
             }
             let passages = group.iter_mut().flat_map(|text| &mut text.passages);
-            for (passage, vector) in passages.filter(|passage| passage.vector.is_none()).zip(vectors) {
+            for (passage, vector) in passages
+                .filter(|passage| passage.vector.is_none())
+                .zip(vectors)
+            {
                 passage.vector = Some(quantised(&vector));
             }
             let complete = group.iter().take_while(|text| text.is_complete()).count();
-            for of_space in group[..complete].chunk_by(|left, right| left.memory.space == right.memory.space) {
+            for of_space in
+                group[..complete].chunk_by(|left, right| left.memory.space == right.memory.space)
+            {
                 self.store_vectors(of_space)?;
             }
             group.drain(..complete);
@@ -244,10 +320,16 @@ impl Engine {
 
     /// Stores the vectors of memories of one space.
     fn store_vectors(&self, texts: &[Text]) -> Result<()> {
-        let batch = |changes| Batch { space: texts[0].memory.space.clone(), changes };
-        match self.store.commit(batch(texts.iter().map(Text::embedded).collect())) {
-            // What is stored was cut otherwise, so that the store has no place for the vectors. It would
-            // wait for ever.
+        let batch = |changes| Batch {
+            space: texts[0].memory.space.clone(),
+            changes,
+        };
+        match self
+            .store
+            .commit(batch(texts.iter().map(Text::embedded).collect()))
+        {
+            // What is stored was cut otherwise, so that the store has no place for the vectors. It
+            // would wait for ever.
             Err(error) if error.code == ErrorCode::Internal && texts.len() == 1 => {
                 tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are made anew");
                 self.store.commit(batch(vec![texts[0].anew()]))
@@ -297,7 +379,10 @@ struct Text {
 
 impl Text {
     fn of(memory: Memory) -> Self {
-        Text { passages: Engine::passages_of(&memory), memory }
+        Text {
+            passages: Engine::passages_of(&memory),
+            memory,
+        }
     }
 
     fn name(&self) -> TextName {
@@ -309,12 +394,20 @@ impl Text {
     }
 
     fn embedded(&self) -> Change {
-        let vectors = self.passages.iter().filter_map(|passage| passage.vector.clone()).collect();
-        Change::Embed { id: self.memory.id.clone(), revision: self.memory.revision, vectors }
+        let vectors = self
+            .passages
+            .iter()
+            .filter_map(|passage| passage.vector.clone())
+            .collect();
+        Change::Embed {
+            id: self.memory.id.clone(),
+            revision: self.memory.revision,
+            vectors,
+        }
     }
 
-    /// The memory with these passages instead of those that are stored. A summary that was made for it
-    /// finds it, as it did before.
+    /// The memory with these passages instead of those that are stored. A summary that was made for
+    /// it finds it, as it did before.
     fn anew(&self) -> Change {
         let Text { memory, passages } = self;
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
@@ -326,7 +419,14 @@ impl Text {
             }
         }
         let expect = Expect::Revision(memory.revision);
-        let memory = Memory { revision: memory.revision + 1, ..memory.clone() };
-        Change::Put { memory: Box::new(memory), passages: Some(passages), expect }
+        let memory = Memory {
+            revision: memory.revision + 1,
+            ..memory.clone()
+        };
+        Change::Put {
+            memory: Box::new(memory),
+            passages: Some(passages),
+            expect,
+        }
     }
 }

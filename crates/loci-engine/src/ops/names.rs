@@ -27,15 +27,16 @@ pub struct Named {
     pub collections: CollectionFilter,
     /// The sections; all, if empty.
     pub sections: Vec<String>,
-    /// Which names are not there, in a sentence with the names that were searched in their place or are near; none, if
-    /// all are there.
+    /// Which names are not there, in a sentence with the names that were searched in their place or
+    /// are near; none, if all are there.
     pub notice: Option<String>,
 }
 
 impl Engine {
-    /// Matches the names of collections and sections that a reader gave with those of places where the caller can read
-    /// a memory of these tiers. A name that is not there is taken for the one that differs from it in case alone, if
-    /// there is exactly one; else it stays, and matches nothing.
+    /// Matches the names of collections and sections that a reader gave with those of places where
+    /// the caller can read a memory of these tiers. A name that is not there is taken for the one
+    /// that differs from it in case alone, if there is exactly one; else it stays, and matches
+    /// nothing.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -47,30 +48,50 @@ impl Engine {
         mut collections: CollectionFilter,
         mut sections: Vec<String>,
     ) -> Result<Named> {
-        let everywhere = Filter { tiers: tiers.to_vec(), ..self.filter(caller, CollectionFilter::Any) };
+        let everywhere = Filter {
+            tiers: tiers.to_vec(),
+            ..self.filter(caller, CollectionFilter::Any)
+        };
         let mut notices = Vec::new();
         if let CollectionFilter::Only(name) | CollectionFilter::GlobalAnd(name) = &mut collections {
-            let there = Filter { collections: CollectionFilter::Only(name.clone()), ..everywhere.clone() };
+            let there = Filter {
+                collections: CollectionFilter::Only(name.clone()),
+                ..everywhere.clone()
+            };
             if self.store.tally(&there)?.is_empty() {
                 let places = self.store.tally(&everywhere)?;
-                let names = places.iter().filter_map(|place| place.collection.as_deref()).collect();
+                let names = places
+                    .iter()
+                    .filter_map(|place| place.collection.as_deref())
+                    .collect();
                 notices.push(matched(nouns.collection, name, &names));
             }
         }
-        let within = Filter { collections: collections.clone(), ..everywhere };
+        let within = Filter {
+            collections: collections.clone(),
+            ..everywhere
+        };
         for name in &mut sections {
-            let there = Filter { sections: vec![name.clone()], ..within.clone() };
+            let there = Filter {
+                sections: vec![name.clone()],
+                ..within.clone()
+            };
             if self.store.tally(&there)?.is_empty() {
                 let places = self.store.tally(&within)?;
                 let names = places.iter().map(|place| place.section.as_str()).collect();
                 notices.push(matched(nouns.section, name, &names));
             }
         }
-        Ok(Named { collections, sections, notice: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(Named {
+            collections,
+            sections,
+            notice: (!notices.is_empty()).then(|| notices.join("; ")),
+        })
     }
 
-    /// Says of a place that is written to which of its names are new and differ in case alone from one that is there;
-    /// nothing to a caller without the scope `read`. To be asked before the write.
+    /// Says of a place that is written to which of its names are new and differ in case alone from
+    /// one that is there; nothing to a caller without the scope `read`. To be asked before the
+    /// write.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -85,11 +106,19 @@ impl Engine {
             return Ok(None);
         }
         let everywhere = self.places_filter(caller);
-        let there = collection.map_or(CollectionFilter::Global, |name| CollectionFilter::Only(name.to_owned()));
-        let places = self.store.tally(&Filter { collections: there, ..everywhere.clone() })?;
+        let there = collection.map_or(CollectionFilter::Global, |name| {
+            CollectionFilter::Only(name.to_owned())
+        });
+        let places = self.store.tally(&Filter {
+            collections: there,
+            ..everywhere.clone()
+        })?;
         if let Some(name) = collection.filter(|_| places.is_empty()) {
             let places = self.store.tally(&everywhere)?;
-            let names = places.iter().filter_map(|place| place.collection.as_deref()).collect();
+            let names = places
+                .iter()
+                .filter_map(|place| place.collection.as_deref())
+                .collect();
             return Ok(variants(nouns.collection, name, &names));
         }
         let names = places.iter().map(|place| place.section.as_str()).collect();
@@ -97,7 +126,8 @@ impl Engine {
     }
 }
 
-/// Puts the name that was meant in the place of one that is not there; says so, or which names are near.
+/// Puts the name that was meant in the place of one that is not there; says so, or which names are
+/// near.
 fn matched(noun: &str, name: &mut String, names: &BTreeSet<&str>) -> String {
     let problem = format!("there is no {noun} `{name}`");
     let key = folded(name);
@@ -107,16 +137,28 @@ fn matched(noun: &str, name: &mut String, names: &BTreeSet<&str>) -> String {
         return format!("{problem}; it was read as `{meant}`, which differs in case alone");
     }
     let near = alike(name, names.iter().copied());
-    if near.is_empty() { problem } else { problem + &hint(&near) }
+    if near.is_empty() {
+        problem
+    } else {
+        problem + &hint(&near)
+    }
 }
 
 /// Says of a new name which ones differ from it in case alone.
 fn variants(noun: &str, name: &str, names: &BTreeSet<&str>) -> Option<String> {
     let key = folded(name);
-    let differing: Vec<String> =
-        names.iter().filter(|other| folded(other) == key).map(|other| format!("`{other}`")).collect();
+    let differing: Vec<String> = names
+        .iter()
+        .filter(|other| folded(other) == key)
+        .map(|other| format!("`{other}`"))
+        .collect();
     let is_new = !differing.is_empty() && !names.contains(name);
-    is_new.then(|| format!("the {noun} `{name}` is new; there is {} already", differing.join(" and ")))
+    is_new.then(|| {
+        format!(
+            "the {noun} `{name}` is new; there is {} already",
+            differing.join(" and ")
+        )
+    })
 }
 
 /// A name without its case. By way of capitals, so that ς is σ and ß is SS.
@@ -124,10 +166,16 @@ fn folded(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
-/// Those names, at most five, that are the fewest edits from another one, nearest first; two neighbours that changed
-/// places are one edit. Where more than half of the longer name differs, it is not alike.
+/// Those names, at most five, that are the fewest edits from another one, nearest first; two
+/// neighbours that changed places are one edit. Where more than half of the longer name differs, it
+/// is not alike.
 pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let key = |name: &str| name_key(name).chars().take(COMPARED_MAX).collect::<Vec<char>>();
+    let key = |name: &str| {
+        name_key(name)
+            .chars()
+            .take(COMPARED_MAX)
+            .collect::<Vec<char>>()
+    };
     let wanted = key(name);
     let measured = others.filter_map(|other| {
         let other_key = key(other);
@@ -136,7 +184,11 @@ pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Ve
     });
     let mut measured: Vec<(usize, &str)> = measured.collect();
     measured.sort_unstable();
-    measured.into_iter().take(ALIKE_MAX).map(|(_, other)| other).collect()
+    measured
+        .into_iter()
+        .take(ALIKE_MAX)
+        .map(|(_, other)| other)
+        .collect()
 }
 
 /// The part of a message that names similar names.
@@ -154,7 +206,17 @@ mod tests {
 
     #[test]
     fn what_is_proposed() {
-        let names = ["auth", "auth-flow", "Auth_Migration", "billing", "oauth", "aut", "authz", "auht", "at"];
+        let names = [
+            "auth",
+            "auth-flow",
+            "Auth_Migration",
+            "billing",
+            "oauth",
+            "aut",
+            "authz",
+            "auht",
+            "at",
+        ];
         let rows: [(&str, &[&str]); 6] = [
             ("auth", &["auth", "auht", "aut", "authz", "oauth"]),
             ("ＡＵＴＨ migration", &["Auth_Migration"]),
@@ -185,14 +247,32 @@ mod tests {
                 "οδος",
                 "there is no project `ΟΔΟΣ`; it was read as `οδος`, which differs in case alone",
             ),
-            ("Shop", &["shop", "SHOP"], "Shop", "there is no project `Shop`; these sound alike: `SHOP`, `shop`"),
-            ("shpo", &["shop", "web"], "shpo", "there is no project `shpo`; these sound alike: `shop`"),
-            ("my-shop", &["my shop"], "my-shop", "there is no project `my-shop`; these sound alike: `my shop`"),
+            (
+                "Shop",
+                &["shop", "SHOP"],
+                "Shop",
+                "there is no project `Shop`; these sound alike: `SHOP`, `shop`",
+            ),
+            (
+                "shpo",
+                &["shop", "web"],
+                "shpo",
+                "there is no project `shpo`; these sound alike: `shop`",
+            ),
+            (
+                "my-shop",
+                &["my shop"],
+                "my-shop",
+                "there is no project `my-shop`; these sound alike: `my shop`",
+            ),
             ("other", &["shop"], "other", "there is no project `other`"),
         ];
         for (given, names, meant, said) in rows {
             let mut name = given.to_owned();
-            assert_eq!(matched("project", &mut name, &names.iter().copied().collect()), said);
+            assert_eq!(
+                matched("project", &mut name, &names.iter().copied().collect()),
+                said
+            );
             assert_eq!(name, meant);
         }
     }

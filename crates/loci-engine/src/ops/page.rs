@@ -1,13 +1,13 @@
 //! Search results page by page.
 //!
-//! A cursor holds what was returned, so that the next page is the best of the rest, whatever became of scores and
-//! places meanwhile. Its bytes, in base64url without padding (RFC 4648, section 5):
+//! A cursor holds what was returned, so that the next page is the best of the rest, whatever became
+//! of scores and places meanwhile. Its bytes, in base64url without padding (RFC 4648, section 5):
 //! - the version of the format;
 //! - 1 if the results hold what the query quotes, 0 if they do not, or if it quotes nothing;
 //! - 8 bytes that stand for the query and the caller;
-//! - 6 bytes for each result so far, and for each memory found with the same text, in ascending order, cut from a keyed
-//!   hash of its id. A memory that has the 6 bytes of another one is left out: with all of 10,000 results, one of them
-//!   with a probability of 2e-7;
+//! - 6 bytes for each result so far, and for each memory found with the same text, in ascending
+//!   order, cut from a keyed hash of its id. A memory that has the 6 bytes of another one is left
+//!   out: with all of 10,000 results, one of them with a probability of 2e-7;
 //! - 16 bytes by which nobody but this store can make a cursor.
 //!
 //! All three hashes are HMAC-SHA-256 (RFC 2104) under the secret of the store, cut at the end.
@@ -29,7 +29,8 @@ const ID_HASH_BYTES: usize = 6;
 const TAG_BYTES: usize = 16;
 /// Bytes that HMAC-SHA-256 takes as a key; a shorter one is followed by zeros.
 const KEY_BYTES: usize = 64;
-const CURSOR_BYTES_MAX: usize = HEAD_BYTES + BINDING_BYTES + ID_HASH_BYTES * limits::PAGED_RESULTS_MAX + TAG_BYTES;
+const CURSOR_BYTES_MAX: usize =
+    HEAD_BYTES + BINDING_BYTES + ID_HASH_BYTES * limits::PAGED_RESULTS_MAX + TAG_BYTES;
 
 /// A part of the results of a search.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +39,8 @@ pub struct PageRequest<'a> {
     pub query: &'a str,
     /// Whether forgotten memories are among the results.
     pub with_forgotten: bool,
-    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`]. It may differ from page to page.
+    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`]. It may differ from page
+    /// to page.
     pub limit: usize,
     /// Where the page before ended; the first page, if none.
     pub cursor: Option<&'a str>,
@@ -78,23 +80,43 @@ impl Cursors {
         key[..secret.len()].copy_from_slice(&secret);
         let key = Hmac::new(&key.into());
         let subject = caller.principal.subject.as_deref();
-        let marks = [u8::from(request.with_forgotten), u8::from(subject.is_some())];
-        let parts = [request.query, caller.space.as_str(), subject.unwrap_or_default(), caller.origin];
+        let marks = [
+            u8::from(request.with_forgotten),
+            u8::from(subject.is_some()),
+        ];
+        let parts = [
+            request.query,
+            caller.space.as_str(),
+            subject.unwrap_or_default(),
+            caller.origin,
+        ];
         let mut binding = key.clone().chain_update(b"binding").chain_update(marks);
         for part in parts {
             // The length tells where each ends.
-            binding = binding.chain_update((part.len() as u64).to_le_bytes()).chain_update(part);
+            binding = binding
+                .chain_update((part.len() as u64).to_le_bytes())
+                .chain_update(part);
         }
-        Cursors { binding: cut(binding), key }
+        Cursors {
+            binding: cut(binding),
+            key,
+        }
     }
 
     /// What stands for an id.
     fn id_hash(&self, id: &MemoryId) -> [u8; ID_HASH_BYTES] {
-        cut(self.key.clone().chain_update(b"id").chain_update(id.as_str()))
+        cut(self
+            .key
+            .clone()
+            .chain_update(b"id")
+            .chain_update(id.as_str()))
     }
 
     fn tag(&self, payload: &[u8]) -> Hmac<Sha256> {
-        self.key.clone().chain_update(b"cursor").chain_update(payload)
+        self.key
+            .clone()
+            .chain_update(b"cursor")
+            .chain_update(payload)
     }
 
     fn write(&self, returned: &Returned) -> String {
@@ -116,7 +138,10 @@ impl Cursors {
         let (binding, ids) = payload.split_first_chunk::<BINDING_BYTES>()?;
         let (ids, rest) = ids.as_chunks::<ID_HASH_BYTES>();
         let is_of_this = version == VERSION && *binding == self.binding && rest.is_empty();
-        is_of_this.then(|| Returned { ids: ids.to_vec(), is_quoted: Some(is_quoted == 1) })
+        is_of_this.then(|| Returned {
+            ids: ids.to_vec(),
+            is_quoted: Some(is_quoted == 1),
+        })
     }
 }
 
@@ -127,26 +152,32 @@ fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
 }
 
 impl Engine {
-    /// The results of a search after those of the pages before: none twice, and none left out, whatever else
-    /// changed meanwhile, unless `degraded` says why. Long texts show the passages that answer, and a page has fewer
-    /// results than asked for, but one at least, where its budget ends. Scores are comparable from page to page; of a query that quotes something, all pages
+    /// The results of a search after those of the pages before: none twice, and none left out,
+    /// whatever else changed meanwhile, unless `degraded` says why. Long texts show the passages
+    /// that answer, and a page has fewer results than asked for, but one at least, where its budget
+    /// ends. Scores are comparable from page to page; of a query that quotes something, all pages
     /// hold it word for word, or none does.
     ///
     /// # Errors
-    /// `invalid_argument` for a blank query or a cursor that is not of this search and this caller; `too_large`
-    /// for an over-long query; `unavailable` if the store cannot be read.
+    /// `invalid_argument` for a blank query or a cursor that is not of this search and this caller;
+    /// `too_large` for an over-long query; `unavailable` if the store cannot be read.
     pub fn page(&self, caller: &Caller, request: &PageRequest<'_>) -> Result<HitPage> {
         check::query("query", request.query)?;
         let cursors = Cursors::of(self.store.secret()?, caller, request);
         let mut returned = match request.cursor {
             Some(cursor) => cursors.read(cursor).ok_or_else(|| {
-                let problem = "is not one that this search gave to you; repeat the search without it";
+                let problem =
+                    "is not one that this search gave to you; repeat the search without it";
                 Error::invalid("cursor", problem)
             })?,
             None => Returned::default(),
         };
         let left = limits::PAGED_RESULTS_MAX.saturating_sub(returned.ids.len());
-        let limit = request.limit.min(limits::RECALL_RESULTS_MAX).min(left).max(1);
+        let limit = request
+            .limit
+            .min(limits::RECALL_RESULTS_MAX)
+            .min(left)
+            .max(1);
         let is_returned = |id: &MemoryId| {
             // The first page need not hash anything.
             !returned.ids.is_empty() && returned.ids.binary_search(&cursors.id_hash(id)).is_ok()
@@ -155,7 +186,11 @@ impl Engine {
             returned: returned.ids.len(),
             is_returned: &is_returned,
             is_quoted: returned.is_quoted,
-            forgotten: if request.with_forgotten { Forgotten::Show } else { Forgotten::Hide },
+            forgotten: if request.with_forgotten {
+                Forgotten::Show
+            } else {
+                Forgotten::Hide
+            },
         };
         let recall = Recall::new(request.query, limit, &|signals| signals.relevance);
         // One more shows whether there is another page.
@@ -167,28 +202,46 @@ impl Engine {
         let has_more = has_more || is_cut;
 
         // A result stands for all with its text.
-        let ids = hits.iter().flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
+        let ids = hits
+            .iter()
+            .flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
         returned.ids.extend(ids.map(|id| cursors.id_hash(id)));
         returned.ids.sort_unstable();
         returned.is_quoted = Some(is_quoted);
         let is_end = returned.ids.len() >= limits::PAGED_RESULTS_MAX;
         if has_more && is_end {
             let results_max = limits::PAGED_RESULTS_MAX;
-            notices.push(format!("a search shows {results_max} results at most; ask more narrowly for the rest"));
+            notices.push(format!(
+                "a search shows {results_max} results at most; ask more narrowly for the rest"
+            ));
         }
         let next_cursor = (has_more && !is_end).then(|| cursors.write(&returned));
-        Ok(HitPage { hits, next_cursor, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(HitPage {
+            hits,
+            next_cursor,
+            degraded: (!notices.is_empty()).then(|| notices.join("; ")),
+        })
     }
 
-    /// The first results, at most `limit` and at least one, as many as the page has room for; and whether it has none for
-    /// others.
-    fn fitting(&self, found: Vec<Hit>, request: &PageRequest<'_>, limit: usize) -> Result<(Vec<Hit>, bool)> {
+    /// The first results, at most `limit` and at least one, as many as the page has room for; and
+    /// whether it has none for others.
+    fn fitting(
+        &self,
+        found: Vec<Hit>,
+        request: &PageRequest<'_>,
+        limit: usize,
+    ) -> Result<(Vec<Hit>, bool)> {
         let mut budget = self.reply_budget(request.budget_tokens);
         let terms = query_terms(request.query);
         let all = found.len().min(limit);
         let mut hits = Vec::with_capacity(all);
         for mut hit in found.into_iter().take(limit) {
-            match budget.cut(&mut hit.memory, all - hits.len(), &terms, Some(hit.signals.passage))? {
+            match budget.cut(
+                &mut hit.memory,
+                all - hits.len(),
+                &terms,
+                Some(hit.signals.passage),
+            )? {
                 Some(length) => hits.push(Hit { length, ..hit }),
                 None => return Ok((hits, true)),
             }
@@ -208,12 +261,22 @@ mod tests {
     use super::*;
     use crate::{Conversation, Message, Remember, Role, SearchMode};
 
-    const REQUEST: PageRequest<'_> =
-        PageRequest { query: "tea", with_forgotten: false, limit: 10, cursor: None, budget_tokens: None };
+    const REQUEST: PageRequest<'_> = PageRequest {
+        query: "tea",
+        with_forgotten: false,
+        limit: 10,
+        cursor: None,
+        budget_tokens: None,
+    };
 
     fn engine() -> Engine {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock::default());
-        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid)
+        Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::default()),
+            clock,
+            SearchMode::Hybrid,
+        )
     }
 
     /// What pages returned that had so many results, of ids that nobody has.
@@ -222,7 +285,10 @@ mod tests {
         let mut id = || std::array::from_fn(|_| random.bits() as u8);
         let mut ids: Vec<_> = (0..count).map(|_| id()).collect();
         ids.sort_unstable();
-        Returned { ids, is_quoted: Some(count.is_multiple_of(2)) }
+        Returned {
+            ids,
+            is_quoted: Some(count.is_multiple_of(2)),
+        }
     }
 
     #[test]
@@ -230,9 +296,16 @@ mod tests {
         let cursors = Cursors::of([7; 32], &Caller::local(), &REQUEST);
         for count in [0, 1, 2, 3, 100, limits::PAGED_RESULTS_MAX] {
             let returned = returned(count);
-            assert_eq!(cursors.read(&cursors.write(&returned)), Some(returned), "{count}");
+            assert_eq!(
+                cursors.read(&cursors.write(&returned)),
+                Some(returned),
+                "{count}"
+            );
         }
-        assert_eq!(cursors.read(&cursors.write(&returned(limits::PAGED_RESULTS_MAX + 1))), None);
+        assert_eq!(
+            cursors.read(&cursors.write(&returned(limits::PAGED_RESULTS_MAX + 1))),
+            None
+        );
     }
 
     #[test]
@@ -240,14 +313,33 @@ mod tests {
         let engine = engine();
         let local = Caller::local();
         for number in 0..5 {
-            engine.remember(&local, Remember::new(format!("tea {number}"), "fact")).unwrap();
+            engine
+                .remember(&local, Remember::new(format!("tea {number}"), "fact"))
+                .unwrap();
         }
         let cursors = Cursors::of(engine.store.secret().unwrap(), &local, &REQUEST);
         for (left, expected, is_told) in [(2, 2, true), (5, 5, false), (6, 5, false)] {
             let cursor = cursors.write(&returned(limits::PAGED_RESULTS_MAX - left));
-            let page = engine.page(&local, &PageRequest { cursor: Some(&cursor), ..REQUEST }).unwrap();
-            assert_eq!((page.hits.len(), page.next_cursor), (expected, None), "{left}");
-            assert_eq!(page.degraded.is_some_and(|notice| notice.contains("10000 results")), is_told, "{left}");
+            let page = engine
+                .page(
+                    &local,
+                    &PageRequest {
+                        cursor: Some(&cursor),
+                        ..REQUEST
+                    },
+                )
+                .unwrap();
+            assert_eq!(
+                (page.hits.len(), page.next_cursor),
+                (expected, None),
+                "{left}"
+            );
+            assert_eq!(
+                page.degraded
+                    .is_some_and(|notice| notice.contains("10000 results")),
+                is_told,
+                "{left}"
+            );
         }
     }
 
@@ -262,20 +354,45 @@ mod tests {
             MemoryId::new(format!("message {}", number.get()))
         };
         for place in ["kitchen", "garden", "cellar"] {
-            let content = format!("We always drink the green tea of the morning in the {place} of the house");
-            let messages = vec![Message { role: Role::Human, content, tags: Vec::new() }];
-            engine.converse(&local, Conversation { thread: "c".to_owned(), messages, mint: &mint }).unwrap();
+            let content =
+                format!("We always drink the green tea of the morning in the {place} of the house");
+            let messages = vec![Message {
+                role: Role::Human,
+                content,
+                tags: Vec::new(),
+            }];
+            engine
+                .converse(
+                    &local,
+                    Conversation {
+                        thread: "c".to_owned(),
+                        messages,
+                        mint: &mint,
+                    },
+                )
+                .unwrap();
         }
         let search = |tiers: &[Tier], before: &[MemoryId]| {
-            let recall =
-                Recall { tiers: tiers.to_vec(), ..Recall::new("green tea", 100, &|signals| signals.relevance) };
+            let recall = Recall {
+                tiers: tiers.to_vec(),
+                ..Recall::new("green tea", 100, &|signals| signals.relevance)
+            };
             let is_returned = |id: &MemoryId| before.contains(id);
             let (returned, forgotten) = (before.len(), Forgotten::Hide);
-            let paging = Paging { returned, is_returned: &is_returned, is_quoted: None, forgotten };
-            let hits = engine.first_hits(&local, &recall, 100, Some(&paging)).unwrap().0;
+            let paging = Paging {
+                returned,
+                is_returned: &is_returned,
+                is_quoted: None,
+                forgotten,
+            };
+            let hits = engine
+                .first_hits(&local, &recall, 100, Some(&paging))
+                .unwrap()
+                .0;
             hits.into_iter().map(|hit| hit.memory).collect::<Vec<_>>()
         };
-        let origin = |memory: &loci_core::Memory| memory.source.as_ref().unwrap_or(&memory.id).clone();
+        let origin =
+            |memory: &loci_core::Memory| memory.source.as_ref().unwrap_or(&memory.id).clone();
         for tier in Tier::OF_CONVERSATIONS {
             let of_tier = search(&[tier], &[]);
             assert_eq!(of_tier.len(), 3);
@@ -283,7 +400,10 @@ mod tests {
                 for tiers in [&Tier::OF_CONVERSATIONS[..], &[Tier::LongTerm]] {
                     let rest = search(tiers, std::slice::from_ref(&first.id));
                     let origins: HashSet<_> = rest.iter().map(&origin).collect();
-                    assert!(rest.len() == 2 && origins.len() == 2 && !origins.contains(&origin(&first)), "{tier:?}");
+                    assert!(
+                        rest.len() == 2 && origins.len() == 2 && !origins.contains(&origin(&first)),
+                        "{tier:?}"
+                    );
                 }
             }
         }

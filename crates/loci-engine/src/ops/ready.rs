@@ -7,7 +7,8 @@ use loci_core::Result;
 use crate::Engine;
 
 impl Engine {
-    /// Has the store make itself ready to search, while the question is embedded. Returns when it has to be.
+    /// Has the store make itself ready to search, while the question is embedded. Returns when it
+    /// has to be.
     pub(crate) fn begin_search(&self) -> Option<Instant> {
         self.search_wait.map(|wait| {
             // How far it is, counts at the end alone.

@@ -7,12 +7,17 @@ use crate::{Engine, Hit, Recall, Recalled, ReplyBudget};
 
 impl Engine {
     /// As [`recall`](Engine::recall), cut to a budget of so many tokens, or to that [of the
-    /// installation](Engine::reply_budget): of long texts the passages that answer, best results first, and as many of
-    /// these as there is room for, one at least.
+    /// installation](Engine::reply_budget): of long texts the passages that answer, best results
+    /// first, and as many of these as there is room for, one at least.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).
-    pub fn recall_within(&self, caller: &Caller, request: &Recall<'_>, tokens: Option<usize>) -> Result<Recalled> {
+    pub fn recall_within(
+        &self,
+        caller: &Caller,
+        request: &Recall<'_>,
+        tokens: Option<usize>,
+    ) -> Result<Recalled> {
         self.recall_as(caller, request, Some(self.reply_budget(tokens)))
     }
 
@@ -22,14 +27,23 @@ impl Engine {
         request: &Recall<'_>,
         mut budget: Option<ReplyBudget<'_>>,
     ) -> Result<Recalled> {
-        let limit = request.limit.clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
+        let limit = request
+            .limit
+            .clamp(1, limits::RECALL_RESULTS_MAX.max(self.policy.results_max));
         let (found, ranking) = self.first_hits(caller, request, limit, None)?;
-        let terms = budget.as_ref().map_or_else(Vec::new, |_| query_terms(request.query));
+        let terms = budget
+            .as_ref()
+            .map_or_else(Vec::new, |_| query_terms(request.query));
         let all = found.len();
         let mut hits: Vec<Hit> = Vec::with_capacity(all);
         for mut hit in found {
             if let Some(budget) = &mut budget {
-                match budget.cut(&mut hit.memory, all - hits.len(), &terms, Some(hit.signals.passage))? {
+                match budget.cut(
+                    &mut hit.memory,
+                    all - hits.len(),
+                    &terms,
+                    Some(hit.signals.passage),
+                )? {
                     Some(length) => hit.length = length,
                     None => break,
                 }
@@ -43,6 +57,10 @@ impl Engine {
                 self.count_access(&caller.space, &hit.memory.id);
             }
         }
-        Ok(Recalled { hits, left_out, degraded: ranking.degraded() })
+        Ok(Recalled {
+            hits,
+            left_out,
+            degraded: ranking.degraded(),
+        })
     }
 }

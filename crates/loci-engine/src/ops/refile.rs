@@ -31,23 +31,31 @@ impl Refile {
     /// Where a memory that is filed there is filed then.
     pub(crate) fn place_after(&self, before: &Place) -> Place {
         Place {
-            collection: self.collection.as_ref().unwrap_or(&before.collection).clone(),
+            collection: self
+                .collection
+                .as_ref()
+                .unwrap_or(&before.collection)
+                .clone(),
             section: self.section.as_ref().unwrap_or(&before.section).clone(),
         }
     }
 }
 
 impl Engine {
-    /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes its summary along and
-    /// makes it new (`updated_at`); a new place alone leaves terms and vectors as they are. A note is changed in its
-    /// file. What is kept [apart](Tier::Apart) stays where it is. Durable when it returns; nothing is written if
-    /// nothing changes.
+    /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes
+    /// its summary along and makes it new (`updated_at`); a new place alone leaves terms and
+    /// vectors as they are. A note is changed in its file. What is kept [apart](Tier::Apart) stays
+    /// where it is. Durable when it returns; nothing is written if nothing changes.
     ///
     /// # Errors
-    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is no name, or that is
-    /// another one of a memory that is kept apart.
+    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is no
+    /// name, or that is another one of a memory that is kept apart.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
-        let Refile { content, collection, section } = &mut change;
+        let Refile {
+            content,
+            collection,
+            section,
+        } = &mut change;
         let mut found = Redactions::default();
         if let Some(content) = content {
             let redacted = self.redact_written(content);
@@ -55,8 +63,13 @@ impl Engine {
             *content = redacted.text.into_owned();
             check::content("content", content)?;
         }
-        collection.iter().flatten().try_for_each(|collection| check::name("collection", collection))?;
-        section.as_deref().map_or(Ok(()), |section| check::name("section", section))?;
+        collection
+            .iter()
+            .flatten()
+            .try_for_each(|collection| check::name("collection", collection))?;
+        section
+            .as_deref()
+            .map_or(Ok(()), |section| check::name("section", section))?;
         let before = self.writable(caller, id)?;
         if let Some(content) = content
             && self.is_note(&before)?
@@ -66,12 +79,14 @@ impl Engine {
         content.take_if(|content| *content == before.content);
         collection.take_if(|collection| *collection == before.place.collection);
         section.take_if(|section| *section == before.place.section);
-        let moved = [("collection", collection.is_some()), ("section", section.is_some())];
+        let moved = [
+            ("collection", collection.is_some()),
+            ("section", section.is_some()),
+        ];
         if before.tier == Tier::Apart
             && let Some((argument, _)) = moved.into_iter().find(|(_, is_moved)| *is_moved)
         {
-            let problem =
-                "cannot change here: what is kept apart from others stays in its place, only its text changes";
+            let problem = "cannot change here: what is kept apart from others stays in its place, only its text changes";
             return Err(Error::invalid(argument, problem));
         }
         let (memory, embedding) = if change == Refile::default() {
@@ -79,6 +94,10 @@ impl Engine {
         } else {
             self.revise(caller, &before, &change, None, &found)?
         };
-        Ok(Refiled { memory, changed: change, embedding })
+        Ok(Refiled {
+            memory,
+            changed: change,
+            embedding,
+        })
     }
 }

@@ -2,7 +2,8 @@
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
 use loci_core::{
-    Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope, Timestamp,
+    Caller, Change, Direction, Error, Fact, FactCounts, FactQuery, Name, Period, Result, Scope,
+    Timestamp,
 };
 use unicode_normalization::UnicodeNormalization;
 use uuid::Uuid;
@@ -35,8 +36,8 @@ pub struct Relate {
 pub enum Related {
     /// It is noted now.
     New(Fact),
-    /// The same was noted before, and has an open end as this one has, or this one's beginning and end; nothing was
-    /// added.
+    /// The same was noted before, and has an open end as this one has, or this one's beginning and
+    /// end; nothing was added.
     Before(Fact),
 }
 
@@ -49,43 +50,83 @@ pub struct Facts {
     pub is_cut: bool,
 }
 
-/// What a name of the graph is known by: its compatibility form (Unicode NFKC), folded in case, with each run of
-/// white space, hyphens and underscores as one space, and none at the ends.
+/// What a name of the graph is known by: its compatibility form (Unicode NFKC), folded in case,
+/// with each run of white space, hyphens and underscores as one space, and none at the ends.
 pub fn name_key(name: &str) -> String {
-    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. What comes apart is composed.
+    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. What
+    // comes apart is composed.
     let small = name.nfkc().flat_map(char::to_lowercase);
-    let folded: String = small.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect();
-    let is_gap = |character: char| character.is_whitespace() || matches!(character, '-' | '\u{2010}' | '_');
-    folded.split(is_gap).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let folded: String = small
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .nfkc()
+        .collect();
+    let is_gap =
+        |character: char| character.is_whitespace() || matches!(character, '-' | '\u{2010}' | '_');
+    folded
+        .split(is_gap)
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 impl Engine {
-    /// Notes a fact. Where the same one has an open end already, and this one too, or where it has the same beginning
-    /// and end, nothing is added; a caller without the scope `read` is not told so, and its names are as it spelled
-    /// them. Durable when it returns.
+    /// Notes a fact. Where the same one has an open end already, and this one too, or where it has
+    /// the same beginning and end, nothing is added; a caller without the scope `read` is not told
+    /// so, and its names are as it spelled them. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and for a `valid_to`
-    /// that lies before `valid_from`; that or `too_large` for the `source`; `unavailable` if the store cannot be
-    /// written.
+    /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and
+    /// for a `valid_to` that lies before `valid_from`; that or `too_large` for the `source`;
+    /// `unavailable` if the store cannot be written.
     pub fn relate(&self, caller: &Caller, request: Relate) -> Result<Related> {
-        let Relate { subject, predicate, object, valid_from, valid_to, source } = request;
-        let [subject, predicate, object] = [subject, predicate, object].map(|name| self.redacted_text(name));
+        let Relate {
+            subject,
+            predicate,
+            object,
+            valid_from,
+            valid_to,
+            source,
+        } = request;
+        let [subject, predicate, object] =
+            [subject, predicate, object].map(|name| self.redacted_text(name));
         let source = source.map(|source| self.redacted_text(source));
         let [subject, predicate, object] = names([&subject, &predicate, &object])?;
-        if valid_from.zip(valid_to).is_some_and(|(from, to)| to.last < from.first) {
-            return Err(Error::invalid("valid_to", "must not lie before `valid_from`; a fact ends after it begins"));
+        if valid_from
+            .zip(valid_to)
+            .is_some_and(|(from, to)| to.last < from.first)
+        {
+            return Err(Error::invalid(
+                "valid_to",
+                "must not lie before `valid_from`; a fact ends after it begins",
+            ));
         }
         let source = source.filter(|source| !source.trim().is_empty());
-        source.iter().try_for_each(|source| check::reference("source", source))?;
+        source
+            .iter()
+            .try_for_each(|source| check::reference("source", source))?;
         let (space, id) = (caller.space.clone(), format!("t_{}", Uuid::now_v7()));
         let created_at = self.now();
-        let fact = Fact { space, id, subject, predicate, object, valid_from, valid_to, source, created_at };
+        let fact = Fact {
+            space,
+            id,
+            subject,
+            predicate,
+            object,
+            valid_from,
+            valid_to,
+            source,
+            created_at,
+        };
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
         let is_blind = !caller.principal.scopes.allow(Scope::Read);
         self.locks.change(&(&caller.space, &triple), || {
             if let Some(before) = self.same_fact(caller, &triple, &fact)? {
-                return Ok(if is_blind { Related::New(fact.clone()) } else { Related::Before(before) });
+                return Ok(if is_blind {
+                    Related::New(fact.clone())
+                } else {
+                    Related::Before(before)
+                });
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // A conflict if another process has noted it meanwhile, which the next attempt finds.
@@ -94,40 +135,68 @@ impl Engine {
                 return Ok(Related::New(fact.clone()));
             }
             // Its names are spelled as they were at first.
-            let stored = self.same_fact(caller, &triple, &fact)?.filter(|stored| stored.id == fact.id);
+            let stored = self
+                .same_fact(caller, &triple, &fact)?
+                .filter(|stored| stored.id == fact.id);
             Ok(Related::New(stored.unwrap_or_else(|| fact.clone())))
         })
     }
 
-    /// Ends every fact that says this, has begun by `ended`, and whose end is open, or lies after `ended` and after
-    /// now, so that what is over stays as it was: today up to this moment, if none. Returns them as they are now, and the end that they got. Of more than
-    /// [`FACTS_MAX`] it ends the first; calling again ends the next. Durable when it
-    /// returns.
+    /// Ends every fact that says this, has begun by `ended`, and whose end is open, or lies after
+    /// `ended` and after now, so that what is over stays as it was: today up to this moment, if
+    /// none. Returns them as they are now, and the end that they got. Of more than [`FACTS_MAX`] it
+    /// ends the first; calling again ends the next. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if there is none (so when called again); `invalid_argument`, naming `ended`, if those that there
-    /// are begin after it only, and for an impossible name as for [`relate`](Engine::relate); `unavailable` if the
-    /// store cannot be written.
-    pub fn end_facts(&self, caller: &Caller, triple: [&str; 3], ended: Option<Period>) -> Result<(Vec<Fact>, Period)> {
+    /// `not_found` if there is none (so when called again); `invalid_argument`, naming `ended`, if
+    /// those that there are begin after it only, and for an impossible name as for
+    /// [`relate`](Engine::relate); `unavailable` if the store cannot be written.
+    pub fn end_facts(
+        &self,
+        caller: &Caller,
+        triple: [&str; 3],
+        ended: Option<Period>,
+    ) -> Result<(Vec<Fact>, Period)> {
         let triple = triple.map(|name| self.redact_written(name).text.into_owned());
         let triple = names(triple.each_ref().map(String::as_str))?.map(|name| name.key);
         let now = self.now();
         let ended = ended.unwrap_or_else(|| today(now));
-        let after = Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
+        let after =
+            Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
         self.locks.change(&(&caller.space, &triple), || {
             // Those that begin first come first.
-            let open = self.same_facts(caller, &triple, Period { first: after, last: NEVER }, 0)?;
-            let has_begun = |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
+            let open = self.same_facts(
+                caller,
+                &triple,
+                Period {
+                    first: after,
+                    last: NEVER,
+                },
+                0,
+            )?;
+            let has_begun =
+                |fact: &Fact| fact.valid_from.is_none_or(|from| from.first <= ended.last);
             let (begun, to_come): (Vec<Fact>, Vec<Fact>) = open.into_iter().partition(has_begun);
             if begun.is_empty() {
-                let ever = Period { first: Timestamp::MIN, last: NEVER };
-                let was_ended = to_come.is_empty() && !self.same_facts(caller, &triple, ever, 0)?.is_empty();
+                let ever = Period {
+                    first: Timestamp::MIN,
+                    last: NEVER,
+                };
+                let was_ended =
+                    to_come.is_empty() && !self.same_facts(caller, &triple, ever, 0)?.is_empty();
                 return Err(nothing_to_end(!to_come.is_empty(), was_ended));
             }
-            let end = |fact: &Fact| Change::EndFact { id: fact.id.clone(), before: fact.valid_to, valid_to: ended };
+            let end = |fact: &Fact| Change::EndFact {
+                id: fact.id.clone(),
+                before: fact.valid_to,
+                valid_to: ended,
+            };
             let changes = begun.iter().map(end).collect();
             self.commit(caller, changes)?;
-            let facts = begun.into_iter().map(|fact| Fact { valid_to: Some(ended), ..fact });
+            let facts = begun.into_iter().map(|fact| Fact {
+                valid_to: Some(ended),
+                ..fact
+            });
             Ok((facts.collect(), ended))
         })
     }
@@ -136,7 +205,8 @@ impl Engine {
     /// time, if `as_of` is none. None are no error.
     ///
     /// # Errors
-    /// `invalid_argument` for an impossible name (`entity`); `unavailable` if the store cannot be read.
+    /// `invalid_argument` for an impossible name (`entity`); `unavailable` if the store cannot be
+    /// read.
     pub fn facts_about(
         &self,
         caller: &Caller,
@@ -145,7 +215,12 @@ impl Engine {
         as_of: Option<Period>,
         offset: usize,
     ) -> Result<Facts> {
-        self.known_facts(caller, Some((name("entity", entity)?.key, direction)), as_of, offset)
+        self.known_facts(
+            caller,
+            Some((name("entity", entity)?.key, direction)),
+            as_of,
+            offset,
+        )
     }
 
     /// All facts, or those about one thing, in the order of time, but the first `offset`, at most
@@ -155,11 +230,17 @@ impl Engine {
     /// As for [`facts_about`](Engine::facts_about).
     pub fn timeline(&self, caller: &Caller, entity: Option<&str>, offset: usize) -> Result<Facts> {
         let entity = entity.map(|entity| name("entity", entity)).transpose()?;
-        self.known_facts(caller, entity.map(|entity| (entity.key, Direction::Both)), None, offset)
+        self.known_facts(
+            caller,
+            entity.map(|entity| (entity.key, Direction::Both)),
+            None,
+            offset,
+        )
     }
 
-    /// The other facts with the subject and the predicate of an open one that are open, too, at most [`FACTS_MAX`]. None
-    /// of a fact that has ended by now, and none to a caller without the scope `read`.
+    /// The other facts with the subject and the predicate of an open one that are open, too, at
+    /// most [`FACTS_MAX`]. None of a fact that has ended by now, and none to a caller without the
+    /// scope `read`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -175,7 +256,10 @@ impl Engine {
             entity: None,
             triple: None,
             relation,
-            as_of: Some(Period { first: after_now, last: NEVER }),
+            as_of: Some(Period {
+                first: after_now,
+                last: NEVER,
+            }),
             offset: 0,
             limit: FACTS_MAX + 1,
         })?;
@@ -200,7 +284,15 @@ impl Engine {
         offset: usize,
     ) -> Result<Facts> {
         let (space, limit) = (caller.space.clone(), FACTS_MAX + 1);
-        let query = FactQuery { space, entity, triple: None, relation: None, as_of, offset, limit };
+        let query = FactQuery {
+            space,
+            entity,
+            triple: None,
+            relation: None,
+            as_of,
+            offset,
+            limit,
+        };
         let mut facts = self.store.facts(&query)?;
         let is_cut = facts.len() > FACTS_MAX;
         facts.truncate(FACTS_MAX);
@@ -208,14 +300,32 @@ impl Engine {
     }
 
     /// The fact that says this and is open as the given one is, or has its beginning and end.
-    fn same_fact(&self, caller: &Caller, triple: &[String; 3], fact: &Fact) -> Result<Option<Fact>> {
-        let Fact { valid_from, valid_to, .. } = fact;
+    fn same_fact(
+        &self,
+        caller: &Caller,
+        triple: &[String; 3],
+        fact: &Fact,
+    ) -> Result<Option<Fact>> {
+        let Fact {
+            valid_from,
+            valid_to,
+            ..
+        } = fact;
         let end = valid_to.map_or(NEVER, |to| to.last);
-        let is_same =
-            |known: &Fact| known.valid_to == *valid_to && (valid_to.is_none() || known.valid_from == *valid_from);
+        let is_same = |known: &Fact| {
+            known.valid_to == *valid_to && (valid_to.is_none() || known.valid_from == *valid_from)
+        };
         let mut offset = 0;
         loop {
-            let known = self.same_facts(caller, triple, Period { first: end, last: end }, offset)?;
+            let known = self.same_facts(
+                caller,
+                triple,
+                Period {
+                    first: end,
+                    last: end,
+                },
+                offset,
+            )?;
             let is_last = known.len() < FACTS_MAX;
             let same = known.into_iter().find(is_same);
             if same.is_some() || is_last {
@@ -226,34 +336,63 @@ impl Engine {
     }
 
     /// The facts that say this and hold then but the first `offset`, at most [`FACTS_MAX`].
-    fn same_facts(&self, caller: &Caller, triple: &[String; 3], as_of: Period, offset: usize) -> Result<Vec<Fact>> {
+    fn same_facts(
+        &self,
+        caller: &Caller,
+        triple: &[String; 3],
+        as_of: Period,
+        offset: usize,
+    ) -> Result<Vec<Fact>> {
         let (space, triple, as_of) = (caller.space.clone(), Some(triple.clone()), Some(as_of));
         let limit = FACTS_MAX;
-        self.store.facts(&FactQuery { space, entity: None, triple, relation: None, as_of, offset, limit })
+        self.store.facts(&FactQuery {
+            space,
+            entity: None,
+            triple,
+            relation: None,
+            as_of,
+            offset,
+            limit,
+        })
     }
 }
 
 fn names([subject, predicate, object]: [&str; 3]) -> Result<[Name; 3]> {
-    Ok([name("subject", subject)?, name("predicate", predicate)?, name("object", object)?])
+    Ok([
+        name("subject", subject)?,
+        name("predicate", predicate)?,
+        name("object", object)?,
+    ])
 }
 
 fn name(argument: &str, text: &str) -> Result<Name> {
     let spelling = text.trim();
     if spelling.len() > ENTITY_BYTES_MAX || spelling.chars().any(char::is_control) {
-        let problem = format!("must be a name of at most {ENTITY_BYTES_MAX} bytes without control characters");
+        let problem = format!(
+            "must be a name of at most {ENTITY_BYTES_MAX} bytes without control characters"
+        );
         return Err(Error::invalid(argument, problem));
     }
     let key = name_key(spelling);
     if key.is_empty() {
-        return Err(Error::invalid(argument, "must be a name: more than spaces, hyphens and underscores"));
+        return Err(Error::invalid(
+            argument,
+            "must be a name: more than spaces, hyphens and underscores",
+        ));
     }
-    Ok(Name { key, spelling: spelling.to_owned() })
+    Ok(Name {
+        key,
+        spelling: spelling.to_owned(),
+    })
 }
 
 /// The day (UTC) up to that moment: over at once, and still of that date.
 fn today(now: Timestamp) -> Period {
     let into_the_day = now.microseconds().rem_euclid(MICROSECONDS_PER_DAY);
-    Period { first: Timestamp::from_microseconds(now.microseconds().saturating_sub(into_the_day)), last: now }
+    Period {
+        first: Timestamp::from_microseconds(now.microseconds().saturating_sub(into_the_day)),
+        last: now,
+    }
 }
 
 fn nothing_to_end(some_are_to_come: bool, some_are_over: bool) -> Error {
@@ -280,7 +419,12 @@ mod tests {
         let rows: [(&str, &[&str]); 7] = [
             (
                 "max mustermann",
-                &["Max Mustermann", " MAX_mustermann\t", "Max--_ mustermann", "Ｍａｘ－Ｍｕｓｔｅｒｍａｎｎ"],
+                &[
+                    "Max Mustermann",
+                    " MAX_mustermann\t",
+                    "Max--_ mustermann",
+                    "Ｍａｘ－Ｍｕｓｔｅｒｍａｎｎ",
+                ],
             ),
             ("strasse", &["Straße", "STRASSE", "STRAẞE"]),
             ("müller", &["Müller", "Mu\u{308}ller", "MÜLLER"]),
@@ -294,7 +438,11 @@ mod tests {
                 assert_eq!(name_key(spelling), key, "{spelling}");
             }
         }
-        assert_ne!(name_key("muller"), name_key("müller"), "an accent makes another letter");
+        assert_ne!(
+            name_key("muller"),
+            name_key("müller"),
+            "an accent makes another letter"
+        );
     }
 
     /// Of every letter of the first two planes of Unicode.
@@ -302,16 +450,31 @@ mod tests {
     fn case_makes_no_difference_and_a_key_is_its_own() {
         for letter in '\0'..'\u{20000}' {
             let key = name_key(&letter.to_string());
-            let others = [key.clone(), letter.to_uppercase().to_string(), letter.to_lowercase().to_string()];
-            assert_eq!(others.map(|other| name_key(&other)), [(); 3].map(|()| key.clone()), "{letter:?}");
+            let others = [
+                key.clone(),
+                letter.to_uppercase().to_string(),
+                letter.to_lowercase().to_string(),
+            ];
+            assert_eq!(
+                others.map(|other| name_key(&other)),
+                [(); 3].map(|()| key.clone()),
+                "{letter:?}"
+            );
         }
     }
 
     #[test]
     fn a_day_begins_before_1970_too() {
-        for (now, first) in [(0, 0), (-1, -MICROSECONDS_PER_DAY), (MICROSECONDS_PER_DAY + 7, MICROSECONDS_PER_DAY)] {
+        for (now, first) in [
+            (0, 0),
+            (-1, -MICROSECONDS_PER_DAY),
+            (MICROSECONDS_PER_DAY + 7, MICROSECONDS_PER_DAY),
+        ] {
             let today = today(Timestamp::from_microseconds(now));
-            assert_eq!((today.first.microseconds(), today.last.microseconds()), (first, now));
+            assert_eq!(
+                (today.first.microseconds(), today.last.microseconds()),
+                (first, now)
+            );
         }
     }
 }

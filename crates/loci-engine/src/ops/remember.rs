@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{
-    Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect, Filter, Memory,
-    MemoryId, Passage, Place, QueryVector, Result, Scope, Tier, Timestamp, Visibility,
+    Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect,
+    Filter, Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Tier, Timestamp,
+    Visibility,
 };
 use uuid::Uuid;
 
@@ -50,9 +51,11 @@ pub struct Remember {
     pub ttl_seconds: Option<u64>,
     /// The memory that it replaces.
     pub supersedes: Option<MemoryId>,
-    /// Where to look, before it is stored, for memories that it repeats or contradicts; nowhere, if none.
+    /// Where to look, before it is stored, for memories that it repeats or contradicts; nowhere, if
+    /// none.
     pub compare_in: Option<CollectionFilter>,
-    /// Whether nothing is stored if a memory with the same text is in the same place, which is returned then.
+    /// Whether nothing is stored if a memory with the same text is in the same place, which is
+    /// returned then.
     pub once: bool,
 }
 
@@ -114,7 +117,8 @@ pub enum Embedding {
 pub struct Remembered {
     /// The memory as stored; if nothing was stored, the one that is there.
     pub memory: Memory,
-    /// The memory with the same title and text, but for white space, that was in the same collection before.
+    /// The memory with the same title and text, but for white space, that was in the same
+    /// collection before.
     pub duplicate_of: Option<MemoryId>,
     /// Memories that were there before and that it seems to contradict, the clearest first.
     pub contradicted: Vec<Similar>,
@@ -125,14 +129,14 @@ pub struct Remembered {
 }
 
 impl Engine {
-    /// Stores a memory, unless it is to be stored once and is there. With `supersedes`, the old one's weight falls to
-    /// 0.1 in the same transaction.
+    /// Stores a memory, unless it is to be stored once and is there. With `supersedes`, the old
+    /// one's weight falls to 0.1 in the same transaction.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded memory is of
-    /// another tier; `not_found` if that is not there to be read, `forbidden` if it may not be changed;
-    /// `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store cannot be
-    /// written. Then nothing was stored.
+    /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded
+    /// memory is of another tier; `not_found` if that is not there to be read, `forbidden` if it
+    /// may not be changed; `conflict` if the caller's data was wiped meanwhile; `unavailable` if
+    /// the store cannot be written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
         let once = request.once;
@@ -141,7 +145,12 @@ impl Engine {
         if let Some(id) = remembered.duplicate_of.as_ref().filter(|_| once)
             && let Ok(memory) = self.readable(caller, id)
         {
-            remembered = Remembered { memory, contradicted: Vec::new(), embedding: Embedding::Done, ..remembered };
+            remembered = Remembered {
+                memory,
+                contradicted: Vec::new(),
+                embedding: Embedding::Done,
+                ..remembered
+            };
             return Ok(remembered);
         }
         self.commit_new(caller, &remembered.memory, passages, since)?;
@@ -151,15 +160,18 @@ impl Engine {
     }
 
     /// The memory that a request makes, with what it is to be compared with.
-    pub(crate) fn requested(&self, caller: &Caller, request: Remember) -> Result<(Memory, Option<CollectionFilter>)> {
+    pub(crate) fn requested(
+        &self,
+        caller: &Caller,
+        request: Remember,
+    ) -> Result<(Memory, Option<CollectionFilter>)> {
         let mut request = self.redacted_request(request);
         check_request(&request)?;
         if let Some(old) = &request.supersedes
             && self.writable(caller, old)?.tier != request.tier
         {
             // Nobody who is shown one of the two is shown the other.
-            let problem =
-                "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
+            let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
         let compare_in = request.compare_in.take();
@@ -174,15 +186,27 @@ impl Engine {
         compare_in: Option<CollectionFilter>,
     ) -> Result<(Remembered, Vec<Passage>)> {
         let mut passages = Engine::passages_of(&memory);
-        let (embedding, vectors) = self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
+        let (embedding, vectors) =
+            self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
         // What a caller may not search, it may not fish for by storing something similar.
-        let Compared { duplicate, contradicted } =
-            match compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read)) {
-                Some(collections) => self.compared(caller, &memory, collections, &vectors)?,
-                None => Compared::default(),
-            };
+        let Compared {
+            duplicate,
+            contradicted,
+        } = match compare_in.filter(|_| caller.principal.scopes.allow(Scope::Read)) {
+            Some(collections) => self.compared(caller, &memory, collections, &vectors)?,
+            None => Compared::default(),
+        };
         let duplicate_of = duplicate.map(|duplicate| duplicate.id);
-        Ok((Remembered { memory, duplicate_of, contradicted, embedding, start_overflow: None }, passages))
+        Ok((
+            Remembered {
+                memory,
+                duplicate_of,
+                contradicted,
+                embedding,
+                start_overflow: None,
+            },
+            passages,
+        ))
     }
 
     /// # Errors
@@ -198,9 +222,15 @@ impl Engine {
         new.extend(not_wiped(memory, since));
         let (memory, expect) = (Box::new(memory.clone()), Expect::Absent);
         let supersedes = memory.supersedes.clone();
-        new.push(Change::Put { memory, passages: Some(passages), expect });
+        new.push(Change::Put {
+            memory,
+            passages: Some(passages),
+            expect,
+        });
         // No other writer can know a new id, so that only a wipe can come between.
-        let Some(old) = supersedes else { return self.commit(caller, new) };
+        let Some(old) = supersedes else {
+            return self.commit(caller, new);
+        };
 
         let _exclusive = self.locks.lock(&old);
         let mut latest = self.writable(caller, &old)?;
@@ -208,11 +238,19 @@ impl Engine {
             let revision = latest.revision;
             latest.weight = latest.weight.min(SUPERSEDED_WEIGHT);
             latest.revision += 1;
-            let fade = Change::Put { memory: Box::new(latest), passages: None, expect: Expect::Revision(revision) };
-            match self.commit(caller, std::iter::once(fade).chain(new.iter().cloned()).collect()) {
+            let fade = Change::Put {
+                memory: Box::new(latest),
+                passages: None,
+                expect: Expect::Revision(revision),
+            };
+            match self.commit(
+                caller,
+                std::iter::once(fade).chain(new.iter().cloned()).collect(),
+            ) {
                 Err(error) if error.code == ErrorCode::Conflict => {
                     latest = self.writable(caller, &old)?;
-                    // No other process changed the old memory: the data was wiped, or the id is taken.
+                    // No other process changed the old memory: the data was wiped, or the id is
+                    // taken.
                     if latest.revision == revision {
                         return Err(error);
                     }
@@ -234,7 +272,10 @@ impl Engine {
             return (Embedding::Done, Vec::new());
         }
         if passages.len() > PASSAGES_EMBEDDED_AT_ONCE_MAX {
-            let reason = format!("it is long ({} passages) and is being embedded in the background", passages.len());
+            let reason = format!(
+                "it is long ({} passages) and is being embedded in the background",
+                passages.len()
+            );
             return (Embedding::Pending(reason), Vec::new());
         }
         match self.embed(title, content, passages) {
@@ -253,8 +294,8 @@ impl Engine {
         }
     }
 
-    /// The memories nearest to any of these vectors with their cosines, at least `limit` if there are
-    /// that many, nearest first, ties by id.
+    /// The memories nearest to any of these vectors with their cosines, at least `limit` if there
+    /// are that many, nearest first, ties by id.
     pub(crate) fn nearest(
         &self,
         filter: &Filter,
@@ -263,14 +304,20 @@ impl Engine {
     ) -> Result<Vec<(f32, MemoryId)>> {
         let mut nearest: HashMap<MemoryId, f32> = HashMap::new();
         for vector in vectors {
-            let query = CandidateQuery { vector: Some(vector), ..CandidateQuery::of(filter, limit) };
+            let query = CandidateQuery {
+                vector: Some(vector),
+                ..CandidateQuery::of(filter, limit)
+            };
             for hit in self.store.candidates(&query)?.hits {
                 let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
                 // Rounding takes equal vectors a little beyond 1.
                 *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
             }
         }
-        let mut near: Vec<(f32, MemoryId)> = nearest.into_iter().map(|(id, cosine)| (cosine, id)).collect();
+        let mut near: Vec<(f32, MemoryId)> = nearest
+            .into_iter()
+            .map(|(id, cosine)| (cosine, id))
+            .collect();
         near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
         Ok(near)
     }
@@ -298,7 +345,9 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
         by_admin: caller.principal.scopes.allow(Scope::Admin),
         visibility: request.visibility,
         supersedes: request.supersedes,
-        expires_at: request.ttl_seconds.map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
+        expires_at: request
+            .ttl_seconds
+            .map(|seconds| now.plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX))),
         ..memory
     }
 }
@@ -306,7 +355,11 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
 /// What a write of this memory relies on: that its owner's data was not wiped meanwhile.
 pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     let origin = memory.origin.clone();
-    memory.owner.clone().map(|owner| Change::NotWiped { owner, origin, since })
+    memory.owner.clone().map(|owner| Change::NotWiped {
+        owner,
+        origin,
+        since,
+    })
 }
 
 /// The collection of that name.
@@ -332,7 +385,10 @@ pub(crate) fn check_request(request: &Remember) -> Result<()> {
     }
     check::tags("tags", &request.tags)?;
     check::citations("citations", &request.citations)?;
-    let said = request.attributes.iter().map(|(name, value)| (name.as_str(), value));
+    let said = request
+        .attributes
+        .iter()
+        .map(|(name, value)| (name.as_str(), value));
     for (name, text) in said.chain(request.summary.iter().map(|summary| ("summary", summary))) {
         check::reference(name, text)?;
     }

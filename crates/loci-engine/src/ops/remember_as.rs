@@ -7,20 +7,28 @@ use crate::notes::not_note;
 use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 
 impl Engine {
-    /// Stores a memory under this id, or puts it in the place of the one that the caller has there: that
-    /// keeps its id, its owner, its visibility and the moment of its creation. `supersedes`, `compare_in`
-    /// and `once` are not looked at. Durable when it returns.
+    /// Stores a memory under this id, or puts it in the place of the one that the caller has there:
+    /// that keeps its id, its owner, its visibility and the moment of its creation. `supersedes`,
+    /// `compare_in` and `once` are not looked at. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if the id is of a
-    /// memory that the caller may not change; `conflict` if it is of one of another kind or tier, or of one
-    /// that was deleted and is not purged yet, or if the caller's data was wiped meanwhile; `unavailable` if
-    /// the store cannot be written. Then nothing was stored.
-    pub fn remember_as(&self, caller: &Caller, id: &MemoryId, request: Remember) -> Result<Remembered> {
+    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if the id
+    /// is of a memory that the caller may not change; `conflict` if it is of one of another kind or
+    /// tier, or of one that was deleted and is not purged yet, or if the caller's data was wiped
+    /// meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
+    pub fn remember_as(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        request: Remember,
+    ) -> Result<Remembered> {
         let since = self.store.version()?;
         let request = self.redacted_request(request);
         check_request(&request)?;
-        let new = Memory { id: id.clone(), ..new_memory(caller, request, self.now()) };
+        let new = Memory {
+            id: id.clone(),
+            ..new_memory(caller, request, self.now())
+        };
         let mut passages = Engine::passages_of(&new);
         // Before the model is asked, which takes longer.
         self.replaced(caller, &new)?;
@@ -28,11 +36,22 @@ impl Engine {
         let memory = self.locks.change(id, || {
             let (memory, expect) = match self.replaced(caller, &new)? {
                 None => (new.clone(), Expect::Absent),
-                Some(old) => (in_place_of(caller, &old, new.clone()), Expect::Revision(old.revision)),
+                Some(old) => (
+                    in_place_of(caller, &old, new.clone()),
+                    Expect::Revision(old.revision),
+                ),
             };
-            let put = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages.clone()), expect };
+            let put = Change::Put {
+                memory: Box::new(memory.clone()),
+                passages: Some(passages.clone()),
+                expect,
+            };
             let not_note = not_note(&caller.space, id).filter(|_| expect != Expect::Absent);
-            let changes = not_wiped(&memory, since).into_iter().chain(not_note).chain([put]).collect();
+            let changes = not_wiped(&memory, since)
+                .into_iter()
+                .chain(not_note)
+                .chain([put])
+                .collect();
             match self.commit(caller, changes) {
                 // Nobody has stored it meanwhile: it will not help to try again.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
@@ -51,18 +70,31 @@ impl Engine {
             return Err(Error::new(ErrorCode::Conflict, message));
         };
         self.embed_soon(&embedding);
-        Ok(Remembered { memory, duplicate_of: None, contradicted: Vec::new(), embedding, start_overflow: None })
+        Ok(Remembered {
+            memory,
+            duplicate_of: None,
+            contradicted: Vec::new(),
+            embedding,
+            start_overflow: None,
+        })
     }
 
     /// The memory in whose place the new one goes, if there is one.
     fn replaced(&self, caller: &Caller, new: &Memory) -> Result<Option<Memory>> {
-        let Some(old) = self.store.get(&caller.space, &new.id)? else { return Ok(None) };
+        let Some(old) = self.store.get(&caller.space, &new.id)? else {
+            return Ok(None);
+        };
         if !caller.reader().may_read(&old) || !caller.may_write(&old) {
-            return Err(Error::not_found(format!("there is no memory with the id {} that is yours", new.id)));
+            return Err(Error::not_found(format!(
+                "there is no memory with the id {} that is yours",
+                new.id
+            )));
         }
         if (&old.kind, old.tier) != (&new.kind, new.tier) || self.is_note(&old)? {
-            let message =
-                format!("the id {} is of a memory that is no {}, or of a note; leave `id` out", new.id, new.kind);
+            let message = format!(
+                "the id {} is of a memory that is no {}, or of a note; leave `id` out",
+                new.id, new.kind
+            );
             return Err(Error::new(ErrorCode::Conflict, message));
         }
         Ok(Some(old))

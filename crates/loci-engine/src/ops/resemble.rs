@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use loci_core::{Caller, CandidateQuery, Filter, Memory, MemoryId, QueryVector, Result, Superseded};
+use loci_core::{
+    Caller, CandidateQuery, Filter, Memory, MemoryId, QueryVector, Result, Superseded,
+};
 use loci_search::query::Query;
 use loci_search::{dates, document, passages::passages};
 
@@ -28,14 +30,20 @@ pub struct Resembling {
 }
 
 impl Engine {
-    /// Long-term memories that say what the text says. Of a text of several passages, the similarity is the mean of
-    /// what each passage finds in a memory, so that a beginning which many texts share makes none of them the same.
-    /// The very same text is looked for by its words, too: it may not be embedded yet. Without a model, it alone is
-    /// found. Nothing is stored.
+    /// Long-term memories that say what the text says. Of a text of several passages, the
+    /// similarity is the mean of what each passage finds in a memory, so that a beginning which
+    /// many texts share makes none of them the same. The very same text is looked for by its words,
+    /// too: it may not be embedded yet. Without a model, it alone is found. Nothing is stored.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the store cannot be read.
-    pub fn resembling(&self, caller: &Caller, content: &str, query: &SimilarQuery) -> Result<Resembling> {
+    /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the
+    /// store cannot be read.
+    pub fn resembling(
+        &self,
+        caller: &Caller,
+        content: &str,
+        query: &SimilarQuery,
+    ) -> Result<Resembling> {
         check::content("content", content)?;
         let mut filter = self.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
@@ -43,8 +51,11 @@ impl Engine {
         let (mut similar, has_words) = self.same_by_words(&filter, content)?;
         let ranges = passages(content);
         let compared = ranges.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);
-        let texts: Vec<_> =
-            ranges.iter().take(compared).map(|range| document::titled_text(None, content, range.clone())).collect();
+        let texts: Vec<_> = ranges
+            .iter()
+            .take(compared)
+            .map(|range| document::titled_text(None, content, range.clone()))
+            .collect();
         let texts: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
         let vectors = match self.search_mode {
             SearchMode::Words => Err("search is set to go by words alone".to_owned()),
@@ -57,30 +68,49 @@ impl Engine {
         match vectors {
             Ok(vectors) => {
                 let (near, without_vector) = self.near(&filter, content, &vectors, query)?;
-                let is_found = |memory: &Memory| similar.iter().any(|same| same.memory.id == memory.id);
-                let near: Vec<Similar> = near.into_iter().filter(|near| !is_found(&near.memory)).collect();
+                let is_found =
+                    |memory: &Memory| similar.iter().any(|same| same.memory.id == memory.id);
+                let near: Vec<Similar> = near
+                    .into_iter()
+                    .filter(|near| !is_found(&near.memory))
+                    .collect();
                 similar.extend(near);
                 if compared < ranges.len() {
                     let all = ranges.len();
-                    notices.push(format!("only the first {compared} of {all} passages of the text were compared"));
+                    notices.push(format!(
+                        "only the first {compared} of {all} passages of the text were compared"
+                    ));
                 }
                 if without_vector > 0 {
-                    let notice = format!("{without_vector} passages of other texts are not embedded yet");
+                    let notice =
+                        format!("{without_vector} passages of other texts are not embedded yet");
                     notices.push(notice + " and were compared word for word alone");
                 }
             }
-            Err(problem) if has_words => notices.push(format!("only the very same text was looked for: {problem}")),
+            Err(problem) if has_words => {
+                notices.push(format!("only the very same text was looked for: {problem}"));
+            }
             Err(problem) => {
-                notices.push(format!("nothing was compared, since the text has no words to find it by: {problem}"));
+                notices.push(format!(
+                    "nothing was compared, since the text has no words to find it by: {problem}"
+                ));
             }
         }
         similar.retain(|similar| similar.cosine >= query.cosine_min);
-        similar.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then_with(|| a.memory.id.cmp(&b.memory.id)));
+        similar.sort_by(|a, b| {
+            b.cosine
+                .total_cmp(&a.cosine)
+                .then_with(|| a.memory.id.cmp(&b.memory.id))
+        });
         similar.truncate(query.limit);
-        Ok(Resembling { similar, degraded: (!notices.is_empty()).then(|| notices.join("; ")) })
+        Ok(Resembling {
+            similar,
+            degraded: (!notices.is_empty()).then(|| notices.join("; ")),
+        })
     }
 
-    /// The memories nearest to these passages of the text, and how many passages of others have no vector.
+    /// The memories nearest to these passages of the text, and how many passages of others have no
+    /// vector.
     fn near(
         &self,
         filter: &Filter,
@@ -91,30 +121,46 @@ impl Engine {
         let mut near: HashMap<MemoryId, f32> = HashMap::new();
         let mut without_vector = 0;
         for vector in vectors {
-            let query = CandidateQuery { vector: Some(vector), ..CandidateQuery::of(filter, CANDIDATES_PER_PASSAGE) };
+            let query = CandidateQuery {
+                vector: Some(vector),
+                ..CandidateQuery::of(filter, CANDIDATES_PER_PASSAGE)
+            };
             let candidates = self.store.candidates(&query)?;
             without_vector = candidates.passages_without_vector;
             for hit in candidates.hits {
-                let cosine = hit.cosine.map_or(0.0, |cosine| self.comparable(&vector.model, cosine));
+                let cosine = hit
+                    .cosine
+                    .map_or(0.0, |cosine| self.comparable(&vector.model, cosine));
                 *near.entry(hit.id).or_default() += cosine.max(0.0) / vectors.len() as f32;
             }
         }
-        let mut near: Vec<(MemoryId, f32)> =
-            near.into_iter().filter(|(_, cosine)| *cosine >= query.cosine_min).collect();
+        let mut near: Vec<(MemoryId, f32)> = near
+            .into_iter()
+            .filter(|(_, cosine)| *cosine >= query.cosine_min)
+            .collect();
         near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         near.truncate(query.limit);
         let ids: Vec<MemoryId> = near.iter().map(|(id, _)| id.clone()).collect();
         // One that was removed meanwhile is missing among the memories, so they are matched by id.
-        let similar = self.store.get_all(filter, &ids)?.into_iter().filter_map(|memory| {
-            let (_, cosine) = near.iter().find(|(id, _)| *id == memory.id)?;
-            // What quantisation takes is no difference.
-            let cosine = if memory.content == content { 1.0 } else { *cosine };
-            Some(Similar { memory, cosine })
-        });
+        let similar = self
+            .store
+            .get_all(filter, &ids)?
+            .into_iter()
+            .filter_map(|memory| {
+                let (_, cosine) = near.iter().find(|(id, _)| *id == memory.id)?;
+                // What quantisation takes is no difference.
+                let cosine = if memory.content == content {
+                    1.0
+                } else {
+                    *cosine
+                };
+                Some(Similar { memory, cosine })
+            });
         Ok((similar.collect(), without_vector))
     }
 
-    /// The memories with this very text among those that its first words find, and whether it has any.
+    /// The memories with this very text among those that its first words find, and whether it has
+    /// any.
     fn same_by_words(&self, filter: &Filter, content: &str) -> Result<(Vec<Similar>, bool)> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
@@ -122,12 +168,28 @@ impl Engine {
         if terms.is_empty() {
             return Ok((Vec::new(), false));
         }
-        let candidates = CandidateQuery { terms: &terms, ..CandidateQuery::of(filter, CANDIDATES_BY_WORDS) };
-        let ids: Vec<MemoryId> = self.store.candidates(&candidates)?.hits.into_iter().map(|hit| hit.id).collect();
+        let candidates = CandidateQuery {
+            terms: &terms,
+            ..CandidateQuery::of(filter, CANDIDATES_BY_WORDS)
+        };
+        let ids: Vec<MemoryId> = self
+            .store
+            .candidates(&candidates)?
+            .hits
+            .into_iter()
+            .map(|hit| hit.id)
+            .collect();
         let mut same = Vec::new();
         for ids in ids.chunks(READ_AT_ONCE) {
-            let memories = self.store.get_all(filter, ids)?.into_iter().filter(|memory| memory.content == content);
-            same.extend(memories.map(|memory| Similar { memory, cosine: 1.0 }));
+            let memories = self
+                .store
+                .get_all(filter, ids)?
+                .into_iter()
+                .filter(|memory| memory.content == content);
+            same.extend(memories.map(|memory| Similar {
+                memory,
+                cosine: 1.0,
+            }));
         }
         Ok((same, true))
     }

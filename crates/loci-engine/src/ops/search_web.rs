@@ -13,6 +13,9 @@ impl Engine {
     /// [`WebSearch::search`](loci_core::WebSearch::search) fails with.
     pub fn search_web(&self, query: &str) -> Result<Option<Vec<WebPage>>> {
         check::query("query", query)?;
-        self.web_search.as_ref().map(|web| web.search(query)).transpose()
+        self.web_search
+            .as_ref()
+            .map(|web| web.search(query))
+            .transpose()
     }
 }

@@ -1,8 +1,8 @@
 //! Secrets in what is stored.
 
 use loci_core::{
-    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error, ErrorCode, Expect,
-    Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
+    Archived, AuditQuery, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error,
+    ErrorCode, Expect, Memory, MemoryId, NoteFile, Principal, Record, Redactions, Result, Space,
 };
 
 use crate::Engine;
@@ -16,8 +16,8 @@ const AUDIT_PAGE: usize = 1_000;
 pub struct StoredSecret {
     /// The space that holds it.
     pub space: Space,
-    /// Its id; of a note the path of its file, of a decision its key, of a setting its name, of an entry of the audit
-    /// log its number. Secrets in it are replaced by their marks.
+    /// Its id; of a note the path of its file, of a decision its key, of a setting its name, of an
+    /// entry of the audit log its number. Secrets in it are replaced by their marks.
     pub id: String,
     /// The secrets in it.
     pub redactions: Redactions,
@@ -77,32 +77,42 @@ impl SecretHolder {
 
     /// Whether [`Engine::redact_stored`] takes the secret out.
     pub const fn can_be_redacted(&self) -> bool {
-        matches!(self, SecretHolder::Memory(_) | SecretHolder::Decision(_) | SecretHolder::CachedAnswer { .. })
+        matches!(
+            self,
+            SecretHolder::Memory(_) | SecretHolder::Decision(_) | SecretHolder::CachedAnswer { .. }
+        )
     }
 }
 
 impl Engine {
-    /// Looks for secrets in everything that is stored, in all spaces, forgotten memories included. What is softly
-    /// deleted or expired is left out.
+    /// Looks for secrets in everything that is stored, in all spaces, forgotten memories included.
+    /// What is softly deleted or expired is left out.
     ///
     /// # Errors
-    /// `forbidden` to all but the person at this machine; `unavailable` if the store cannot be read.
+    /// `forbidden` to all but the person at this machine; `unavailable` if the store cannot be
+    /// read.
     pub fn find_secrets(&self, caller: &Caller) -> Result<Vec<StoredSecret>> {
         check_local(caller)?;
         let mut found: Vec<StoredSecret> = Vec::new();
-        self.store.archive(self.now(), &mut |Archived { space, record }| {
-            if let Record::NoteFile(file) = &record {
-                name_note(&mut found, &space, file);
-                return Ok(());
-            }
-            let (holder, names) = names_of(&record);
-            found.extend(self.stored_secret(&space, names.first().copied().unwrap_or_default(), holder, &names));
-            if let Some((id, holder, texts)) = holder_of(record) {
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                found.extend(self.stored_secret(&space, &id, holder, &texts));
-            }
-            Ok(())
-        })?;
+        self.store
+            .archive(self.now(), &mut |Archived { space, record }| {
+                if let Record::NoteFile(file) = &record {
+                    name_note(&mut found, &space, file);
+                    return Ok(());
+                }
+                let (holder, names) = names_of(&record);
+                found.extend(self.stored_secret(
+                    &space,
+                    names.first().copied().unwrap_or_default(),
+                    holder,
+                    &names,
+                ));
+                if let Some((id, holder, texts)) = holder_of(record) {
+                    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                    found.extend(self.stored_secret(&space, &id, holder, &texts));
+                }
+                Ok(())
+            })?;
         self.find_in_audit(&mut found)?;
         Ok(found)
     }
@@ -111,34 +121,57 @@ impl Engine {
     fn find_in_audit(&self, found: &mut Vec<StoredSecret>) -> Result<()> {
         let mut after = Some(0);
         while let Some(last) = after {
-            let query = AuditQuery { after: Some(last), limit: AUDIT_PAGE, ..AuditQuery::default() };
+            let query = AuditQuery {
+                after: Some(last),
+                limit: AUDIT_PAGE,
+                ..AuditQuery::default()
+            };
             let entries = self.store.audit(&query)?;
             for (number, entry) in &entries {
                 let texts: Vec<&str> = entry.query.as_deref().into_iter().collect();
-                found.extend(self.stored_secret(&entry.space, &number.to_string(), SecretHolder::AuditQuery, &texts));
+                found.extend(self.stored_secret(
+                    &entry.space,
+                    &number.to_string(),
+                    SecretHolder::AuditQuery,
+                    &texts,
+                ));
             }
-            after = entries.last().map(|(number, _)| *number).filter(|_| entries.len() == AUDIT_PAGE);
+            after = entries
+                .last()
+                .map(|(number, _)| *number)
+                .filter(|_| entries.len() == AUDIT_PAGE);
         }
         Ok(())
     }
 
     /// Something stored with these texts, if they hold secrets.
-    fn stored_secret(&self, space: &Space, id: &str, holder: SecretHolder, texts: &[&str]) -> Option<StoredSecret> {
+    fn stored_secret(
+        &self,
+        space: &Space,
+        id: &str,
+        holder: SecretHolder,
+        texts: &[&str],
+    ) -> Option<StoredSecret> {
         let mut redactions = Redactions::default();
         for text in texts {
             redactions.add_all(&self.redact_known(text).found());
         }
         let id = self.redact(id).text.into_owned();
-        (!redactions.is_empty()).then(|| StoredSecret { space: space.clone(), id, redactions, holder })
+        (!redactions.is_empty()).then(|| StoredSecret {
+            space: space.clone(),
+            id,
+            redactions,
+            holder,
+        })
     }
 
-    /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what is derived from them,
-    /// a cached answer is removed. Returns whether it was; not, if it is of another kind or no longer there. What it
-    /// held is overwritten. Durable when it returns.
+    /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what
+    /// is derived from them, a cached answer is removed. Returns whether it was; not, if it is of
+    /// another kind or no longer there. What it held is overwritten. Durable when it returns.
     ///
     /// # Errors
-    /// `forbidden` to all but the person at this machine; `conflict` if others change it all the time or its owner's
-    /// data is wiped meanwhile; `unavailable` if the store cannot be written.
+    /// `forbidden` to all but the person at this machine; `conflict` if others change it all the
+    /// time or its owner's data is wiped meanwhile; `unavailable` if the store cannot be written.
     pub fn redact_stored(&self, caller: &Caller, found: &StoredSecret) -> Result<bool> {
         check_local(caller)?;
         match &found.holder {
@@ -146,42 +179,78 @@ impl Engine {
             SecretHolder::Decision(decision) => {
                 let since = self.store.version()?;
                 let value = self.redact_known(&decision.value).text.into_owned();
-                let redacted = Decision { value, updated_at: self.now(), ..(**decision).clone() };
+                let redacted = Decision {
+                    value,
+                    updated_at: self.now(),
+                    ..(**decision).clone()
+                };
                 // A newer one under the key must not be lost.
-                let now = self.store.decision(&found.space, &decision.owner, &decision.key, self.now())?;
+                let now = self.store.decision(
+                    &found.space,
+                    &decision.owner,
+                    &decision.key,
+                    self.now(),
+                )?;
                 let is_same = now.is_some_and(|now| now.value == decision.value);
                 if is_same {
                     self.store.put_decision(&redacted, since)?;
                 }
                 Ok(is_same)
             }
-            SecretHolder::CachedAnswer { owner, id } => {
-                Ok(self.store.delete_cache_entries(&found.space, owner, std::slice::from_ref(id))? > 0)
-            }
+            SecretHolder::CachedAnswer { owner, id } => Ok(self.store.delete_cache_entries(
+                &found.space,
+                owner,
+                std::slice::from_ref(id),
+            )? > 0),
             _ => Ok(false),
         }
     }
 
-    /// Rewrites a memory without its secrets; false if it holds none any more, is gone, or is a note.
+    /// Rewrites a memory without its secrets; false if it holds none any more, is gone, or is a
+    /// note.
     fn redact_memory(&self, space: &Space, id: &MemoryId) -> Result<bool> {
         let is_redacted = self.locks.change(id, || {
-            let Some(before) = self.store.get(space, id)? else { return Ok(false) };
+            let Some(before) = self.store.get(space, id)? else {
+                return Ok(false);
+            };
             if self.is_note(&before)? {
                 return Ok(false);
             }
             let expect = Expect::Revision(before.revision);
-            let mut memory = Memory { revision: before.revision + 1, ..before };
-            let Memory { content, title, summary, tags, citations, attributes, .. } = &mut memory;
-            let texts = std::iter::once(content).chain(title).chain(summary).chain(tags);
-            if redact_parts(texts, citations, attributes, |text| self.redact_known(text)).is_empty() {
+            let mut memory = Memory {
+                revision: before.revision + 1,
+                ..before
+            };
+            let Memory {
+                content,
+                title,
+                summary,
+                tags,
+                citations,
+                attributes,
+                ..
+            } = &mut memory;
+            let texts = std::iter::once(content)
+                .chain(title)
+                .chain(summary)
+                .chain(tags);
+            if redact_parts(texts, citations, attributes, |text| self.redact_known(text)).is_empty()
+            {
                 return Ok(false);
             }
             if memory.content.trim().is_empty() {
                 "[redacted: private]".clone_into(&mut memory.content);
             }
             let passages = Some(Engine::passages_of(&memory));
-            let put = Change::Put { memory: Box::new(memory), passages, expect };
-            self.store.commit(Batch { space: space.clone(), changes: vec![put] })?;
+            let put = Change::Put {
+                memory: Box::new(memory),
+                passages,
+                expect,
+            };
+            self.store.commit(Batch {
+                space: space.clone(),
+                changes: vec![put],
+            })?;
             Ok(true)
         })?;
         if is_redacted {
@@ -190,15 +259,18 @@ impl Engine {
         Ok(is_redacted)
     }
 
-    /// The number of memories that the caller may read and that say which secrets were taken out of them, and the sum of
-    /// these.
+    /// The number of memories that the caller may read and that say which secrets were taken out of
+    /// them, and the sum of these.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn redactions(&self, caller: &Caller) -> Result<(u64, Redactions)> {
         let filter = self.filter(caller, CollectionFilter::Any);
         let (mut memories, mut sum) = (0, Redactions::default());
-        for (text, count) in self.store.attribute_values(&filter, Redactions::ATTRIBUTE)? {
+        for (text, count) in self
+            .store
+            .attribute_values(&filter, Redactions::ATTRIBUTE)?
+        {
             let redactions = Redactions::from_text(&text);
             for (kind, each) in redactions.iter() {
                 sum.add(kind, each * count);
@@ -213,14 +285,16 @@ fn check_local(caller: &Caller) -> Result<()> {
     if caller.principal == Principal::local() {
         return Ok(());
     }
-    let message = "only the person at this machine looks through everything, with `loci doctor --secrets`";
+    let message =
+        "only the person at this machine looks through everything, with `loci doctor --secrets`";
     Err(Error::new(ErrorCode::Forbidden, message))
 }
 
 /// Says of a memory that was found that it is a note, and which file it is.
 fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
     let is_it = |stored: &&mut StoredSecret| {
-        stored.space == *space && matches!(&stored.holder, SecretHolder::Memory(id) if Some(id) == file.memory.as_ref())
+        stored.space == *space
+            && matches!(&stored.holder, SecretHolder::Memory(id) if Some(id) == file.memory.as_ref())
     };
     if let Some(stored) = found.iter_mut().find(is_it) {
         stored.holder = SecretHolder::Note;
@@ -228,12 +302,15 @@ fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
     }
 }
 
-/// The names of a record that stay as they are, the one that it is called by first, and the sort of them.
+/// The names of a record that stay as they are, the one that it is called by first, and the sort of
+/// them.
 fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     match record {
         Record::Memory(memory) => {
             let collection = memory.place.collection.as_deref();
-            let names = std::iter::once(memory.id.as_str()).chain(collection).chain([memory.place.section.as_str()]);
+            let names = std::iter::once(memory.id.as_str())
+                .chain(collection)
+                .chain([memory.place.section.as_str()]);
             (SecretHolder::Location, names.collect())
         }
         Record::Decision(decision) => (SecretHolder::Key, vec![&decision.key]),
@@ -243,30 +320,69 @@ fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     }
 }
 
-/// The name of a record, how its secrets are taken out, and its texts; none, if it has no texts of people.
+/// The name of a record, how its secrets are taken out, and its texts; none, if it has no texts of
+/// people.
 fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
     Some(match record {
         Record::Memory(memory) => {
-            let Memory { id, content, title, summary, tags, citations, mut attributes, .. } = *memory;
+            let Memory {
+                id,
+                content,
+                title,
+                summary,
+                tags,
+                citations,
+                mut attributes,
+                ..
+            } = *memory;
             attributes.remove(Redactions::ATTRIBUTE);
             let cited = citations.into_iter().flat_map(|citation| {
-                [Some(citation.reference), citation.locator, citation.pin, citation.excerpt].into_iter().flatten()
+                [
+                    Some(citation.reference),
+                    citation.locator,
+                    citation.pin,
+                    citation.excerpt,
+                ]
+                .into_iter()
+                .flatten()
             });
             let texts = [Some(content), title, summary].into_iter().flatten();
-            let texts = texts.chain(tags).chain(cited).chain(attributes.into_values()).collect();
+            let texts = texts
+                .chain(tags)
+                .chain(cited)
+                .chain(attributes.into_values())
+                .collect();
             (id.to_string(), SecretHolder::Memory(id), texts)
         }
         Record::Decision(decision) => {
             let texts = vec![decision.value.clone()];
-            (decision.key.clone(), SecretHolder::Decision(decision), texts)
+            (
+                decision.key.clone(),
+                SecretHolder::Decision(decision),
+                texts,
+            )
         }
         Record::CacheEntry(entry) => {
-            let CacheEntry { id, owner, query, response, .. } = *entry;
-            (id.to_string(), SecretHolder::CachedAnswer { owner, id }, vec![query, response])
+            let CacheEntry {
+                id,
+                owner,
+                query,
+                response,
+                ..
+            } = *entry;
+            (
+                id.to_string(),
+                SecretHolder::CachedAnswer { owner, id },
+                vec![query, response],
+            )
         }
         Record::Fact(fact) => {
             let names = [fact.subject, fact.predicate, fact.object].map(|name| name.spelling);
-            (fact.id, SecretHolder::Fact, names.into_iter().chain(fact.source).collect())
+            (
+                fact.id,
+                SecretHolder::Fact,
+                names.into_iter().chain(fact.source).collect(),
+            )
         }
         Record::Tunnel(tunnel) => (tunnel.id, SecretHolder::Tunnel, vec![tunnel.label]),
         Record::Setting { name, value, .. } => (name, SecretHolder::Setting, vec![value]),

@@ -8,11 +8,12 @@ use crate::{Engine, writer_of};
 
 /// Characters of a memory that a session's start shows, in whole sentences.
 pub const START_CHARACTERS: usize = 500;
-/// The last characters of an id, which tell it from others: the first of a UUID v7 are those of its time.
+/// The last characters of an id, which tell it from others: the first of a UUID v7 are those of its
+/// time.
 const SHORT_ID_CHARACTERS: usize = 8;
 
-/// The memories that every session should begin with: rules and feedback first, then other types, in each what has
-/// more weight, then what is older.
+/// The memories that every session should begin with: rules and feedback first, then other types,
+/// in each what has more weight, then what is older.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionStart {
     /// Those of authors whose directives the caller [takes](crate::Trust).
@@ -35,15 +36,21 @@ pub struct StartOverflow {
 }
 
 impl Engine {
-    /// The memories of these collections that every session should begin with, none of them superseded.
+    /// The memories of these collections that every session should begin with, none of them
+    /// superseded.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn session_start(&self, caller: &Caller, collections: CollectionFilter) -> Result<SessionStart> {
+    pub fn session_start(
+        &self,
+        caller: &Caller,
+        collections: CollectionFilter,
+    ) -> Result<SessionStart> {
         let trust = self.trust(caller)?;
         let memories = self.bootstrap_memories(caller, collections)?;
-        let (directives, of_others): (Vec<Memory>, Vec<Memory>) =
-            memories.into_iter().partition(|memory| trust.includes(memory));
+        let (directives, of_others): (Vec<Memory>, Vec<Memory>) = memories
+            .into_iter()
+            .partition(|memory| trust.includes(memory));
         let mut room = SESSION_START_BYTES_MAX - SESSION_START_FRAME_BYTES;
         let fits = |memory: &&Memory| {
             // With its line feed.
@@ -52,11 +59,16 @@ impl Engine {
             left.is_some()
         };
         let fitting = directives.iter().take_while(fits).count();
-        Ok(SessionStart { directives, fitting, of_others })
+        Ok(SessionStart {
+            directives,
+            fitting,
+            of_others,
+        })
     }
 
-    /// Whether there are more memories for the start of sessions like this one than the smallest host shows; none if
-    /// this one is not for that, or for a caller who may not read how many there are.
+    /// Whether there are more memories for the start of sessions like this one than the smallest
+    /// host shows; none if this one is not for that, or for a caller who may not read how many
+    /// there are.
     pub(crate) fn start_overflow(&self, caller: &Caller, stored: &Memory) -> Option<StartOverflow> {
         if stored.delivery != Delivery::Bootstrap || !caller.principal.scopes.allow(Scope::Read) {
             return None;
@@ -65,24 +77,45 @@ impl Engine {
         let collections = collection.map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd);
         let start = self.session_start(caller, collections);
         // The memory is stored, whatever happens to this.
-        let start =
-            start.inspect_err(|error| tracing::warn!(%error, "what sessions begin with was not counted")).ok()?;
-        let SessionStart { directives, fitting, of_others: _ } = start;
-        let shows_this = directives[..fitting].iter().any(|memory| memory.id == stored.id);
-        (fitting < directives.len()).then_some(StartOverflow { shown: fitting, total: directives.len(), shows_this })
+        let start = start
+            .inspect_err(|error| tracing::warn!(%error, "what sessions begin with was not counted"))
+            .ok()?;
+        let SessionStart {
+            directives,
+            fitting,
+            of_others: _,
+        } = start;
+        let shows_this = directives[..fitting]
+            .iter()
+            .any(|memory| memory.id == stored.id);
+        (fitting < directives.len()).then_some(StartOverflow {
+            shown: fitting,
+            total: directives.len(),
+            shows_this,
+        })
     }
 }
 
-/// A memory as a session's start shows it to this reader, in one line: its title, its first sentences, the end of its id
-/// and who wrote it, if that is not the reader.
+/// A memory as a session's start shows it to this reader, in one line: its title, its first
+/// sentences, the end of its id and who wrote it, if that is not the reader.
 pub fn start_line(reader: &Caller, memory: &Memory) -> String {
-    let title = memory.title.as_ref().map_or_else(String::new, |title| format!("{title}: "));
+    let title = memory
+        .title
+        .as_ref()
+        .map_or_else(String::new, |title| format!("{title}: "));
     let by = writer_of(reader, memory).map_or_else(String::new, |name| format!(" (by {name})"));
-    format!("- {title}{} [{}]{by}", opening(&memory.content, START_CHARACTERS), short_id(memory.id.as_str()))
+    format!(
+        "- {title}{} [{}]{by}",
+        opening(&memory.content, START_CHARACTERS),
+        short_id(memory.id.as_str())
+    )
 }
 
-/// The last characters of an id, for texts; a short one whole. The first ones of a UUID of version 7 tell the time, and
-/// are the same for about a minute. Whatever takes an id takes them.
+/// The last characters of an id, for texts; a short one whole. The first ones of a UUID of version
+/// 7 tell the time, and are the same for about a minute. Whatever takes an id takes them.
 pub fn short_id(id: &str) -> &str {
-    id.char_indices().rev().nth(SHORT_ID_CHARACTERS - 1).map_or(id, |(start, _)| &id[start..])
+    id.char_indices()
+        .rev()
+        .nth(SHORT_ID_CHARACTERS - 1)
+        .map_or(id, |(start, _)| &id[start..])
 }

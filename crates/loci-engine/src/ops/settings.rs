@@ -10,7 +10,8 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn setting(&self, caller: &Caller, name: &str) -> Result<Option<String>> {
-        self.store.setting(&caller.space, caller.principal.subject.as_deref(), name)
+        self.store
+            .setting(&caller.space, caller.principal.subject.as_deref(), name)
     }
 
     /// Stores the caller's value under that name. Durable when it returns.
@@ -25,10 +26,21 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
-    pub fn put_settings<'a>(&self, caller: &Caller, values: impl IntoIterator<Item = (&'a str, String)>) -> Result<()> {
+    pub fn put_settings<'a>(
+        &self,
+        caller: &Caller,
+        values: impl IntoIterator<Item = (&'a str, String)>,
+    ) -> Result<()> {
         let owner = &caller.principal.subject;
-        let put = |(name, value): (&str, _)| Change::PutSetting { owner: owner.clone(), name: name.to_owned(), value };
+        let put = |(name, value): (&str, _)| Change::PutSetting {
+            owner: owner.clone(),
+            name: name.to_owned(),
+            value,
+        };
         let changes = values.into_iter().map(put).collect();
-        self.store.commit(Batch { space: caller.space.clone(), changes })
+        self.store.commit(Batch {
+            space: caller.space.clone(),
+            changes,
+        })
     }
 }

@@ -1,6 +1,8 @@
 //! One memory by its id.
 
-use loci_core::{Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier};
+use loci_core::{
+    Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
+};
 
 use crate::Engine;
 
@@ -10,13 +12,14 @@ const ID_PART_CHARACTERS_MIN: usize = 8;
 const CANDIDATES_MAX: usize = 5;
 
 impl Engine {
-    /// The id that an argument means: the whole of it, or the first or last 8 or more characters of one that the caller
-    /// may read, as texts for people and models show it. A part of none is taken for the whole of one. An id beyond the
-    /// limits, as former imports stored some, means the memory that has it.
+    /// The id that an argument means: the whole of it, or the first or last 8 or more characters of
+    /// one that the caller may read, as texts for people and models show it. A part of none is
+    /// taken for the whole of one. An id beyond the limits, as former imports stored some, means
+    /// the memory that has it.
     ///
     /// # Errors
-    /// `invalid_argument`, naming `argument`, for what can be no id, and for a part of several, which it names;
-    /// `unavailable` if the store cannot be read.
+    /// `invalid_argument`, naming `argument`, for what can be no id, and for a part of several,
+    /// which it names; `unavailable` if the store cannot be read.
     pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
         let filter = || Filter {
             tiers: Vec::new(),
@@ -28,16 +31,26 @@ impl Engine {
             Err(error) if caller.principal.scopes.allow(Scope::Read) => {
                 let id = MemoryId::new(text);
                 let places = self.store.places_of(&filter(), std::slice::from_ref(&id))?;
-                return if places.is_empty() { Err(error) } else { Ok(id) };
+                return if places.is_empty() {
+                    Err(error)
+                } else {
+                    Ok(id)
+                };
             }
             parsed => parsed?,
         };
         // Who may not read learns nothing of the ids that there are.
-        if text.chars().count() < ID_PART_CHARACTERS_MIN || !caller.principal.scopes.allow(Scope::Read) {
+        if text.chars().count() < ID_PART_CHARACTERS_MIN
+            || !caller.principal.scopes.allow(Scope::Read)
+        {
             return Ok(id);
         }
         let filter = filter();
-        if !self.store.places_of(&filter, std::slice::from_ref(&id))?.is_empty() {
+        if !self
+            .store
+            .places_of(&filter, std::slice::from_ref(&id))?
+            .is_empty()
+        {
             return Ok(id);
         }
         let found = self.store.ids_with(&filter, text, CANDIDATES_MAX + 1)?;
@@ -45,9 +58,20 @@ impl Engine {
             [] => Ok(id),
             [single] => Ok(single.clone()),
             several => {
-                let named: Vec<&str> = several.iter().take(CANDIDATES_MAX).map(MemoryId::as_str).collect();
-                let more = if several.len() > CANDIDATES_MAX { " and more" } else { "" };
-                let problem = format!("is a part of several ids: {}{more}; give more of it", named.join(", "));
+                let named: Vec<&str> = several
+                    .iter()
+                    .take(CANDIDATES_MAX)
+                    .map(MemoryId::as_str)
+                    .collect();
+                let more = if several.len() > CANDIDATES_MAX {
+                    " and more"
+                } else {
+                    ""
+                };
+                let problem = format!(
+                    "is a part of several ids: {}{more}; give more of it",
+                    named.join(", ")
+                );
                 Err(Error::invalid(argument, problem))
             }
         }
@@ -66,7 +90,12 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`show`](Engine::show).
-    pub fn show_among(&self, caller: &Caller, id: &MemoryId, forgotten: Forgotten) -> Result<Memory> {
+    pub fn show_among(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
         self.readable_among(caller, id, forgotten)
     }
 
@@ -74,7 +103,13 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`show`](Engine::show).
-    pub fn show_of(&self, caller: &Caller, id: &MemoryId, tiers: &[Tier], forgotten: Forgotten) -> Result<Memory> {
+    pub fn show_of(
+        &self,
+        caller: &Caller,
+        id: &MemoryId,
+        tiers: &[Tier],
+        forgotten: Forgotten,
+    ) -> Result<Memory> {
         self.readable_of(caller, id, tiers, forgotten)
     }
 }

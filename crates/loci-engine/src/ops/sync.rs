@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path};
 
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope, SourceState,
-    SourceTree,
+    Caller, Change, CollectionFilter, Error, Filter, Memory, MemoryId, RecordVerb, Result, Scope,
+    SourceState, SourceTree,
 };
 use loci_search::passages::passages;
 
@@ -43,7 +43,8 @@ struct Stale<'a> {
 pub struct Synced {
     /// Memories that were looked at: those that the caller may read.
     pub scanned: u64,
-    /// Those whose file is a part of its project, or that [outlast](loci_core::SourceFile::is_whole) it.
+    /// Those whose file is a part of its project, or that
+    /// [outlast](loci_core::SourceFile::is_whole) it.
     pub kept: u64,
     /// Those whose file is there, and excluded by a rule of version control.
     pub ignored: u64,
@@ -53,37 +54,47 @@ pub struct Synced {
     pub no_source: u64,
     /// Those whose file lies outside the folder of the project.
     pub out_of_scope: u64,
-    /// Memories that were removed: ignored and missing ones that the caller may write. 0 unless asked to.
+    /// Memories that were removed: ignored and missing ones that the caller may write. 0 unless
+    /// asked to.
     pub removed_memories: u64,
     /// Their passages in the index.
     pub removed_passages: u64,
     /// The files that are ignored or missing, by path, and the memories of each.
     pub stale: BTreeMap<String, u64>,
-    /// The folders of projects that are not there, in order: what was made from their files counts as kept.
+    /// The folders of projects that are not there, in order: what was made from their files counts
+    /// as kept.
     pub away: Vec<String>,
 }
 
 impl Engine {
-    /// Looks after the files that memories were made from (the attribute
-    /// [`SOURCE_FILE`]), and removes, if asked to, the memories of those that are ignored or gone,
-    /// and what is known of these files. Notes are never touched. Durable when it returns; each file's memories go in
+    /// Looks after the files that memories were made from (the attribute [`SOURCE_FILE`]), and
+    /// removes, if asked to, the memories of those that are ignored or gone, and what is known of
+    /// these files. Notes are never touched. Durable when it returns; each file's memories go in
     /// one step.
     ///
     /// # Errors
-    /// `invalid_argument` if `root` is no absolute path; `unavailable` if `root` is not there, or anything is to be
-    /// removed and the folder of a project is not there or goes away meanwhile (a drive that is not mounted would
-    /// otherwise empty a collection), if its rules cannot be read, if nothing here looks after files, or if the store
-    /// cannot be written: what was removed until then stays so.
+    /// `invalid_argument` if `root` is no absolute path; `unavailable` if `root` is not there, or
+    /// anything is to be removed and the folder of a project is not there or goes away meanwhile (a
+    /// drive that is not mounted would otherwise empty a collection), if its rules cannot be read,
+    /// if nothing here looks after files, or if the store cannot be written: what was removed until
+    /// then stays so.
     pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
         let tree = self.source_tree.as_deref();
-        let tree = tree.ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
+        let tree = tree
+            .ok_or_else(|| Error::unavailable("nothing here looks after files on this machine"))?;
         let root = request.root.as_deref();
         if root.is_some_and(|root| !is_plain(root)) {
-            return Err(Error::invalid("project_dir", "must be the absolute path of a folder, without `..`"));
+            return Err(Error::invalid(
+                "project_dir",
+                "must be the absolute path of a folder, without `..`",
+            ));
         }
         // Without what changes nothing, such as a slash at the end.
         let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
-        let filter = Filter { collections: request.collections.clone(), ..self.places_filter(caller) };
+        let filter = Filter {
+            collections: request.collections.clone(),
+            ..self.places_filter(caller)
+        };
         let mut synced = Synced::default();
         let mut files = self.sourced(&filter, root, &mut synced)?;
         let roots = self.roots(&filter, tree, root, &mut files, &mut synced)?;
@@ -109,7 +120,11 @@ impl Engine {
                     SourceState::Missing => synced.missing += memories,
                 }
                 if state != SourceState::Kept {
-                    stale.push(Stale { root, folder: folder.clone(), key });
+                    stale.push(Stale {
+                        root,
+                        folder: folder.clone(),
+                        key,
+                    });
                     if memories > 0 {
                         *synced.stale.entry(key.1.clone()).or_default() += memories;
                     }
@@ -120,7 +135,8 @@ impl Engine {
             for stale in stale {
                 let ids = files.get(stale.key).map_or(&[][..], Vec::as_slice);
                 let removed = self.remove_source(caller, &filter, tree, &stale, ids)?;
-                let (memories, passages) = removed.ok_or_else(|| is_away(stale.root, synced.removed_memories))?;
+                let (memories, passages) =
+                    removed.ok_or_else(|| is_away(stale.root, synced.removed_memories))?;
                 synced.removed_memories += memories;
                 synced.removed_passages += passages;
             }
@@ -136,7 +152,12 @@ impl Engine {
         synced: &mut Synced,
     ) -> Result<BTreeMap<Key, Vec<MemoryId>>> {
         let mut files: BTreeMap<Key, Vec<MemoryId>> = BTreeMap::new();
-        let ids: Vec<MemoryId> = self.store.revisions(filter, usize::MAX)?.into_iter().map(|(id, _)| id).collect();
+        let ids: Vec<MemoryId> = self
+            .store
+            .revisions(filter, usize::MAX)?
+            .into_iter()
+            .map(|(id, _)| id)
+            .collect();
         for part in ids.chunks(READ_AT_ONCE) {
             for memory in self.store.get_all(filter, part)? {
                 synced.scanned += 1;
@@ -155,8 +176,8 @@ impl Engine {
         Ok(files)
     }
 
-    /// The files by the folder of their project. Adds those that nothing is left of but what is known of them, and
-    /// takes out those that their memories outlast.
+    /// The files by the folder of their project. Adds those that nothing is left of but what is
+    /// known of them, and takes out those that their memories outlast.
     fn roots(
         &self,
         filter: &Filter,
@@ -165,18 +186,29 @@ impl Engine {
         files: &mut BTreeMap<Key, Vec<MemoryId>>,
         synced: &mut Synced,
     ) -> Result<BTreeMap<String, Vec<Key>>> {
-        let mut collections: Vec<_> = self.store.tally(filter)?.into_iter().map(|tally| tally.collection).collect();
+        let mut collections: Vec<_> = self
+            .store
+            .tally(filter)?
+            .into_iter()
+            .map(|tally| tally.collection)
+            .collect();
         collections.dedup();
         let mut known: BTreeMap<Key, String> = BTreeMap::new();
         for collection in collections {
-            for file in self.store.source_files(&filter.space, collection.as_deref())? {
+            for file in self
+                .store
+                .source_files(&filter.space, collection.as_deref())?
+            {
                 let key = (collection.clone(), file.path);
                 let is_meant = root.is_none_or(|root| Path::new(&key.1).starts_with(root));
                 if !file.is_whole {
                     synced.kept += files.remove(&key).map_or(0, |ids| ids.len() as u64);
                     continue;
                 }
-                if is_meant && is_plain(&key.1) && tree.identity(root.unwrap_or(&file.root)).is_some() {
+                if is_meant
+                    && is_plain(&key.1)
+                    && tree.identity(root.unwrap_or(&file.root)).is_some()
+                {
                     files.entry(key.clone()).or_default();
                 }
                 known.insert(key, file.root);
@@ -184,15 +216,24 @@ impl Engine {
         }
         let mut roots: BTreeMap<String, Vec<Key>> = BTreeMap::new();
         for key in files.keys() {
-            let known = || known.get(key).filter(|root| Path::new(&key.1).starts_with(root)).cloned();
-            let root = root.map(str::to_owned).or_else(known).unwrap_or_else(|| tree.root_of(&key.1));
+            let known = || {
+                known
+                    .get(key)
+                    .filter(|root| Path::new(&key.1).starts_with(root))
+                    .cloned()
+            };
+            let root = root
+                .map(str::to_owned)
+                .or_else(known)
+                .unwrap_or_else(|| tree.root_of(&key.1));
             roots.entry(root).or_default().push(key.clone());
         }
         Ok(roots)
     }
 
-    /// Removes the memories of a file that the caller may write, and what is known of it, unless it is there again: how
-    /// many, and how many passages. None if the folder of its project is away by now, or another one.
+    /// Removes the memories of a file that the caller may write, and what is known of it, unless it
+    /// is there again: how many, and how many passages. None if the folder of its project is away
+    /// by now, or another one.
     fn remove_source(
         &self,
         caller: &Caller,
@@ -203,17 +244,22 @@ impl Engine {
     ) -> Result<Option<(u64, u64)>> {
         let (collection, path) = stale.key;
         self.locks.change(stale.key, || {
-            // What is known of the file is read before the file is looked at, so that whoever reads it after that is
-            // in the way of the commit.
-            let row = self.store.source_file(&caller.space, collection.as_deref(), path)?;
+            // What is known of the file is read before the file is looked at, so that whoever reads
+            // it after that is in the way of the commit.
+            let row = self
+                .store
+                .source_file(&caller.space, collection.as_deref(), path)?;
             let looked = look(tree, stale.root, std::slice::from_ref(stale.key))?;
-            let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else { return Ok(None) };
+            let Some((_, states)) = looked.filter(|(folder, _)| *folder == stale.folder) else {
+                return Ok(None);
+            };
             if states == [SourceState::Kept] {
                 return Ok(Some((0, 0)));
             }
             let mut memories = self.store.get_all(filter, ids)?;
             memories.retain(|memory| {
-                let is_of_file = memory.place.collection == *collection && source(memory) == Some(path);
+                let is_of_file =
+                    memory.place.collection == *collection && source(memory) == Some(path);
                 is_of_file && caller.may_write(memory)
             });
             if memories.is_empty() && (row.is_none() || !ids.is_empty()) {
@@ -221,22 +267,39 @@ impl Engine {
             }
             for memory in &memories {
                 let is_own = memory.owner == caller.principal.subject && memory.goes_with_owner();
-                caller.trail.note(RecordVerb::Read, memory.id.as_str(), Some(is_own));
+                caller
+                    .trail
+                    .note(RecordVerb::Read, memory.id.as_str(), Some(is_own));
             }
-            let delete = |memory: &Memory| Change::Delete { id: memory.id.clone(), revision: memory.revision };
-            let forget = row.map(|row| Change::DeleteSourceFile { expect: Box::new(row) });
+            let delete = |memory: &Memory| Change::Delete {
+                id: memory.id.clone(),
+                revision: memory.revision,
+            };
+            let forget = row.map(|row| Change::DeleteSourceFile {
+                expect: Box::new(row),
+            });
             let changes = memories.iter().map(delete).chain(forget).collect();
             self.commit(caller, changes)?;
-            let passages: usize = memories.iter().map(|memory| passages(&memory.content).len()).sum();
+            let passages: usize = memories
+                .iter()
+                .map(|memory| passages(&memory.content).len())
+                .sum();
             Ok(Some((memories.len() as u64, passages as u64)))
         })
     }
 }
 
-/// Looks at files of a project: which folder that is, and their states. None if it is not there before or after, or
-/// another one after than before: its drive went away meanwhile, and with it what seems to be missing.
-fn look(tree: &dyn SourceTree, root: &str, keys: &[Key]) -> Result<Option<(String, Vec<SourceState>)>> {
-    let Some(folder) = tree.identity(root) else { return Ok(None) };
+/// Looks at files of a project: which folder that is, and their states. None if it is not there
+/// before or after, or another one after than before: its drive went away meanwhile, and with it
+/// what seems to be missing.
+fn look(
+    tree: &dyn SourceTree,
+    root: &str,
+    keys: &[Key],
+) -> Result<Option<(String, Vec<SourceState>)>> {
+    let Some(folder) = tree.identity(root) else {
+        return Ok(None);
+    };
     let paths: Vec<&str> = keys.iter().map(|(_, path)| path.as_str()).collect();
     let states = tree.states(root, &paths)?;
     let is_same = tree.identity(root).as_ref() == Some(&folder);
@@ -256,11 +319,18 @@ fn is_away(root: &str, removed: u64) -> Error {
 
 /// The absolute path of the file that a memory was made from. A note has none.
 fn source(memory: &Memory) -> Option<&str> {
-    memory.attributes.get(SOURCE_FILE).map(String::as_str).filter(|path| is_plain(path))
+    memory
+        .attributes
+        .get(SOURCE_FILE)
+        .map(String::as_str)
+        .filter(|path| is_plain(path))
 }
 
 /// Whether it is an absolute path that says where it leads.
 fn is_plain(path: &str) -> bool {
     let path = Path::new(path);
-    path.is_absolute() && path.components().all(|component| component != Component::ParentDir)
+    path.is_absolute()
+        && path
+            .components()
+            .all(|component| component != Component::ParentDir)
 }

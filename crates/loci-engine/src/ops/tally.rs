@@ -12,11 +12,12 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn tally(&self, caller: &Caller) -> Result<Vec<Tally>> {
-        self.store.tally(&self.filter(caller, CollectionFilter::Any))
+        self.store
+            .tally(&self.filter(caller, CollectionFilter::Any))
     }
 
-    /// The same with what is kept apart and came in through the caller's tool set. Costs by the number of places, not
-    /// of memories.
+    /// The same with what is kept apart and came in through the caller's tool set. Costs by the
+    /// number of places, not of memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -24,7 +25,8 @@ impl Engine {
         self.store.tally(&self.places_filter(caller))
     }
 
-    /// The same, after everything that this process holds in memory was dropped, and counted afresh.
+    /// The same, after everything that this process holds in memory was dropped, and counted
+    /// afresh.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -36,11 +38,14 @@ impl Engine {
     /// The filter behind [`places`](Engine::places).
     pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
         let filter = self.filter(caller, CollectionFilter::Any);
-        Filter { tiers: vec![Tier::LongTerm, Tier::Apart], ..filter }
+        Filter {
+            tiers: vec![Tier::LongTerm, Tier::Apart],
+            ..filter
+        }
     }
 
-    /// Takes off the memories what they name (links, and what they replaced) where the caller may not read that, or it
-    /// is gone or forgotten.
+    /// Takes off the memories what they name (links, and what they replaced) where the caller may
+    /// not read that, or it is gone or forgotten.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -50,9 +55,14 @@ impl Engine {
         memories: impl IntoIterator<Item = &'a mut Memory>,
     ) -> Result<()> {
         let mut memories: Vec<&mut Memory> = memories.into_iter().collect();
-        let named = memories
-            .iter()
-            .flat_map(|memory| memory.links.iter().map(|link| &link.target).chain(&memory.supersedes).cloned());
+        let named = memories.iter().flat_map(|memory| {
+            memory
+                .links
+                .iter()
+                .map(|link| &link.target)
+                .chain(&memory.supersedes)
+                .cloned()
+        });
         let named: Vec<MemoryId> = named.collect::<BTreeSet<_>>().into_iter().collect();
         if named.is_empty() {
             return Ok(());
@@ -71,12 +81,17 @@ impl Engine {
     /// # Errors
     /// `unavailable` if the store cannot be read.
     pub fn collections(&self, caller: &Caller) -> Result<Vec<String>> {
-        let mut names: Vec<String> = self.tally(caller)?.into_iter().filter_map(|tally| tally.collection).collect();
+        let mut names: Vec<String> = self
+            .tally(caller)?
+            .into_iter()
+            .filter_map(|tally| tally.collection)
+            .collect();
         names.dedup();
         Ok(names)
     }
 
-    /// Why searches go by words alone here, in a sentence; none if they go by meaning, too. Loads the model.
+    /// Why searches go by words alone here, in a sentence; none if they go by meaning, too. Loads
+    /// the model.
     pub fn model_problem(&self) -> Option<String> {
         if self.search_mode == SearchMode::Words {
             return Some("search is set to go by words alone".to_owned());

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId, Page, Reader,
-    RecordVerb, Result, Scope, Tally, Tunnel, TunnelEnd,
+    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId,
+    Page, Reader, RecordVerb, Result, Scope, Tally, Tunnel, TunnelEnd,
 };
 use sha2::{Digest, Sha256};
 
@@ -20,8 +20,8 @@ pub struct Followed {
     pub end: TunnelEnd,
     /// The tunnel that leads there; none if the two share nothing but the name of the section.
     pub tunnel: Option<Tunnel>,
-    /// What is there: the memory that the tunnel names first, if it is there, then what was filed last; at most as
-    /// many as asked for.
+    /// What is there: the memory that the tunnel names first, if it is there, then what was filed
+    /// last; at most as many as asked for.
     pub memories: Vec<Memory>,
     /// How many memories are there in all: none, if the end is gone.
     pub total: u64,
@@ -42,7 +42,9 @@ fn is_at(found: &loci_core::Place, end: &TunnelEnd) -> bool {
 fn totals(places: &[Tally]) -> BTreeMap<Place<'_>, u64> {
     let mut totals = BTreeMap::new();
     for tally in places {
-        *totals.entry((tally.collection.as_deref(), tally.section.as_str())).or_default() += tally.memories;
+        *totals
+            .entry((tally.collection.as_deref(), tally.section.as_str()))
+            .or_default() += tally.memories;
     }
     totals
 }
@@ -53,25 +55,35 @@ fn shown((collection, section): Place<'_>) -> String {
 }
 
 impl Engine {
-    /// Ties two places. A pair has one tunnel, whichever end is named first; tying it again replaces the label, if
-    /// one is given that is not blank, and the memories of the ends, where some are. Its id is 16 hex digits of the
-    /// SHA-256 of the two ends in their order (and of the owner, if it is not common). It is common if both places
-    /// hold a memory that everyone may read when it is made, else its owner's alone; and stays so. Durable when it
-    /// returns.
+    /// Ties two places. A pair has one tunnel, whichever end is named first; tying it again
+    /// replaces the label, if one is given that is not blank, and the memories of the ends, where
+    /// some are. Its id is 16 hex digits of the SHA-256 of the two ends in their order (and of the
+    /// owner, if it is not common). It is common if both places hold a memory that everyone may
+    /// read when it is made, else its owner's alone; and stays so. Durable when it returns.
     ///
     /// # Errors
     /// `not_found` if the caller can read nothing in one of the places (naming the arguments
-    /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the place), or not the
-    /// memory of an end; `invalid_argument` if both ends are one place, or the memory of an end is elsewhere; that or
-    /// `too_large` for the `label`; `too_large` if the caller has [`TUNNELS_MAX`]
-    /// already (callers without a name have them together); `unavailable` if the store cannot be written.
-    pub fn tie(&self, caller: &Caller, source: TunnelEnd, target: TunnelEnd, label: Option<&str>) -> Result<Tunnel> {
+    /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the
+    /// place), or not the memory of an end; `invalid_argument` if both ends are one place, or the
+    /// memory of an end is elsewhere; that or `too_large` for the `label`; `too_large` if the
+    /// caller has [`TUNNELS_MAX`] already (callers without a name have them together);
+    /// `unavailable` if the store cannot be written.
+    pub fn tie(
+        &self,
+        caller: &Caller,
+        source: TunnelEnd,
+        target: TunnelEnd,
+        label: Option<&str>,
+    ) -> Result<Tunnel> {
         let label = label.map(|label| self.redact_written(label).text);
         let label = label.as_deref().filter(|label| !label.trim().is_empty());
         label.map_or(Ok(()), |label| check::reference("label", label))?;
         let ends = [&source, &target];
         if place(&source) == place(&target) {
-            let message = format!("both ends are `{}`; a tunnel ties two places", shown(place(&source)));
+            let message = format!(
+                "both ends are `{}`; a tunnel ties two places",
+                shown(place(&source))
+            );
             return Err(Error::new(ErrorCode::InvalidArgument, message));
         }
         let mut tunnel = self.change_tunnels(caller, || {
@@ -84,8 +96,12 @@ impl Engine {
             let before = with_id(&common).or_else(|| with_id(&own));
             let tunnel = match before {
                 Some(before) => self.tied_again(before, ends, label),
-                None if seen.iter().filter(|tunnel| tunnel.owner == owner).count() >= TUNNELS_MAX => {
-                    let message = format!("you have {TUNNELS_MAX} tunnels already; delete one that is not needed");
+                None if seen.iter().filter(|tunnel| tunnel.owner == owner).count()
+                    >= TUNNELS_MAX =>
+                {
+                    let message = format!(
+                        "you have {TUNNELS_MAX} tunnels already; delete one that is not needed"
+                    );
                     return Err(Error::new(ErrorCode::TooLarge, message));
                 }
                 None => {
@@ -104,9 +120,16 @@ impl Engine {
                 }
             };
             let origin = caller.origin.to_owned();
-            let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped { owner, origin, since });
+            let not_wiped = tunnel.owner.clone().map(|owner| Change::NotWiped {
+                owner,
+                origin,
+                since,
+            });
             let expect = before.cloned().map(Box::new);
-            let put = Change::PutTunnel { tunnel: Box::new(tunnel.clone()), expect };
+            let put = Change::PutTunnel {
+                tunnel: Box::new(tunnel.clone()),
+                expect,
+            };
             let changes = not_wiped.into_iter().chain([put]).collect();
             self.commit(caller, changes)?;
             Ok(tunnel)
@@ -116,9 +139,9 @@ impl Engine {
         Ok(tunnel)
     }
 
-    /// A page of the tunnels that the caller sees, oldest first, and how many there are in all; those that lead to or
-    /// from a collection, if one is given (the inner none is global). An end names its memory only if the caller may
-    /// read that, and it is there still.
+    /// A page of the tunnels that the caller sees, oldest first, and how many there are in all;
+    /// those that lead to or from a collection, if one is given (the inner none is global). An end
+    /// names its memory only if the caller may read that, and it is there still.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -130,10 +153,18 @@ impl Engine {
     ) -> Result<(Vec<Tunnel>, usize)> {
         let mut tunnels = self.seen_tunnels(caller)?;
         tunnels.retain(|tunnel| {
-            collection.is_none_or(|name| [&tunnel.source, &tunnel.target].iter().any(|end| place(end).0 == name))
+            collection.is_none_or(|name| {
+                [&tunnel.source, &tunnel.target]
+                    .iter()
+                    .any(|end| place(end).0 == name)
+            })
         });
         let total = tunnels.len();
-        let mut tunnels: Vec<Tunnel> = tunnels.into_iter().skip(page.offset).take(page.limit).collect();
+        let mut tunnels: Vec<Tunnel> = tunnels
+            .into_iter()
+            .skip(page.offset)
+            .take(page.limit)
+            .collect();
         self.hide_memories(caller, &mut tunnels)?;
         Ok((tunnels, total))
     }
@@ -141,16 +172,21 @@ impl Engine {
     /// Removes a tunnel that the caller sees. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if the caller sees none with that id; `forbidden` without the scope `write`; `unavailable` if the
-    /// store cannot be written.
+    /// `not_found` if the caller sees none with that id; `forbidden` without the scope `write`;
+    /// `unavailable` if the store cannot be written.
     pub fn untie(&self, caller: &Caller, id: &str) -> Result<()> {
         if !caller.principal.scopes.allow(Scope::Write) {
-            return Err(Error::new(ErrorCode::Forbidden, "deleting needs a token with the scope `write`"));
+            return Err(Error::new(
+                ErrorCode::Forbidden,
+                "deleting needs a token with the scope `write`",
+            ));
         }
         self.change_tunnels(caller, || {
             let seen = self.seen_tunnels(caller)?;
             let tunnel = seen.iter().find(|tunnel| tunnel.id == id);
-            let tunnel = tunnel.ok_or_else(|| Error::not_found("there is no tunnel with that id; list the tunnels"))?;
+            let tunnel = tunnel.ok_or_else(|| {
+                Error::not_found("there is no tunnel with that id; list the tunnels")
+            })?;
             let is_own = tunnel.owner == caller.principal.subject && !tunnel.is_common;
             caller.trail.note(RecordVerb::Read, id, Some(is_own));
             let changes = vec![Change::DeleteTunnel { id: id.to_owned() }];
@@ -158,13 +194,13 @@ impl Engine {
         })
     }
 
-    /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first, then the same
-    /// section in other collections, by their names (`general` and mere types lead nowhere); at most
-    /// [`TRAVERSED_MAX`]. At most `previews` memories of each.
+    /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first,
+    /// then the same section in other collections, by their names (`general` and mere types lead
+    /// nowhere); at most [`TRAVERSED_MAX`]. At most `previews` memories of each.
     ///
     /// # Errors
-    /// `not_found` if the caller can read nothing there, naming up to five places that sound alike; `unavailable` if
-    /// the store cannot be read.
+    /// `not_found` if the caller can read nothing there, naming up to five places that sound alike;
+    /// `unavailable` if the store cannot be read.
     pub fn follow(
         &self,
         caller: &Caller,
@@ -178,7 +214,9 @@ impl Engine {
         if !totals.contains_key(&start) {
             let all: Vec<String> = totals.keys().map(|place| shown(*place)).collect();
             let hint = hint(&alike(&shown(start), all.iter().map(String::as_str)));
-            return Err(Error::not_found(format!("there is nothing to read in that place{hint}")));
+            return Err(Error::not_found(format!(
+                "there is nothing to read in that place{hint}"
+            )));
         }
         let mut tunnels = self.seen_tunnels(caller)?;
         tunnels.retain(|tunnel| place(&tunnel.source) == start || place(&tunnel.target) == start);
@@ -187,26 +225,47 @@ impl Engine {
         let tied: Vec<(TunnelEnd, Option<Tunnel>)> = tunnels
             .into_iter()
             .map(|tunnel| {
-                let end = if place(&tunnel.source) == start { &tunnel.target } else { &tunnel.source };
+                let end = if place(&tunnel.source) == start {
+                    &tunnel.target
+                } else {
+                    &tunnel.source
+                };
                 (end.clone(), Some(tunnel))
             })
             .collect();
         let ties_by_name = section != GENERAL_SECTION && !is_type(section);
-        let shares_the_name = |place: &&Place<'_>| place.1 == section && ties_by_name && place.0 != collection;
+        let shares_the_name =
+            |place: &&Place<'_>| place.1 == section && ties_by_name && place.0 != collection;
         let untied: Vec<(TunnelEnd, Option<Tunnel>)> = totals
             .keys()
             .filter(shares_the_name)
             .filter(|other| !tied.iter().any(|(end, _)| place(end) == **other))
             .map(|(collection, section)| {
                 let (collection, section) = (collection.map(str::to_owned), (*section).to_owned());
-                (TunnelEnd { collection, section, memory: None }, None)
+                (
+                    TunnelEnd {
+                        collection,
+                        section,
+                        memory: None,
+                    },
+                    None,
+                )
             })
             .collect();
-        let followed = tied.into_iter().chain(untied).take(TRAVERSED_MAX).map(|(end, tunnel)| {
-            let total = totals.get(&place(&end)).copied().unwrap_or(0);
-            let memories = self.lying_there(caller, &end, previews.min(LIST_RESULTS_MAX))?;
-            Ok(Followed { end, tunnel, memories, total })
-        });
+        let followed = tied
+            .into_iter()
+            .chain(untied)
+            .take(TRAVERSED_MAX)
+            .map(|(end, tunnel)| {
+                let total = totals.get(&place(&end)).copied().unwrap_or(0);
+                let memories = self.lying_there(caller, &end, previews.min(LIST_RESULTS_MAX))?;
+                Ok(Followed {
+                    end,
+                    tunnel,
+                    memories,
+                    total,
+                })
+            });
         followed.collect()
     }
 
@@ -215,32 +274,45 @@ impl Engine {
         let reader = caller.reader();
         let mut tunnels = self.store.tunnels(&caller.space)?;
         tunnels.retain(|tunnel| {
-            // A mere claim owns what came in through its tool set, and tunnels do not say where they did.
+            // A mere claim owns what came in through its tool set, and tunnels do not say where
+            // they did.
             let is_owned = !caller.is_claimed && tunnel.owner == reader.subject;
             tunnel.is_common || reader.everything || is_owned
         });
         Ok(tunnels)
     }
 
-    /// Repeats a change until nobody came between: those of all tunnels, since their number is limited.
+    /// Repeats a change until nobody came between: those of all tunnels, since their number is
+    /// limited.
     fn change_tunnels<T>(&self, caller: &Caller, attempt: impl FnMut() -> Result<T>) -> Result<T> {
         self.locks.change(&(&caller.space, "tunnels"), attempt)
     }
 
-    /// That the caller reads something at both ends, and the memories that they name, which are there.
+    /// That the caller reads something at both ends, and the memories that they name, which are
+    /// there.
     fn check_ends(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<()> {
         let places = self.places(caller)?;
         let totals = totals(&places);
         for end in ends {
             if !totals.contains_key(&place(end)) {
-                let message = format!("there is nothing to read in `{}`; list what there is", shown(place(end)));
+                let message = format!(
+                    "there is nothing to read in `{}`; list what there is",
+                    shown(place(end))
+                );
                 return Err(Error::not_found(message));
             }
             let Some(id) = &end.memory else { continue };
-            let found = self.store.places_of(&self.places_filter(caller), std::slice::from_ref(id))?.pop();
-            let (_, found) = found.ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
+            let found = self
+                .store
+                .places_of(&self.places_filter(caller), std::slice::from_ref(id))?
+                .pop();
+            let (_, found) = found
+                .ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
             if !is_at(&found, end) {
-                let message = format!("memory {id} is not in `{}`; name the place that it is in", shown(place(end)));
+                let message = format!(
+                    "memory {id} is not in `{}`; name the place that it is in",
+                    shown(place(end))
+                );
                 return Err(Error::new(ErrorCode::InvalidArgument, message));
             }
         }
@@ -249,8 +321,14 @@ impl Engine {
 
     /// Whether both places hold a memory that everyone may read.
     fn are_common(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<bool> {
-        let everyone = Reader { shared: false, ..Reader::of(None) };
-        let places = self.store.tally(&Filter { reader: everyone, ..self.places_filter(caller) })?;
+        let everyone = Reader {
+            shared: false,
+            ..Reader::of(None)
+        };
+        let places = self.store.tally(&Filter {
+            reader: everyone,
+            ..self.places_filter(caller)
+        })?;
         let totals = totals(&places);
         Ok(ends.into_iter().all(|end| totals.contains_key(&place(end))))
     }
@@ -258,8 +336,13 @@ impl Engine {
     fn tied_again(&self, before: &Tunnel, ends: [&TunnelEnd; 2], label: Option<&str>) -> Tunnel {
         let renewed = |end: &TunnelEnd| {
             let named = ends.into_iter().find(|other| place(other) == place(end));
-            let memory = named.and_then(|named| named.memory.clone()).or_else(|| end.memory.clone());
-            TunnelEnd { memory, ..end.clone() }
+            let memory = named
+                .and_then(|named| named.memory.clone())
+                .or_else(|| end.memory.clone());
+            TunnelEnd {
+                memory,
+                ..end.clone()
+            }
         };
         Tunnel {
             source: renewed(&before.source),
@@ -272,12 +355,23 @@ impl Engine {
 
     /// Takes off the memories that the caller may not read, or that are elsewhere by now.
     fn hide_memories(&self, caller: &Caller, tunnels: &mut [Tunnel]) -> Result<()> {
-        let ends = || tunnels.iter().flat_map(|tunnel| [&tunnel.source, &tunnel.target]);
+        let ends = || {
+            tunnels
+                .iter()
+                .flat_map(|tunnel| [&tunnel.source, &tunnel.target])
+        };
         let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
         let found = self.store.places_of(&self.places_filter(caller), &named)?;
         let found: BTreeMap<MemoryId, loci_core::Place> = found.into_iter().collect();
-        for end in tunnels.iter_mut().flat_map(|tunnel| [&mut tunnel.source, &mut tunnel.target]) {
-            let is_there = end.memory.as_ref().and_then(|id| found.get(id)).is_some_and(|found| is_at(found, end));
+        for end in tunnels
+            .iter_mut()
+            .flat_map(|tunnel| [&mut tunnel.source, &mut tunnel.target])
+        {
+            let is_there = end
+                .memory
+                .as_ref()
+                .and_then(|id| found.get(id))
+                .is_some_and(|found| is_at(found, end));
             end.memory.take_if(|_| !is_there);
         }
         Ok(())
@@ -285,15 +379,28 @@ impl Engine {
 
     /// The memory that the end names, if it is there, then what was filed there last.
     fn lying_there(&self, caller: &Caller, end: &TunnelEnd, limit: usize) -> Result<Vec<Memory>> {
-        let collections = end.collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only);
+        let collections = end
+            .collection
+            .clone()
+            .map_or(CollectionFilter::Global, CollectionFilter::Only);
         let sections = vec![end.section.clone()];
-        let filter = Filter { collections, sections, ..self.places_filter(caller) };
+        let filter = Filter {
+            collections,
+            sections,
+            ..self.places_filter(caller)
+        };
         let mut memories = match &end.memory {
             Some(id) => self.store.get_all(&filter, std::slice::from_ref(id))?,
             None => Vec::new(),
         };
-        let filed = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit })?;
-        memories.extend(filed.into_iter().filter(|memory| Some(&memory.id) != end.memory.as_ref()));
+        let filed = self
+            .store
+            .filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit })?;
+        memories.extend(
+            filed
+                .into_iter()
+                .filter(|memory| Some(&memory.id) != end.memory.as_ref()),
+        );
         memories.truncate(limit);
         Ok(memories)
     }
@@ -304,15 +411,22 @@ fn tunnel_ids(ends: [&TunnelEnd; 2], owner: Option<&str>) -> [String; 2] {
     // With its length first, no part runs into the next one.
     let add = |hash: Sha256, part: Option<&str>| {
         let length = part.map_or(0, |part| part.len() as u64 + 1);
-        hash.chain_update(length.to_le_bytes()).chain_update(part.unwrap_or_default())
+        hash.chain_update(length.to_le_bytes())
+            .chain_update(part.unwrap_or_default())
     };
     let mut ends = ends.map(place);
     ends.sort_unstable();
-    let parts = ends.into_iter().flat_map(|(collection, section)| [collection, Some(section)]);
+    let parts = ends
+        .into_iter()
+        .flat_map(|(collection, section)| [collection, Some(section)]);
     let common = parts.fold(Sha256::new(), add);
     let own = add(common.clone(), owner);
     [common, own].map(|hash| {
-        let id = hash.finalize().iter().take(8).fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
+        let id = hash
+            .finalize()
+            .iter()
+            .take(8)
+            .fold(0_u64, |id, byte| id << 8 | u64::from(*byte));
         format!("{id:016x}")
     })
 }

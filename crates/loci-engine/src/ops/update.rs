@@ -1,6 +1,9 @@
 //! Changing a memory.
 
-use loci_core::{Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result, Visibility};
+use loci_core::{
+    Caller, Change, Error, Expect, Forgotten, Memory, MemoryId, Passage, Redactions, Result,
+    Visibility,
+};
 use loci_search::document;
 
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
@@ -8,15 +11,15 @@ use crate::ops::remember::GLOBAL;
 use crate::{Embedding, Engine, Refile, check};
 
 impl Engine {
-    /// Replaces the content of a memory and makes it new (`updated_at`), and says whether it is shared, if
-    /// `shared` does; its summary goes, everything else stays. The text of a note is changed in its file.
-    /// Durable when it returns.
+    /// Replaces the content of a memory and makes it new (`updated_at`), and says whether it is
+    /// shared, if `shared` does; its summary goes, everything else stays. The text of a note is
+    /// changed in its file. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making private what is
-    /// common; `not_found` if there is no such memory
-    /// that the caller may read, `forbidden` if it may only read it; `conflict` if it is a note whose text somebody
-    /// else changed meanwhile, or whose file cannot be rewritten; `unavailable` if the store or the folder of
+    /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making private
+    /// what is common; `not_found` if there is no such memory that the caller may read, `forbidden`
+    /// if it may only read it; `conflict` if it is a note whose text somebody else changed
+    /// meanwhile, or whose file cannot be rewritten; `unavailable` if the store or the folder of
     /// notes cannot be written.
     pub fn update(
         &self,
@@ -29,12 +32,15 @@ impl Engine {
         check::content("content", &content.text)?;
         let before = self.writable(caller, id)?;
         let found = content.found();
-        let change = Refile { content: Some(content.text.into_owned()), ..Refile::default() };
+        let change = Refile {
+            content: Some(content.text.into_owned()),
+            ..Refile::default()
+        };
         self.revise(caller, &before, &change, shared, &found)
     }
 
-    /// Makes these changes to a memory, of a note in its file, and says whether it is shared. `found` was taken out of
-    /// the new content.
+    /// Makes these changes to a memory, of a note in its file, and says whether it is shared.
+    /// `found` was taken out of the new content.
     pub(crate) fn revise(
         &self,
         caller: &Caller,
@@ -47,9 +53,15 @@ impl Engine {
             check::cited_content("content", content, &before.citations)?;
         }
         let in_file = || {
-            if self.is_note(before)? { self.revise_note(caller, before, change, shared) } else { Ok(None) }
+            if self.is_note(before)? {
+                self.revise_note(caller, before, change, shared)
+            } else {
+                Ok(None)
+            }
         };
-        in_file_or_store(in_file, || self.revise_memory(caller, before, change, shared, found))
+        in_file_or_store(in_file, || {
+            self.revise_memory(caller, before, change, shared, found)
+        })
     }
 
     /// Makes the changes to a memory in the store; none if it is a note by now.
@@ -66,7 +78,8 @@ impl Engine {
         let now = self.now();
         let text = change.content.as_deref().map(|content| {
             let mut passages = Engine::passages(content, &metadata, &marks, now);
-            let (embedding, _) = self.embed_at_once(before.title.as_deref(), content, &mut passages);
+            let (embedding, _) =
+                self.embed_at_once(before.title.as_deref(), content, &mut passages);
             (content, passages, embedding)
         });
         let revised = self.change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
@@ -84,13 +97,22 @@ impl Engine {
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
-                let indexed = Engine::passages(content, &memory.metadata(), &marks, now).into_iter().zip(passages);
-                indexed.map(|(text, passage)| Passage { vector: passage.vector.clone(), ..text }).collect()
+                let indexed = Engine::passages(content, &memory.metadata(), &marks, now)
+                    .into_iter()
+                    .zip(passages);
+                indexed
+                    .map(|(text, passage)| Passage {
+                        vector: passage.vector.clone(),
+                        ..text
+                    })
+                    .collect()
             });
             let (change, memory) = put_next(memory, passages);
             Ok((vec![change], memory))
         })?;
-        let Some(memory) = revised else { return Ok(None) };
+        let Some(memory) = revised else {
+            return Ok(None);
+        };
         let embedding = text.map_or(Embedding::Done, |(_, _, embedding)| embedding);
         self.embed_soon(&embedding);
         Ok(Some((memory, embedding)))
@@ -109,32 +131,42 @@ impl Engine {
             Some(body) => self.embed_ahead(caller, before.title.as_deref(), body),
             None => (Embedding::Done, Embedded::default()),
         };
-        let revised = self.change_note(caller, &before.id, Forgotten::Hide, &embedded, |memory, note| {
-            share(&mut memory.clone(), shared)?;
-            if let Some(body) = &body {
-                if memory.content != before.content && memory.content != *body {
-                    return Err(cannot_change("somebody changed its text meanwhile; read it again"));
+        let revised = self.change_note(
+            caller,
+            &before.id,
+            Forgotten::Hide,
+            &embedded,
+            |memory, note| {
+                share(&mut memory.clone(), shared)?;
+                if let Some(body) = &body {
+                    if memory.content != before.content && memory.content != *body {
+                        return Err(cannot_change(
+                            "somebody changed its text meanwhile; read it again",
+                        ));
+                    }
+                    note.body.clone_from(body);
+                    note.updated_at = Some(self.note_time());
                 }
-                note.body.clone_from(body);
-                note.updated_at = Some(self.note_time());
-            }
-            if let Some(collection) = &change.collection {
-                // No line of a file is ever taken out.
-                note.collection = Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
-            }
-            if let Some(section) = &change.section {
-                note.section = Some(section.clone());
-            }
-            Ok(true)
-        })?;
+                if let Some(collection) = &change.collection {
+                    // No line of a file is ever taken out.
+                    note.collection = Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
+                }
+                if let Some(section) = &change.section {
+                    note.section = Some(section.clone());
+                }
+                Ok(true)
+            },
+        )?;
         Ok(revised.map(|note| (note, embedding)))
     }
 
-    /// Says whether others may read a memory. Its text and its moments stay. Durable when it returns.
+    /// Says whether others may read a memory. Its text and its moments stay. Durable when it
+    /// returns.
     ///
     /// # Errors
-    /// `invalid_argument` for making private what is common; `not_found` if there is no such memory that the
-    /// caller may read, `forbidden` if it may only read it; `unavailable` if the store cannot be written.
+    /// `invalid_argument` for making private what is common; `not_found` if there is no such memory
+    /// that the caller may read, `forbidden` if it may only read it; `unavailable` if the store
+    /// cannot be written.
     pub fn set_shared(&self, caller: &Caller, id: &MemoryId, shared: bool) -> Result<Memory> {
         // The file of a note says nothing of that.
         self.locks.change(id, || {
@@ -150,17 +182,31 @@ impl Engine {
 /// Puts a memory in the place of its last revision, with its passages, if they change with it.
 pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Change, Memory) {
     let expect = Expect::Revision(memory.revision);
-    let memory = Memory { revision: memory.revision + 1, ..memory };
-    (Change::Put { memory: Box::new(memory.clone()), passages, expect }, memory)
+    let memory = Memory {
+        revision: memory.revision + 1,
+        ..memory
+    };
+    (
+        Change::Put {
+            memory: Box::new(memory.clone()),
+            passages,
+            expect,
+        },
+        memory,
+    )
 }
 
-/// What is common is shared already, and stays common: others write it, too, and no word brings that back.
+/// What is common is shared already, and stays common: others write it, too, and no word brings
+/// that back.
 fn share(memory: &mut Memory, shared: Option<bool>) -> Result<()> {
     match (shared, memory.visibility) {
         (Some(true), Visibility::Private) => memory.visibility = Visibility::Shared,
         (Some(false), Visibility::Shared) => memory.visibility = Visibility::Private,
         (Some(false), Visibility::Common) => {
-            return Err(Error::invalid("shared", "cannot be false here: this memory is common to all in its space"));
+            return Err(Error::invalid(
+                "shared",
+                "cannot be false here: this memory is common to all in its space",
+            ));
         }
         _ => {}
     }

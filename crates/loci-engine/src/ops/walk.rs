@@ -1,14 +1,15 @@
-//! The graph of places, as it is at this moment: a node for each name of a section (but `general`), and an edge
-//! where one section stands in two collections, or where a tunnel ties two. A section that is a mere type is tied by
-//! tunnels alone. Computed from counts that the store
-//! keeps, never kept itself.
+//! The graph of places, as it is at this moment: a node for each name of a section (but `general`),
+//! and an edge where one section stands in two collections, or where a tunnel ties two. A section
+//! that is a mere type is tied by tunnels alone. Computed from counts that the store keeps, never
+//! kept itself.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::limits::{HOPS_MAX, TRAVERSED_MAX};
 use loci_core::{
-    Caller, CollectionFilter, Error, FilingOrder, Filter, MEMORY_KINDS, Page, Result, Timestamp, Tunnel, TunnelEnd,
+    Caller, CollectionFilter, Error, FilingOrder, Filter, MEMORY_KINDS, Page, Result, Timestamp,
+    Tunnel, TunnelEnd,
 };
 
 use crate::Engine;
@@ -17,8 +18,8 @@ use crate::ops::names::{alike, hint};
 /// The section that says nothing, and so ties nothing.
 pub const GENERAL_SECTION: &str = "general";
 
-/// Sections that say what something is, and nothing of its subject: tool sets file under them where no room was named.
-/// Wherever these stand, they tie nothing by themselves.
+/// Sections that say what something is, and nothing of its subject: tool sets file under them where
+/// no room was named. Wherever these stand, they tie nothing by themselves.
 const TYPES: [&str; 17] = [
     "ai",
     "assistant",
@@ -69,7 +70,8 @@ pub struct Step {
     pub room: Room,
     /// How far from the start: 0 for itself.
     pub hop: usize,
-    /// What leads to it from the hop before, in order: collections that both stand in, or tunnels by their ids.
+    /// What leads to it from the hop before, in order: collections that both stand in, or tunnels
+    /// by their ids.
     pub connected_via: Vec<Via>,
 }
 
@@ -102,7 +104,8 @@ pub struct MapCounts {
     pub edges: u64,
     /// For each collection its nodes; none is global.
     pub rooms_per_collection: BTreeMap<Option<String>, u64>,
-    /// The bridging nodes that stand in most collections, at most ten; ties by memories, then by name.
+    /// The bridging nodes that stand in most collections, at most ten; ties by memories, then by
+    /// name.
     pub top: Vec<Room>,
 }
 
@@ -115,34 +118,47 @@ struct Map {
 }
 
 impl Engine {
-    /// A walk from a section, breadth first: by hop, then by memories (most first), then by name; at most
-    /// [`TRAVERSED_MAX`] nodes, and how many there are in all. Two are neighbours when they stand in one collection
-    /// or a tunnel ties them; mere types when a tunnel does.
+    /// A walk from a section, breadth first: by hop, then by memories (most first), then by name;
+    /// at most [`TRAVERSED_MAX`] nodes, and how many there are in all. Two are neighbours when they
+    /// stand in one collection or a tunnel ties them; mere types when a tunnel does.
     ///
     /// # Errors
-    /// `not_found` if the caller can read nothing in a section of that name, with up to five that sound alike, and
-    /// for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
-    pub fn traverse(&self, caller: &Caller, section: &str, hops_max: usize) -> Result<(Vec<Step>, usize)> {
+    /// `not_found` if the caller can read nothing in a section of that name, with up to five that
+    /// sound alike, and for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
+    pub fn traverse(
+        &self,
+        caller: &Caller,
+        section: &str,
+        hops_max: usize,
+    ) -> Result<(Vec<Step>, usize)> {
         let map = self.map(caller)?;
         let Some((start, _)) = map.rooms.get_key_value(section) else {
             if section == GENERAL_SECTION {
-                let message = format!("`{GENERAL_SECTION}` ties nothing and is no part of the graph; start elsewhere");
+                let message = format!(
+                    "`{GENERAL_SECTION}` ties nothing and is no part of the graph; start elsewhere"
+                );
                 return Err(Error::not_found(message));
             }
             let hint = hint(&alike(section, map.rooms.keys().map(String::as_str)));
-            return Err(Error::not_found(format!("there is nothing to read under that name{hint}")));
+            return Err(Error::not_found(format!(
+                "there is nothing to read under that name{hint}"
+            )));
         };
         Ok(map.walk(start, hops_max.min(HOPS_MAX)))
     }
 
-    /// The nodes that bridge two different collections: those that stand in both, or from one to the other of which a
-    /// tunnel leads; mere types by a tunnel alone. With one collection given, those that bridge it and any other; with
-    /// none, all. Most memories first, then by name; at most [`TRAVERSED_MAX`], and how many there are in all. The inner
-    /// none is global.
+    /// The nodes that bridge two different collections: those that stand in both, or from one to
+    /// the other of which a tunnel leads; mere types by a tunnel alone. With one collection given,
+    /// those that bridge it and any other; with none, all. Most memories first, then by name; at
+    /// most [`TRAVERSED_MAX`], and how many there are in all. The inner none is global.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn bridges(&self, caller: &Caller, between: [Option<Option<&str>>; 2]) -> Result<(Vec<Bridge>, usize)> {
+    pub fn bridges(
+        &self,
+        caller: &Caller,
+        between: [Option<Option<&str>>; 2],
+    ) -> Result<(Vec<Bridge>, usize)> {
         let map = self.map(caller)?;
         let between = between.map(|collection| match collection {
             None => CollectionFilter::Any,
@@ -150,31 +166,68 @@ impl Engine {
             Some(Some(name)) => CollectionFilter::Only(name.to_owned()),
         });
         let tied = map.tied_between(&between);
-        let is_bridge = |room: &&Room| tied.contains(room.section.as_str()) || room.ties_both(&between);
+        let is_bridge =
+            |room: &&Room| tied.contains(room.section.as_str()) || room.ties_both(&between);
         let mut rooms: Vec<&Room> = map.rooms.values().filter(is_bridge).collect();
         rooms.sort_by_key(|room| Reverse(room.memories));
-        let bridge = |room: &Room| Ok(Bridge { room: room.clone(), newest: self.newest(caller, room)? });
+        let bridge = |room: &Room| {
+            Ok(Bridge {
+                room: room.clone(),
+                newest: self.newest(caller, room)?,
+            })
+        };
         let total = rooms.len();
-        Ok((rooms.into_iter().take(TRAVERSED_MAX).map(bridge).collect::<Result<_>>()?, total))
+        Ok((
+            rooms
+                .into_iter()
+                .take(TRAVERSED_MAX)
+                .map(bridge)
+                .collect::<Result<_>>()?,
+            total,
+        ))
     }
 
     /// When the memory was first stored that came last into the node.
     fn newest(&self, caller: &Caller, room: &Room) -> Result<Option<Timestamp>> {
-        let filter = Filter { sections: vec![room.section.clone()], ..self.places_filter(caller) };
+        let filter = Filter {
+            sections: vec![room.section.clone()],
+            ..self.places_filter(caller)
+        };
         let newest = |collections: CollectionFilter| {
-            let filter = Filter { collections, ..filter.clone() };
-            let last = self.store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 })?.pop();
+            let filter = Filter {
+                collections,
+                ..filter.clone()
+            };
+            let last = self
+                .store
+                .filed(
+                    &filter,
+                    FilingOrder::LastFirst,
+                    Page {
+                        offset: 0,
+                        limit: 1,
+                    },
+                )?
+                .pop();
             Ok(last.map(|memory| memory.created_at))
         };
-        // Stores find what came last into a place. Into a section, wherever, they find it by going back through all
-        // that came since, which is the shorter way for a section that stands nearly everywhere.
+        // Stores find what came last into a place. Into a section, wherever, they find it by going
+        // back through all that came since, which is the shorter way for a section that stands
+        // nearly everywhere.
         if room.collections.len() > ASKED_ONE_BY_ONE_MAX {
             return newest(CollectionFilter::Any);
         }
         let of = |collection: &Option<String>| {
-            newest(collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only))
+            newest(
+                collection
+                    .clone()
+                    .map_or(CollectionFilter::Global, CollectionFilter::Only),
+            )
         };
-        room.collections.keys().map(of).try_fold(None, |last, next| Ok(last.max(next?)))
+        room.collections
+            .keys()
+            .map(of)
+            .try_fold(None, |last, next| Ok(last.max(next?)))
     }
 
     /// The graph in figures.
@@ -206,13 +259,19 @@ impl Engine {
 
     fn map(&self, caller: &Caller) -> Result<Map> {
         let mut rooms: BTreeMap<String, Room> = BTreeMap::new();
-        for tally in self.places(caller)?.into_iter().filter(|tally| tally.section != GENERAL_SECTION) {
-            let room = rooms.entry(tally.section).or_insert_with_key(|section| Room {
-                section: section.clone(),
-                collections: BTreeMap::new(),
-                kinds: Vec::new(),
-                memories: 0,
-            });
+        for tally in self
+            .places(caller)?
+            .into_iter()
+            .filter(|tally| tally.section != GENERAL_SECTION)
+        {
+            let room = rooms
+                .entry(tally.section)
+                .or_insert_with_key(|section| Room {
+                    section: section.clone(),
+                    collections: BTreeMap::new(),
+                    kinds: Vec::new(),
+                    memories: 0,
+                });
             *room.collections.entry(tally.collection).or_default() += tally.memories;
             room.kinds.push(tally.kind);
             room.memories += tally.memories;
@@ -223,7 +282,9 @@ impl Engine {
         }
         let mut tunnels = self.seen_tunnels(caller)?;
         let is_there = |end: &TunnelEnd| {
-            rooms.get(&end.section).is_some_and(|room| room.collections.contains_key(&end.collection))
+            rooms
+                .get(&end.section)
+                .is_some_and(|room| room.collections.contains_key(&end.collection))
         };
         tunnels.retain(|tunnel| is_there(&tunnel.source) && is_there(&tunnel.target));
         Ok(Map { rooms, tunnels })
@@ -238,12 +299,20 @@ impl Room {
     /// The pairs of its collections, which it ties unless it is a mere type.
     fn ties(&self) -> u64 {
         let collections = self.collections.len() as u64;
-        if is_type(&self.section) { 0 } else { collections * collections.saturating_sub(1) / 2 }
+        if is_type(&self.section) {
+            0
+        } else {
+            collections * collections.saturating_sub(1) / 2
+        }
     }
 
     /// Whether it ties two different collections that are asked for.
     fn ties_both(&self, between: &[CollectionFilter; 2]) -> bool {
-        let stands_in = |asked: &CollectionFilter| self.collections.keys().any(|name| asked.admits(name.as_deref()));
+        let stands_in = |asked: &CollectionFilter| {
+            self.collections
+                .keys()
+                .any(|name| asked.admits(name.as_deref()))
+        };
         let are_one = between[0] == between[1] && between[0] != CollectionFilter::Any;
         self.ties() > 0 && !are_one && between.iter().all(stands_in)
     }
@@ -254,9 +323,14 @@ impl Map {
     fn tied_between(&self, [one, other]: &[CollectionFilter; 2]) -> BTreeSet<&str> {
         let leads = |tunnel: &&Tunnel| {
             let [from, to] = [&tunnel.source, &tunnel.target].map(|end| end.collection.as_deref());
-            from != to && (one.admits(from) && other.admits(to) || one.admits(to) && other.admits(from))
+            from != to
+                && (one.admits(from) && other.admits(to) || one.admits(to) && other.admits(from))
         };
-        self.tunnels.iter().filter(leads).flat_map(sections).collect()
+        self.tunnels
+            .iter()
+            .filter(leads)
+            .flat_map(sections)
+            .collect()
     }
 
     /// The nodes within that many hops of the start, as [`Engine::traverse`] orders them.
@@ -279,22 +353,35 @@ impl Map {
         for hop in 0..=hops_max {
             reached.extend(nearest.keys().copied());
             let mut next: BTreeMap<&str, BTreeSet<Via>> = BTreeMap::new();
-            for room in nearest.keys().filter_map(|section| self.rooms.get(*section)) {
+            for room in nearest
+                .keys()
+                .filter_map(|section| self.rooms.get(*section))
+            {
                 for collection in room.collections.keys().filter(|_| !is_type(&room.section)) {
                     // Whoever comes to a collection first leads to all that stand in it.
                     for section in members.remove(collection).unwrap_or_default() {
-                        next.entry(section).or_default().insert(Via::Collection(collection.clone()));
+                        next.entry(section)
+                            .or_default()
+                            .insert(Via::Collection(collection.clone()));
                     }
                 }
                 for (section, id) in tied.get(room.section.as_str()).into_iter().flatten() {
-                    next.entry(section).or_default().insert(Via::Tunnel((*id).to_owned()));
+                    next.entry(section)
+                        .or_default()
+                        .insert(Via::Tunnel((*id).to_owned()));
                 }
             }
             next.retain(|section, _| !reached.contains(section));
-            let ring = std::mem::replace(&mut nearest, next).into_iter().filter_map(|(section, via)| {
-                let room = self.rooms.get(section)?.clone();
-                Some(Step { room, hop, connected_via: via.into_iter().collect() })
-            });
+            let ring = std::mem::replace(&mut nearest, next)
+                .into_iter()
+                .filter_map(|(section, via)| {
+                    let room = self.rooms.get(section)?.clone();
+                    Some(Step {
+                        room,
+                        hop,
+                        connected_via: via.into_iter().collect(),
+                    })
+                });
             let mut ring: Vec<Step> = ring.collect();
             ring.sort_by_key(|step| Reverse(step.room.memories));
             steps.append(&mut ring);

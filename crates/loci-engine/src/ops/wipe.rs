@@ -7,13 +7,13 @@ use uuid::Uuid;
 use crate::{Engine, check};
 
 impl Engine {
-    /// Removes the caller's data for good: see [`Store::wipe`](loci_core::Store::wipe); of whoever merely
-    /// claims a name, what came in through the same tool set. With
-    /// it go the notes of the caller's earlier calls that wait to be written, in whichever process:
-    /// the store does not take them.
+    /// Removes the caller's data for good: see [`Store::wipe`](loci_core::Store::wipe); of whoever
+    /// merely claims a name, what came in through the same tool set. With it go the notes of the
+    /// caller's earlier calls that wait to be written, in whichever process: the store does not
+    /// take them.
     ///
-    /// The acts of the caller on records that stay are left under a pseudonym, which is made at random for each wipe. The
-    /// wipe of a pseudonym removes that, too.
+    /// The acts of the caller on records that stay are left under a pseudonym, which is made at
+    /// random for each wipe. The wipe of a pseudonym removes that, too.
     ///
     /// # Errors
     /// `forbidden` without the scope `write` or to an anonymous caller; `unavailable` if the store
@@ -24,8 +24,12 @@ impl Engine {
         self.flush()?;
         let origin = caller.is_claimed.then_some(caller.origin);
         // The random bits of an id, in a form that says nothing of the moment.
-        let random = Sha256::digest(Uuid::now_v7().as_bytes()).first_chunk().copied().unwrap_or_default();
+        let random = Sha256::digest(Uuid::now_v7().as_bytes())
+            .first_chunk()
+            .copied()
+            .unwrap_or_default();
         let name = (!is_pseudonym(owner)).then(|| pseudonym(u128::from_be_bytes(random)));
-        self.store.wipe(&caller.space, owner, origin, name.as_deref(), self.now())
+        self.store
+            .wipe(&caller.space, owner, origin, name.as_deref(), self.now())
     }
 }

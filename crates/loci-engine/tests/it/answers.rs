@@ -5,29 +5,66 @@ use loci_engine::Policy;
 use super::*;
 
 fn ask(engine: &Engine, caller: &Caller, query: &str, cosine_min: Option<f32>) -> Option<String> {
-    engine.cached_answer(caller, query, cosine_min).unwrap().0.map(|answer| answer.entry.response)
+    engine
+        .cached_answer(caller, query, cosine_min)
+        .unwrap()
+        .0
+        .map(|answer| answer.entry.response)
 }
 
 #[test]
 fn an_answer_serves_questions_that_are_near_enough() {
     let Bench { engine, clock, .. } = bench();
     let ann = caller("ann", &WRITER);
-    assert_eq!(ask(&engine, &ann, "when is the deadline of the project", None), None);
-    engine.cache_answer(&ann, mint(), "when is the deadline of the project", "in March").unwrap();
-    engine.cache_answer(&ann, mint(), "who keeps the keys", "Bob").unwrap();
+    assert_eq!(
+        ask(&engine, &ann, "when is the deadline of the project", None),
+        None
+    );
+    engine
+        .cache_answer(
+            &ann,
+            mint(),
+            "when is the deadline of the project",
+            "in March",
+        )
+        .unwrap();
+    engine
+        .cache_answer(&ann, mint(), "who keeps the keys", "Bob")
+        .unwrap();
     let rows = [
-        ("when is the deadline of the project", None, Some("in March")),
-        ("When is the project deadline, of the?", None, Some("in March")),
+        (
+            "when is the deadline of the project",
+            None,
+            Some("in March"),
+        ),
+        (
+            "When is the project deadline, of the?",
+            None,
+            Some("in March"),
+        ),
         ("when is the deadline of the house", None, None),
-        ("when is the deadline of the house", Some(0.8), Some("in March")),
+        (
+            "when is the deadline of the house",
+            Some(0.8),
+            Some("in March"),
+        ),
         ("who keeps the keys", Some(1.0), Some("Bob")),
         ("bees", Some(0.1), None),
     ];
     for (query, cosine_min, expected) in rows {
-        assert_eq!(ask(&engine, &ann, query, cosine_min).as_deref(), expected, "{query} {cosine_min:?}");
+        assert_eq!(
+            ask(&engine, &ann, query, cosine_min).as_deref(),
+            expected,
+            "{query} {cosine_min:?}"
+        );
     }
-    let (answer, degraded) = engine.cached_answer(&ann, "who keeps the keys", None).unwrap();
-    assert_eq!((answer.map(|answer| answer.cosine), degraded), (Some(1.0), None));
+    let (answer, degraded) = engine
+        .cached_answer(&ann, "who keeps the keys", None)
+        .unwrap();
+    assert_eq!(
+        (answer.map(|answer| answer.cosine), degraded),
+        (Some(1.0), None)
+    );
     assert_eq!(ask(&engine, &anonymous(), "who keeps the keys", None), None);
     clock.advance(3_599);
     assert!(ask(&engine, &ann, "who keeps the keys", None).is_some());
@@ -38,9 +75,15 @@ fn an_answer_serves_questions_that_are_near_enough() {
 #[test]
 fn an_installation_sets_the_threshold_and_the_time() {
     let Bench { engine, clock, .. } = bench();
-    let engine = engine.with_policy(Policy { cache_cosine_min: 0.5, cache_ttl_seconds: 10, ..Policy::default() });
+    let engine = engine.with_policy(Policy {
+        cache_cosine_min: 0.5,
+        cache_ttl_seconds: 10,
+        ..Policy::default()
+    });
     let ann = caller("ann", &WRITER);
-    engine.cache_answer(&ann, mint(), "red green blue", "colours").unwrap();
+    engine
+        .cache_answer(&ann, mint(), "red green blue", "colours")
+        .unwrap();
     assert!(ask(&engine, &ann, "red green shoes", None).is_some());
     clock.advance(10);
     assert!(ask(&engine, &ann, "red green blue", None).is_none());
@@ -48,14 +91,24 @@ fn an_installation_sets_the_threshold_and_the_time() {
 
 #[test]
 fn without_a_model_the_same_words_are_found() {
-    let rows = [(SearchMode::Hybrid, true), (SearchMode::Vector, true), (SearchMode::Words, false)];
+    let rows = [
+        (SearchMode::Hybrid, true),
+        (SearchMode::Vector, true),
+        (SearchMode::Words, false),
+    ];
     for (mode, is_degraded) in rows {
         let engine = bench_with(Arc::new(FailingEmbedder::default()), mode).engine;
         let ann = caller("ann", &WRITER);
-        engine.cache_answer(&ann, mint(), "red green blue", "colours").unwrap();
+        engine
+            .cache_answer(&ann, mint(), "red green blue", "colours")
+            .unwrap();
         for (query, is_hit) in [("red green blue", true), ("blue green red", false)] {
             let (answer, degraded) = engine.cached_answer(&ann, query, Some(0.5)).unwrap();
-            assert_eq!((answer.is_some(), degraded.is_some()), (is_hit, is_degraded), "{mode:?} {query}");
+            assert_eq!(
+                (answer.is_some(), degraded.is_some()),
+                (is_hit, is_degraded),
+                "{mode:?} {query}"
+            );
         }
     }
 }
@@ -65,10 +118,23 @@ fn without_a_model_the_same_words_are_found() {
 fn long_questions_are_found_by_the_same_words_alone() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    let long = |end: &str| format!("{}{end}", "Review this change with great care. ".repeat(100));
-    engine.cache_answer(&ann, mint(), &long("It adds a lock."), "good").unwrap();
-    assert_eq!(ask(&engine, &ann, &long("It adds a lock."), None).as_deref(), Some("good"));
-    assert_eq!(ask(&engine, &ann, &long("It drops a lock."), Some(-1.0)), None);
+    let long = |end: &str| {
+        format!(
+            "{}{end}",
+            "Review this change with great care. ".repeat(100)
+        )
+    };
+    engine
+        .cache_answer(&ann, mint(), &long("It adds a lock."), "good")
+        .unwrap();
+    assert_eq!(
+        ask(&engine, &ann, &long("It adds a lock."), None).as_deref(),
+        Some("good")
+    );
+    assert_eq!(
+        ask(&engine, &ann, &long("It drops a lock."), Some(-1.0)),
+        None
+    );
 }
 
 #[test]
@@ -90,12 +156,28 @@ fn answers_are_forgotten_by_a_pattern() {
     for (pattern, expected) in rows {
         let engine = engine();
         let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-        for query in ["what is 2+2?", "What is (the plan", "wer wohnt in Köln 50667"] {
-            engine.cache_answer(&ann, mint(), query, "an answer").unwrap();
-            engine.cache_answer(&bob, mint(), query, "an answer").unwrap();
+        for query in [
+            "what is 2+2?",
+            "What is (the plan",
+            "wer wohnt in Köln 50667",
+        ] {
+            engine
+                .cache_answer(&ann, mint(), query, "an answer")
+                .unwrap();
+            engine
+                .cache_answer(&bob, mint(), query, "an answer")
+                .unwrap();
         }
-        assert_eq!(engine.forget_answers(&ann, pattern), Ok(expected), "{pattern:?}");
-        assert_eq!(engine.forget_answers(&ann, None), Ok(3 - expected), "{pattern:?}");
+        assert_eq!(
+            engine.forget_answers(&ann, pattern),
+            Ok(expected),
+            "{pattern:?}"
+        );
+        assert_eq!(
+            engine.forget_answers(&ann, None),
+            Ok(3 - expected),
+            "{pattern:?}"
+        );
         assert_eq!(engine.forget_answers(&anonymous(), None), Ok(0));
         assert_eq!(engine.forget_answers(&bob, None), Ok(3));
     }
@@ -114,11 +196,27 @@ fn answers_have_limits() {
         ("q", &long_response, ErrorCode::TooLarge, "`response` "),
     ];
     for (query, response, code, beginning) in rows {
-        let error = engine.cache_answer(&ann, mint(), query, response).unwrap_err();
-        assert_eq!((error.code, error.message.starts_with(beginning)), (code, true), "{}", error.message);
+        let error = engine
+            .cache_answer(&ann, mint(), query, response)
+            .unwrap_err();
+        assert_eq!(
+            (error.code, error.message.starts_with(beginning)),
+            (code, true),
+            "{}",
+            error.message
+        );
     }
-    assert_eq!(engine.cache_answer(&anonymous(), mint(), "q", "r").unwrap_err().code, ErrorCode::Forbidden);
-    assert_eq!(engine.cached_answer(&ann, " ", None).unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(
+        engine
+            .cache_answer(&anonymous(), mint(), "q", "r")
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
+    assert_eq!(
+        engine.cached_answer(&ann, " ", None).unwrap_err().code,
+        ErrorCode::InvalidArgument
+    );
 
     let long_pattern = "x".repeat(limits::PATTERN_BYTES_MAX + 1);
     for pattern in [" ", &long_pattern, r"(\w{100}){100}"] {

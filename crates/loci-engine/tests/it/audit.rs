@@ -17,7 +17,13 @@ fn faulty() -> (Arc<Engine>, Arc<FaultyStore>) {
     let clock = Arc::new(FixedClock::default());
     let embedder = Arc::new(HashingEmbedder::default());
     let engine = Engine::new(store.clone(), embedder, clock, SearchMode::Words);
-    (Arc::new(engine.with_policy(Policy { audit_buffer: 3, ..Policy::default() })), store)
+    (
+        Arc::new(engine.with_policy(Policy {
+            audit_buffer: 3,
+            ..Policy::default()
+        })),
+        store,
+    )
 }
 
 fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry {
@@ -40,22 +46,44 @@ fn call(engine: &Engine, user: &str, tool: impl std::fmt::Display) -> AuditEntry
 }
 
 fn all() -> AuditQuery {
-    AuditQuery { limit: usize::MAX, ..AuditQuery::default() }
+    AuditQuery {
+        limit: usize::MAX,
+        ..AuditQuery::default()
+    }
 }
 
 /// The tools in the store's log.
 fn written(store: &FaultyStore) -> Vec<String> {
-    store.inner.audit(&all()).unwrap().into_iter().map(|(_, entry)| entry.tool).collect()
+    store
+        .inner
+        .audit(&all())
+        .unwrap()
+        .into_iter()
+        .map(|(_, entry)| entry.tool)
+        .collect()
 }
 
 fn down(method: &str, down: &[&str]) -> Result<()> {
-    if down.contains(&method) { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+    if down.contains(&method) {
+        Err(Error::unavailable("the disk is full"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Returns each of these memories to the caller once.
 fn recall(engine: &Engine, caller: &Caller, query: &str) -> Vec<u64> {
-    let recall = Recall { counts_access: true, ..question(query) };
-    engine.recall(caller, &recall).unwrap().hits.iter().map(|hit| hit.signals.access_count).collect()
+    let recall = Recall {
+        counts_access: true,
+        ..question(query)
+    };
+    engine
+        .recall(caller, &recall)
+        .unwrap()
+        .hits
+        .iter()
+        .map(|hit| hit.signals.access_count)
+        .collect()
 }
 
 #[test]
@@ -66,10 +94,23 @@ fn notes_are_written_in_their_order_by_a_flush_and_before_the_log_is_read() {
     }
     assert_eq!((written(&store).len(), engine.buffered()), (0, 3));
     engine.flush().unwrap();
-    assert_eq!((written(&store), engine.buffered()), (["0", "1", "2"].map(str::to_owned).to_vec(), 0));
+    assert_eq!(
+        (written(&store), engine.buffered()),
+        (["0", "1", "2"].map(str::to_owned).to_vec(), 0)
+    );
     engine.audit(call(&engine, "bob", 3));
-    let read = engine.audited(&AuditQuery { user: Some("bob".to_owned()), ..all() }).unwrap();
-    assert_eq!(read.into_iter().map(|(number, entry)| (number, entry.tool)).collect::<Vec<_>>(), [(4, "3".to_owned())]);
+    let read = engine
+        .audited(&AuditQuery {
+            user: Some("bob".to_owned()),
+            ..all()
+        })
+        .unwrap();
+    assert_eq!(
+        read.into_iter()
+            .map(|(number, entry)| (number, entry.tool))
+            .collect::<Vec<_>>(),
+        [(4, "3".to_owned())]
+    );
 }
 
 #[test]
@@ -96,8 +137,16 @@ fn the_bell_rings_for_the_first_note_and_for_every_full_buffer() {
 fn what_cannot_be_written_is_kept_in_its_order() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
-    let id = engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap().memory.id;
-    let rows: [(&str, &[&str]); 3] = [("a", &["touch"]), ("b", &["append_audit"]), ("c", &["touch", "append_audit"])];
+    let id = engine
+        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    let rows: [(&str, &[&str]); 3] = [
+        ("a", &["touch"]),
+        ("b", &["append_audit"]),
+        ("c", &["touch", "append_audit"]),
+    ];
     for (tool, broken) in rows {
         store.before(move |method| down(method, broken));
         engine.audit(call(&engine, "ann", tool));
@@ -116,8 +165,18 @@ fn what_cannot_be_written_is_kept_in_its_order() {
 fn returns_are_counted_before_during_and_after_a_flush() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
-    let id = engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap().memory.id;
-    assert_eq!([recall(&engine, &ann, "kettle"), recall(&engine, &ann, "kettle")], [[0], [1]]);
+    let id = engine
+        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    assert_eq!(
+        [
+            recall(&engine, &ann, "kettle"),
+            recall(&engine, &ann, "kettle")
+        ],
+        [[0], [1]]
+    );
 
     // A flush that holds the counts, and has not written them yet.
     let (entered, is_entered) = mpsc::channel();
@@ -126,7 +185,10 @@ fn returns_are_counted_before_during_and_after_a_flush() {
     store.before(move |method| {
         if method == "touch" {
             entered.send(()).unwrap();
-            gate.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
+            gate.lock()
+                .unwrap()
+                .recv_timeout(Duration::from_mins(1))
+                .unwrap();
         }
         Ok(())
     });
@@ -163,8 +225,13 @@ fn concurrent_flushes_write_everything_once() {
     });
     let written = written(&store);
     for thread in 0..THREADS {
-        let of_thread: Vec<_> = written.iter().filter(|tool| tool.starts_with(&format!("{thread}-"))).collect();
-        let expected: Vec<_> = (0..CALLS).map(|number| format!("{thread}-{number:03}")).collect();
+        let of_thread: Vec<_> = written
+            .iter()
+            .filter(|tool| tool.starts_with(&format!("{thread}-")))
+            .collect();
+        let expected: Vec<_> = (0..CALLS)
+            .map(|number| format!("{thread}-{number:03}"))
+            .collect();
         assert!(of_thread.into_iter().eq(&expected));
     }
     assert_eq!(written.len(), THREADS * CALLS);
@@ -174,18 +241,27 @@ fn concurrent_flushes_write_everything_once() {
 #[test]
 fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     let (engine, store) = faulty();
-    let fill = || (0..=limits::BUFFERED_MAX).for_each(|number| engine.audit(call(&engine, "ann", number)));
+    let fill =
+        || (0..=limits::BUFFERED_MAX).for_each(|number| engine.audit(call(&engine, "ann", number)));
     fill();
-    assert_eq!((engine.buffered(), written(&store).len()), (0, limits::BUFFERED_MAX + 1));
+    assert_eq!(
+        (engine.buffered(), written(&store).len()),
+        (0, limits::BUFFERED_MAX + 1)
+    );
 
     store.before(|method| down(method, &["append_audit"]));
     fill();
     let kept = engine.buffered();
-    assert!(kept > limits::BUFFERED_MAX / 2 && kept < limits::BUFFERED_MAX, "{kept}");
+    assert!(
+        kept > limits::BUFFERED_MAX / 2 && kept < limits::BUFFERED_MAX,
+        "{kept}"
+    );
     store.before(|_| Ok(()));
     engine.flush().unwrap();
     let written = written(&store);
-    let newest: Vec<String> = (limits::BUFFERED_MAX + 1 - kept..=limits::BUFFERED_MAX).map(|n| n.to_string()).collect();
+    let newest: Vec<String> = (limits::BUFFERED_MAX + 1 - kept..=limits::BUFFERED_MAX)
+        .map(|n| n.to_string())
+        .collect();
     assert_eq!(written[limits::BUFFERED_MAX + 1..], newest);
 }
 
@@ -203,7 +279,11 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
         store.before(move |method| {
             if method == "append_audit" && counted.fetch_add(1, Ordering::SeqCst) == 0 {
                 entered.send(()).unwrap();
-                second.lock().unwrap().recv_timeout(Duration::from_mins(1)).unwrap();
+                second
+                    .lock()
+                    .unwrap()
+                    .recv_timeout(Duration::from_mins(1))
+                    .unwrap();
             }
             down(method, &["append_audit"])
         });
@@ -212,7 +292,10 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
             is_entered.recv_timeout(Duration::from_mins(1)).unwrap();
             comes.send(()).unwrap();
             assert_eq!(engine.flush().unwrap_err().code, ErrorCode::Unavailable);
-            assert_eq!(first.join().unwrap().unwrap_err().code, ErrorCode::Unavailable);
+            assert_eq!(
+                first.join().unwrap().unwrap_err().code,
+                ErrorCode::Unavailable
+            );
         });
         attempts.load(Ordering::SeqCst) == 1
     };
@@ -226,7 +309,9 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
 fn a_flush_ends_at_the_first_write_that_fails() {
     let (engine, store) = faulty();
     let ann = caller("ann", &WRITER);
-    engine.remember(&ann, fact("the kettle is blue", Visibility::Private)).unwrap();
+    engine
+        .remember(&ann, fact("the kettle is blue", Visibility::Private))
+        .unwrap();
     recall(&engine, &ann, "kettle");
     engine.audit(call(&engine, "ann", "any"));
     let writes = Arc::new(Mutex::new(Vec::new()));
@@ -247,7 +332,12 @@ fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let engine = || {
         let embedder = Arc::new(HashingEmbedder::default());
-        Arc::new(Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words))
+        Arc::new(Engine::new(
+            store.clone(),
+            embedder,
+            clock.clone(),
+            SearchMode::Words,
+        ))
     };
     let (engine, elsewhere, ann) = (engine(), engine(), caller("ann", &WRITER));
     engine.audit(call(&engine, "ann", "before"));
@@ -269,5 +359,10 @@ fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
     engine.audit(call(&engine, "ann", "wipe"));
     elsewhere.flush().unwrap();
     let read = engine.audited(&all()).unwrap();
-    assert_eq!(read.into_iter().map(|(_, entry)| entry.tool).collect::<Vec<_>>(), ["meanwhile", "after", "wipe"]);
+    assert_eq!(
+        read.into_iter()
+            .map(|(_, entry)| entry.tool)
+            .collect::<Vec<_>>(),
+        ["meanwhile", "after", "wipe"]
+    );
 }

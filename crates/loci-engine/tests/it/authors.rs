@@ -39,7 +39,10 @@ fn text(random: &mut Random) -> String {
 
 /// The lines of a text by whichever character may end one.
 fn lines(text: &str) -> Vec<&str> {
-    text.split(['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}']).collect()
+    text.split([
+        '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+    ])
+    .collect()
 }
 
 #[test]
@@ -50,11 +53,17 @@ fn no_text_leaves_its_quotation() {
         let unquoted: Vec<&str> = lines(quotation.trim_end_matches('\n'))
             .into_iter()
             .map(|line| {
-                let rest = line.strip_prefix('>').unwrap_or_else(|| panic!("seed {seed}: {quotation:?}"));
+                let rest = line
+                    .strip_prefix('>')
+                    .unwrap_or_else(|| panic!("seed {seed}: {quotation:?}"));
                 rest.strip_prefix(' ').unwrap_or(rest)
             })
             .collect();
-        assert_eq!(unquoted, lines(&text.replace("\r\n", "\n")), "seed {seed}: nothing of it is lost");
+        assert_eq!(
+            unquoted,
+            lines(&text.replace("\r\n", "\n")),
+            "seed {seed}: nothing of it is lost"
+        );
     }
 }
 
@@ -69,7 +78,9 @@ fn no_text_of_others_looks_like_a_part_of_a_session_start() {
             visibility: Visibility::Common,
             ..Remember::new(content, "bootstrap")
         };
-        engine.remember(&ann, directive("her own".to_owned())).unwrap();
+        engine
+            .remember(&ann, directive("her own".to_owned()))
+            .unwrap();
         for _ in 0..=random.below(2) {
             engine.remember(&bob, directive(text(random))).unwrap();
         }
@@ -84,19 +95,40 @@ fn no_text_of_others_looks_like_a_part_of_a_session_start() {
             "---",
         ];
         let (document, last) = markdown.trim_end().rsplit_once('\n').unwrap();
-        assert!(last.contains(" memories, about "), "seed {seed}: {markdown}");
-        let outside: Vec<&str> = lines(document).into_iter().filter(|line| !line.starts_with('>')).collect();
-        assert!(outside.iter().all(|line| frame.contains(line)), "seed {seed}: {markdown:?}");
+        assert!(
+            last.contains(" memories, about "),
+            "seed {seed}: {markdown}"
+        );
+        let outside: Vec<&str> = lines(document)
+            .into_iter()
+            .filter(|line| !line.starts_with('>'))
+            .collect();
+        assert!(
+            outside.iter().all(|line| frame.contains(line)),
+            "seed {seed}: {markdown:?}"
+        );
         for once in frame.iter().filter(|line| !line.is_empty()) {
-            assert_eq!(outside.iter().filter(|line| *line == once).count(), 1, "seed {seed} {once}: {markdown:?}");
+            assert_eq!(
+                outside.iter().filter(|line| *line == once).count(),
+                1,
+                "seed {seed} {once}: {markdown:?}"
+            );
         }
     }
 }
 
 #[test]
 fn an_author_is_trusted_by_one_reader_or_by_all() {
-    let Bench { engine, store, clock } = bench();
-    let (ann, bob, carl) = (caller("ann", &WRITER), caller("bob", &WRITER), caller("carl", &WRITER));
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
+    let (ann, bob, carl) = (
+        caller("ann", &WRITER),
+        caller("bob", &WRITER),
+        caller("carl", &WRITER),
+    );
     let directive = Remember {
         delivery: Delivery::Bootstrap,
         visibility: Visibility::Common,
@@ -104,14 +136,24 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
     };
     let id = engine.remember(&bob, directive).unwrap().memory.id;
     let takes = |engine: &loci_engine::Engine, reader: &Caller| {
-        engine.bootstrap(reader, None).unwrap().markdown.contains("## Directives\n\n- use tabs")
+        engine
+            .bootstrap(reader, None)
+            .unwrap()
+            .markdown
+            .contains("## Directives\n\n- use tabs")
     };
     let readers = [&ann, &bob, &carl, &Caller::local()];
-    assert_eq!(readers.map(|reader| takes(&engine, reader)), [false, true, false, false]);
+    assert_eq!(
+        readers.map(|reader| takes(&engine, reader)),
+        [false, true, false, false]
+    );
     assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(true));
     assert_eq!(engine.set_trusted(&ann, "bob", true), Ok(false));
     assert_eq!(engine.trusted_authors(&ann).unwrap(), ["bob"]);
-    assert_eq!(readers.map(|reader| takes(&engine, reader)), [true, true, false, false]);
+    assert_eq!(
+        readers.map(|reader| takes(&engine, reader)),
+        [true, true, false, false]
+    );
     assert_eq!(engine.set_trusted(&ann, "bob", false), Ok(true));
     assert!(!takes(&engine, &ann));
     let embedder = std::sync::Arc::new(loci_testkit::FailingEmbedder::default());
@@ -120,6 +162,14 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
     assert_eq!(readers.map(|reader| takes(&all, reader)), [true; 4]);
 
     // The word of an administrator counts for all, also in the text of another.
-    engine.update(&Caller::local(), &id, "use spaces", None).unwrap();
-    assert!(engine.bootstrap(&carl, None).unwrap().markdown.contains("- use spaces (by local)"));
+    engine
+        .update(&Caller::local(), &id, "use spaces", None)
+        .unwrap();
+    assert!(
+        engine
+            .bootstrap(&carl, None)
+            .unwrap()
+            .markdown
+            .contains("- use spaces (by local)")
+    );
 }

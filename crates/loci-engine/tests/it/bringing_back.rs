@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
-    Access, Archived, Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision,
-    EnrichmentStatus, Expect, Fact, FileStamp, JobStore, KeyedAnswer, Link, Name, NoteFile, NoteStore, Period, Record,
-    Relation, SourceFile, Store, Thread, Tunnel, TunnelEnd,
+    Access, Archived, Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash,
+    Decision, EnrichmentStatus, Expect, Fact, FileStamp, JobStore, KeyedAnswer, Link, Name,
+    NoteFile, NoteStore, Period, Record, Relation, SourceFile, Store, Thread, Tunnel, TunnelEnd,
 };
 use loci_engine::BroughtBack;
 
@@ -26,24 +26,47 @@ fn archive(store: &dyn Store) -> Vec<Archived> {
 }
 
 fn in_main(record: Record) -> Archived {
-    Archived { space: Space::default(), record }
+    Archived {
+        space: Space::default(),
+        record,
+    }
 }
 
 fn filed(id: &str, content: &str) -> Memory {
-    let memory = Memory::new(Space::default(), MemoryId::new(id), content, "fact", Timestamp::from_microseconds(7));
-    Memory { origin: "engram".to_owned(), visibility: Visibility::Common, ..memory }
+    let memory = Memory::new(
+        Space::default(),
+        MemoryId::new(id),
+        content,
+        "fact",
+        Timestamp::from_microseconds(7),
+    );
+    Memory {
+        origin: "engram".to_owned(),
+        visibility: Visibility::Common,
+        ..memory
+    }
 }
 
 fn record(memory: Memory) -> Archived {
-    Archived { space: memory.space.clone(), record: Record::Memory(Box::new(memory)) }
+    Archived {
+        space: memory.space.clone(),
+        record: Record::Memory(Box::new(memory)),
+    }
 }
 
 fn owned(owner: &str, memory: Memory) -> Memory {
-    Memory { owner: Some(owner.to_owned()), visibility: Visibility::Private, ..memory }
+    Memory {
+        owner: Some(owner.to_owned()),
+        visibility: Visibility::Private,
+        ..memory
+    }
 }
 
 fn name(key: &str) -> Name {
-    Name { key: key.to_owned(), spelling: key.to_uppercase() }
+    Name {
+        key: key.to_owned(),
+        spelling: key.to_uppercase(),
+    }
 }
 
 fn fact_of(id: &str, object: &str) -> Fact {
@@ -92,13 +115,20 @@ fn cached(owner: &str, id: &str, query: &str) -> CacheEntry {
     }
 }
 
-/// Something of every kind in two spaces, in the order of an archive, with moments that no call gives.
+/// Something of every kind in two spaces, in the order of an archive, with moments that no call
+/// gives.
 fn everything_there_is() -> Vec<Archived> {
     let elsewhere = Space::parse("space", "other").unwrap();
     let message = Memory {
         tier: Tier::ShortTerm,
-        thread: Some(Thread { name: "talk".to_owned(), position: 4 }),
-        access: Access { count: 9, last: Some(NOW) },
+        thread: Some(Thread {
+            name: "talk".to_owned(),
+            position: 4,
+        }),
+        access: Access {
+            count: 9,
+            last: Some(NOW),
+        },
         ..owned("ann", filed("message", "the bees swarm"))
     };
     let pending = Memory {
@@ -108,7 +138,10 @@ fn everything_there_is() -> Vec<Archived> {
         ..owned("ann", filed("pending", "bees"))
     };
     let odd = Memory {
-        place: Place { collection: Some("\u{202e} ..".to_owned()), section: "/".to_owned() },
+        place: Place {
+            collection: Some("\u{202e} ..".to_owned()),
+            section: "/".to_owned(),
+        },
         weight: 0.1 + 0.2,
         forgotten_at: Some(NOW),
         supersedes: Some(MemoryId::new("gone")),
@@ -137,7 +170,10 @@ fn everything_there_is() -> Vec<Archived> {
         created_at: NOW,
         expires_at: NOW.plus_seconds(9),
     };
-    let stamp = FileStamp { bytes: 3, modified_nanoseconds: -5 };
+    let stamp = FileStamp {
+        bytes: 3,
+        modified_nanoseconds: -5,
+    };
     let note_file = NoteFile {
         path: "a/b.md".to_owned(),
         stamp,
@@ -161,7 +197,11 @@ fn everything_there_is() -> Vec<Archived> {
         is_pending: true,
         is_whole: false,
     };
-    let setting = Record::Setting { owner: Some("ann".to_owned()), name: "n".to_owned(), value: "v".to_owned() };
+    let setting = Record::Setting {
+        owner: Some("ann".to_owned()),
+        name: "n".to_owned(),
+        value: "v".to_owned(),
+    };
     vec![
         record(message),
         record(pending),
@@ -173,15 +213,26 @@ fn everything_there_is() -> Vec<Archived> {
         in_main(Record::Tunnel(Box::new(tunnel("tie", Some("message"))))),
         in_main(setting),
         in_main(Record::SourceFile(Box::new(source))),
-        in_main(Record::CacheEntry(Box::new(cached("ann", "why", "why do bees swarm?")))),
+        in_main(Record::CacheEntry(Box::new(cached(
+            "ann",
+            "why",
+            "why do bees swarm?",
+        )))),
         in_main(Record::Decision(Box::new(decision))),
         in_main(Record::KeyedAnswer(Box::new(answer))),
-        record(Memory { space: elsewhere, ..filed("message", "elsewhere") }),
+        record(Memory {
+            space: elsewhere,
+            ..filed("message", "elsewhere")
+        }),
     ]
 }
 
 fn counted(brought: &BroughtBack) -> (u64, u64, Vec<usize>) {
-    (brought.stored, brought.present, brought.refused.iter().map(|(number, _)| *number).collect())
+    (
+        brought.stored,
+        brought.present,
+        brought.refused.iter().map(|(number, _)| *number).collect(),
+    )
 }
 
 #[test]
@@ -189,19 +240,32 @@ fn what_was_archived_comes_back_as_it_was() {
     let Bench { engine, store, .. } = bench();
     let all = everything_there_is();
     let mut brought = BroughtBack::default();
-    engine.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &all, &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
     // A second time everything is there.
-    engine.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &all, &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), all);
     // What waited to be enriched waits again, and what was found by its meaning is found by it.
     assert_eq!(store.job_counts().unwrap().waiting, 1);
-    let jobs = store.lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9).unwrap();
-    assert_eq!(jobs.iter().map(|job| job.memory.as_str()).collect::<Vec<_>>(), ["pending"]);
+    let jobs = store
+        .lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9)
+        .unwrap();
+    assert_eq!(
+        jobs.iter()
+            .map(|job| job.memory.as_str())
+            .collect::<Vec<_>>(),
+        ["pending"]
+    );
     let ann = caller("ann", &WRITER);
-    let (nearest, _) = engine.cached_answer(&ann, "why bees swarm", Some(0.1)).unwrap();
+    let (nearest, _) = engine
+        .cached_answer(&ann, "why bees swarm", Some(0.1))
+        .unwrap();
     assert_eq!(nearest.unwrap().entry.id, MemoryId::new("why"));
     while engine.embed_pending().unwrap() > 0 {}
     assert_eq!(engine.pending_embeddings().unwrap(), 0);
@@ -213,33 +277,74 @@ fn the_collection_global_is_none() {
     let Bench { engine, store, .. } = bench();
     let mut named = filed("a", "text");
     named.place.collection = Some("global".to_owned());
-    engine.bring_back(&Caller::local(), &[record(named.clone())], &mut BroughtBack::default()).unwrap();
+    engine
+        .bring_back(
+            &Caller::local(),
+            &[record(named.clone())],
+            &mut BroughtBack::default(),
+        )
+        .unwrap();
     named.place.collection = None;
     assert_eq!(archive(&*store), [record(named)]);
 }
 
-/// Archives of older versions file what was said, and what was made of it, under the name of the conversation.
+/// Archives of older versions file what was said, and what was made of it, under the name of the
+/// conversation.
 #[test]
 fn a_conversation_comes_back_as_no_collection() {
-    let thread = Some(Thread { name: "talk".to_owned(), position: 0 });
+    let thread = Some(Thread {
+        name: "talk".to_owned(),
+        position: 0,
+    });
     let of = |id: &str, collection: &str, memory: Memory| {
-        let place = Place { collection: Some(collection.to_owned()), section: "other".to_owned() };
-        owned("ann", Memory { id: MemoryId::new(id), place, thread: thread.clone(), ..memory })
+        let place = Place {
+            collection: Some(collection.to_owned()),
+            section: "other".to_owned(),
+        };
+        owned(
+            "ann",
+            Memory {
+                id: MemoryId::new(id),
+                place,
+                thread: thread.clone(),
+                ..memory
+            },
+        )
     };
     let text = filed("", "text");
-    let completed = Memory { enrichment: Some(EnrichmentStatus::Completed), ..text.clone() };
+    let completed = Memory {
+        enrichment: Some(EnrichmentStatus::Completed),
+        ..text.clone()
+    };
     let rows = [
-        (of("message", "talk", Memory { tier: Tier::ShortTerm, ..text.clone() }), None),
+        (
+            of(
+                "message",
+                "talk",
+                Memory {
+                    tier: Tier::ShortTerm,
+                    ..text.clone()
+                },
+            ),
+            None,
+        ),
         (of("kept", "talk", completed.clone()), None),
         (of("moved", "shop", completed), Some("shop")),
         (of("mined", "talk", text), Some("talk")),
     ];
     let Bench { engine, store, .. } = bench();
     let records = rows.clone().map(|(memory, _)| record(memory));
-    engine.bring_back(&Caller::local(), &records, &mut BroughtBack::default()).unwrap();
+    engine
+        .bring_back(&Caller::local(), &records, &mut BroughtBack::default())
+        .unwrap();
     for (memory, expected) in rows {
         let found = store.get(&memory.space, &memory.id).unwrap().unwrap();
-        assert_eq!((found.place.collection.as_deref(), found.thread), (expected, memory.thread), "{}", memory.id);
+        assert_eq!(
+            (found.place.collection.as_deref(), found.thread),
+            (expected, memory.thread),
+            "{}",
+            memory.id
+        );
     }
 }
 
@@ -269,9 +374,13 @@ fn what_is_there_stays_as_it_is() {
     let Bench { engine, store, .. } = bench();
     let there = newer();
     let mut brought = BroughtBack::default();
-    engine.bring_back(&Caller::local(), &there, &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &there, &mut brought)
+        .unwrap();
     let before = archive(&*store);
-    engine.bring_back(&Caller::local(), &everything_there_is(), &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &everything_there_is(), &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), before);
 }
@@ -294,22 +403,57 @@ fn a_file_is_the_memory_again_that_it_was() {
     let rows = [
         (file(&|file| file.missing_since = Some(NOW)), true),
         (file(&another), false),
-        (file(&|file| (another(file), file.hash = ContentHash([5; 32])).1), false),
+        (
+            file(&|file| (another(file), file.hash = ContentHash([5; 32])).1),
+            false,
+        ),
         (file(&|file| (another(file), file.says_id = true).1), false),
     ];
     for (known, gives_way) in rows {
         let Bench { engine, store, .. } = bench();
-        let changes = vec![put_change(filed("another", "the same")), Change::PutNoteFile(Box::new(known.clone()))];
-        store.commit(Batch { space: Space::default(), changes }).unwrap();
+        let changes = vec![
+            put_change(filed("another", "the same")),
+            Change::PutNoteFile(Box::new(known.clone())),
+        ];
+        store
+            .commit(Batch {
+                space: Space::default(),
+                changes,
+            })
+            .unwrap();
         let mut brought = BroughtBack::default();
-        engine.bring_back(&Caller::local(), &archived, &mut brought).unwrap();
-        assert_eq!(counted(&brought), (13 + u64::from(gives_way), u64::from(!gives_way), vec![]), "{known:?}");
-        let others = if gives_way { vec![] } else { vec![known.path.clone()] };
+        engine
+            .bring_back(&Caller::local(), &archived, &mut brought)
+            .unwrap();
+        assert_eq!(
+            counted(&brought),
+            (13 + u64::from(gives_way), u64::from(!gives_way), vec![]),
+            "{known:?}"
+        );
+        let others = if gives_way {
+            vec![]
+        } else {
+            vec![known.path.clone()]
+        };
         assert_eq!(brought.others, others, "{known:?}");
-        assert_eq!(store.note_files(&Space::default()).unwrap(), [if gives_way { exported.clone() } else { known }]);
-        assert!(store.get(&Space::default(), &MemoryId::new("another")).unwrap().is_some());
-        engine.bring_back(&Caller::local(), &archived, &mut brought).unwrap();
-        assert_eq!(brought.stored, 13 + u64::from(gives_way), "a second time everything is there");
+        assert_eq!(
+            store.note_files(&Space::default()).unwrap(),
+            [if gives_way { exported.clone() } else { known }]
+        );
+        assert!(
+            store
+                .get(&Space::default(), &MemoryId::new("another"))
+                .unwrap()
+                .is_some()
+        );
+        engine
+            .bring_back(&Caller::local(), &archived, &mut brought)
+            .unwrap();
+        assert_eq!(
+            brought.stored,
+            13 + u64::from(gives_way),
+            "a second time everything is there"
+        );
     }
 }
 
@@ -317,34 +461,65 @@ fn a_file_is_the_memory_again_that_it_was() {
 fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     let Bench { engine, store, .. } = bench();
     let local = Caller::local();
-    let thread = Some(Thread { name: "talk".to_owned(), position: 4 });
-    let at_one_place =
-        |id: &str| record(Memory { tier: Tier::ShortTerm, thread: thread.clone(), ..owned("ann", filed(id, "hello")) });
-    store.commit(Batch { space: Space::default(), changes: vec![put_change(filed("deleted", "x"))] }).unwrap();
+    let thread = Some(Thread {
+        name: "talk".to_owned(),
+        position: 4,
+    });
+    let at_one_place = |id: &str| {
+        record(Memory {
+            tier: Tier::ShortTerm,
+            thread: thread.clone(),
+            ..owned("ann", filed(id, "hello"))
+        })
+    };
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: vec![put_change(filed("deleted", "x"))],
+        })
+        .unwrap();
     let all = loci_core::Filter::of(Space::default(), local.reader(), NOW);
     assert_eq!(store.soft_delete(&all, None, NOW, 9), Ok(1));
-    let mut records: Vec<Archived> = (0..40).map(|number| record(filed(&number.to_string(), "text"))).collect();
+    let mut records: Vec<Archived> = (0..40)
+        .map(|number| record(filed(&number.to_string(), "text")))
+        .collect();
     records.insert(11, record(filed("deleted", "as it was")));
     records.insert(20, at_one_place("first"));
     records.insert(21, at_one_place("second"));
     // One that is twice in it, and a tunnel to what is not there.
     records.push(record(filed("3", "text")));
-    records.push(in_main(Record::Tunnel(Box::new(tunnel("tie", Some("unheard of"))))));
+    records.push(in_main(Record::Tunnel(Box::new(tunnel(
+        "tie",
+        Some("unheard of"),
+    )))));
     records.push(in_main(Record::Fact(Box::new(fact_of("same id", "bees")))));
     records.push(in_main(Record::Fact(Box::new(fact_of("same id", "wasps")))));
-    records.push(in_main(Record::CacheEntry(Box::new(cached("bob", "taken", "q")))));
-    records.push(in_main(Record::CacheEntry(Box::new(cached("ann", "taken", "q")))));
+    records.push(in_main(Record::CacheEntry(Box::new(cached(
+        "bob", "taken", "q",
+    )))));
+    records.push(in_main(Record::CacheEntry(Box::new(cached(
+        "ann", "taken", "q",
+    )))));
     let mut brought = BroughtBack::default();
     engine.bring_back(&local, &records, &mut brought).unwrap();
     assert_eq!(counted(&brought), (45, 1, vec![21, 46, 48]), "{brought:?}");
-    let ids = archive(&*store).into_iter().filter_map(|archived| match archived.record {
-        Record::Memory(memory) => Some(memory.id.as_str().to_owned()),
-        _ => None,
-    });
+    let ids = archive(&*store)
+        .into_iter()
+        .filter_map(|archived| match archived.record {
+            Record::Memory(memory) => Some(memory.id.as_str().to_owned()),
+            _ => None,
+        });
     let numbers = |range: std::ops::Range<u32>| range.map(|number| number.to_string());
-    let filed: Vec<String> =
-        numbers(0..11).chain(["deleted".to_owned()]).chain(numbers(11..19)).chain(["first".to_owned()]).collect();
-    assert_eq!(ids.take(21).collect::<Vec<_>>(), filed, "as they were filed");
+    let filed: Vec<String> = numbers(0..11)
+        .chain(["deleted".to_owned()])
+        .chain(numbers(11..19))
+        .chain(["first".to_owned()])
+        .collect();
+    assert_eq!(
+        ids.take(21).collect::<Vec<_>>(),
+        filed,
+        "as they were filed"
+    );
 }
 
 /// Each record with one field that no call may write, and what is said of it.
@@ -366,45 +541,119 @@ fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
     let mut all = vec![
         (memory(|it| it.id = MemoryId::new("")), "id"),
         (memory(|it| it.id = MemoryId::new("a\u{1b}")), "id"),
-        (memory(|it| it.id = MemoryId::new("a".repeat(limits::ID_BYTES_MAX + 1))), "id"),
+        (
+            memory(|it| it.id = MemoryId::new("a".repeat(limits::ID_BYTES_MAX + 1))),
+            "id",
+        ),
         (memory(|it| it.content = "a\0b".into()), "content"),
         (memory(|it| it.content = " ".into()), "content"),
-        (memory(|it| it.content = "a".repeat(limits::CONTENT_BYTES_MAX + 1)), "content"),
+        (
+            memory(|it| it.content = "a".repeat(limits::CONTENT_BYTES_MAX + 1)),
+            "content",
+        ),
         (memory(|it| it.title = Some("a\u{7}".to_owned())), "title"),
-        (memory(|it| it.title = Some("a".repeat(limits::NAME_CHARACTERS_MAX + 1))), "title"),
-        (memory(|it| it.place.collection = Some("\n".to_owned())), "collection"),
+        (
+            memory(|it| it.title = Some("a".repeat(limits::NAME_CHARACTERS_MAX + 1))),
+            "title",
+        ),
+        (
+            memory(|it| it.place.collection = Some("\n".to_owned())),
+            "collection",
+        ),
         (memory(|it| it.place.section = String::new()), "section"),
         (memory(|it| it.kind = "\u{9b}31m".into()), "kind"),
-        (memory(|it| it.summary = Some("a".repeat(limits::REFERENCE_BYTES_MAX + 1))), "summary"),
-        (memory(|it| it.tags = vec!["a".to_owned(); limits::TAGS_MAX + 1]), "tags"),
-        (memory(|it| it.tags = vec!["a".to_owned(), String::new()]), "tags.1"),
-        (memory(|it| it.thread = Some(Thread { name: String::new(), position: 1 })), "thread"),
+        (
+            memory(|it| it.summary = Some("a".repeat(limits::REFERENCE_BYTES_MAX + 1))),
+            "summary",
+        ),
+        (
+            memory(|it| it.tags = vec!["a".to_owned(); limits::TAGS_MAX + 1]),
+            "tags",
+        ),
+        (
+            memory(|it| it.tags = vec!["a".to_owned(), String::new()]),
+            "tags.1",
+        ),
+        (
+            memory(|it| {
+                it.thread = Some(Thread {
+                    name: String::new(),
+                    position: 1,
+                });
+            }),
+            "thread",
+        ),
         (memory(|it| it.source = Some(MemoryId::new("\0"))), "source"),
-        (memory(|it| it.supersedes = Some(MemoryId::new(" "))), "supersedes"),
+        (
+            memory(|it| it.supersedes = Some(MemoryId::new(" "))),
+            "supersedes",
+        ),
         (memory(|it| it.origin = "\r".into()), "origin"),
         (memory(|it| it.owner = Some(String::new())), "owner"),
         (memory(|it| it.actor = Some("a".repeat(9_999))), "actor"),
         (
-            record(Memory { citations: vec![citation(limits::EXCERPT_BYTES_MAX + 1)], ..filed("m", "x") }),
+            record(Memory {
+                citations: vec![citation(limits::EXCERPT_BYTES_MAX + 1)],
+                ..filed("m", "x")
+            }),
             "citations.0.excerpt",
         ),
-        (record(Memory { citations: vec![citation(1); limits::CITATIONS_MAX + 1], ..filed("m", "x") }), "citations"),
-        (
-            record(Memory { citations: vec![citation(1)], ..filed("m", &long(limits::CITED_CONTENT_BYTES_MAX + 1)) }),
-            "content",
-        ),
-        (record(Memory { attributes: said("\t", "x"), ..filed("m", "x") }), "attributes"),
-        (record(Memory { attributes: said("room", "\0"), ..filed("m", "x") }), "attributes.room"),
         (
             record(Memory {
-                links: vec![Link { target: MemoryId::new(""), relation: Relation::RelatedTo, similarity: 0.5 }],
+                citations: vec![citation(1); limits::CITATIONS_MAX + 1],
+                ..filed("m", "x")
+            }),
+            "citations",
+        ),
+        (
+            record(Memory {
+                citations: vec![citation(1)],
+                ..filed("m", &long(limits::CITED_CONTENT_BYTES_MAX + 1))
+            }),
+            "content",
+        ),
+        (
+            record(Memory {
+                attributes: said("\t", "x"),
+                ..filed("m", "x")
+            }),
+            "attributes",
+        ),
+        (
+            record(Memory {
+                attributes: said("room", "\0"),
+                ..filed("m", "x")
+            }),
+            "attributes.room",
+        ),
+        (
+            record(Memory {
+                links: vec![Link {
+                    target: MemoryId::new(""),
+                    relation: Relation::RelatedTo,
+                    similarity: 0.5,
+                }],
                 ..filed("m", "x")
             }),
             "links",
         ),
         (in_main(Record::NoteFolder(String::new())), "identity"),
-        (in_main(Record::Setting { owner: None, name: "\n".to_owned(), value: String::new() }), "name"),
-        (in_main(Record::Setting { owner: None, name: "n".to_owned(), value: "\0".to_owned() }), "value"),
+        (
+            in_main(Record::Setting {
+                owner: None,
+                name: "\n".to_owned(),
+                value: String::new(),
+            }),
+            "name",
+        ),
+        (
+            in_main(Record::Setting {
+                owner: None,
+                name: "n".to_owned(),
+                value: "\0".to_owned(),
+            }),
+            "value",
+        ),
     ];
     for archived in everything_there_is() {
         let mut change = |change: &dyn Fn(&mut Record), argument| {
@@ -446,10 +695,16 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
     let refused: Vec<usize> = (0..records.len()).collect();
     records.extend(everything_there_is());
     let mut brought = BroughtBack::default();
-    engine.bring_back(&Caller::local(), &records, &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &records, &mut brought)
+        .unwrap();
     for ((_, error), (named, archived)) in brought.refused.iter().zip(named.iter().zip(&records)) {
         let is_limit = matches!(error.code, ErrorCode::InvalidArgument | ErrorCode::TooLarge);
-        assert!(is_limit && error.argument.as_deref() == Some(*named), "{named}: {error:?} of {:?}", archived.record);
+        assert!(
+            is_limit && error.argument.as_deref() == Some(*named),
+            "{named}: {error:?} of {:?}",
+            archived.record
+        );
     }
     assert_eq!(counted(&brought), (14, 0, refused));
     assert_eq!(archive(&*store), everything_there_is());
@@ -462,33 +717,61 @@ fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
     let local = Caller::local();
     let ids = ["", " ", "a\u{1}", "nul \0", &"long ".repeat(200)];
     let puts = ids.iter().map(|id| put_change(filed(id, "text"))).collect();
-    store.commit(Batch { space: Space::default(), changes: puts }).unwrap();
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: puts,
+        })
+        .unwrap();
     for id in ids {
         let blind = caller("ann", &[Scope::Write]);
-        assert_eq!(engine.memory_id(&blind, "id", id).unwrap_err().code, ErrorCode::InvalidArgument, "{id:?}");
+        assert_eq!(
+            engine.memory_id(&blind, "id", id).unwrap_err().code,
+            ErrorCode::InvalidArgument,
+            "{id:?}"
+        );
         let named = engine.memory_id(&local, "id", id).unwrap();
         assert_eq!(named.as_str(), id);
         engine.forget(&local, &named).unwrap();
-        assert_eq!(engine.memory_id(&local, "id", id).unwrap_err().code, ErrorCode::InvalidArgument, "{id:?}");
+        assert_eq!(
+            engine.memory_id(&local, "id", id).unwrap_err().code,
+            ErrorCode::InvalidArgument,
+            "{id:?}"
+        );
     }
     assert_eq!(engine.size().unwrap().memories, 0);
 }
 
 fn put_change(memory: Memory) -> Change {
-    Change::Put { memory: Box::new(memory), passages: Some(Vec::new()), expect: Expect::Absent }
+    Change::Put {
+        memory: Box::new(memory),
+        passages: Some(Vec::new()),
+        expect: Expect::Absent,
+    }
 }
 
 #[test]
 fn nobody_else_brings_anything_back() {
     let engine = engine();
     let records = [record(filed("a", "text"))];
-    for caller in [caller("local", &WRITER), caller("root", &[Scope::Admin]), anonymous()] {
-        let refused = engine.bring_back(&caller, &records, &mut BroughtBack::default()).unwrap_err();
+    for caller in [
+        caller("local", &WRITER),
+        caller("root", &[Scope::Admin]),
+        anonymous(),
+    ] {
+        let refused = engine
+            .bring_back(&caller, &records, &mut BroughtBack::default())
+            .unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden, "{caller:?}");
     }
     let too_many = vec![records[0].clone(); limits::IMPORT_MEMORIES_MAX + 1];
-    let refused = engine.bring_back(&Caller::local(), &too_many, &mut BroughtBack::default()).unwrap_err();
-    assert_eq!((refused.code, engine.size().unwrap().memories), (ErrorCode::TooLarge, 0));
+    let refused = engine
+        .bring_back(&Caller::local(), &too_many, &mut BroughtBack::default())
+        .unwrap_err();
+    assert_eq!(
+        (refused.code, engine.size().unwrap().memories),
+        (ErrorCode::TooLarge, 0)
+    );
 }
 
 /// A wipe during the whole of it, not during one call alone.
@@ -497,18 +780,35 @@ fn a_wipe_between_is_not_undone() {
     let Bench { engine, store, .. } = bench();
     let local = Caller::local();
     let mut brought = BroughtBack::default();
-    engine.bring_back(&local, &[record(owned("ann", filed("before", "x")))], &mut brought).unwrap();
+    engine
+        .bring_back(
+            &local,
+            &[record(owned("ann", filed("before", "x")))],
+            &mut brought,
+        )
+        .unwrap();
     // Of one tool set: what came in through others comes back.
-    store.wipe(&Space::default(), "bob", Some("mememory"), None, NOW).unwrap();
-    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
+    store
+        .wipe(&Space::default(), "bob", Some("mememory"), None, NOW)
+        .unwrap();
+    store
+        .wipe(&Space::default(), "ann", None, None, NOW)
+        .unwrap();
     let mut records = everything_there_is();
     records.push(record(owned("bob", filed("of bob", "x"))));
-    let of_mememory = Memory { origin: "mememory".to_owned(), ..owned("bob", filed("of bob, too", "x")) };
+    let of_mememory = Memory {
+        origin: "mememory".to_owned(),
+        ..owned("bob", filed("of bob, too", "x"))
+    };
     records.push(record(of_mememory));
     brought.stored = 0;
     engine.bring_back(&local, &records, &mut brought).unwrap();
     // Ann's message and memory, tunnel, setting, cached answer and decision, and Bob's.
-    assert_eq!(counted(&brought), (9, 0, vec![0, 1, 7, 8, 10, 11, 15]), "{brought:?}");
+    assert_eq!(
+        counted(&brought),
+        (9, 0, vec![0, 1, 7, 8, 10, 11, 15]),
+        "{brought:?}"
+    );
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
     // Whoever begins anew after the wipe wants it.
     let mut anew = BroughtBack::default();
@@ -521,20 +821,38 @@ fn a_wipe_between_is_not_undone() {
 fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::new(NOW));
-    let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+    let engine = Engine::new(
+        store.clone(),
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Words,
+    );
     let is_away = Arc::new(AtomicBool::new(true));
     let (away, commits) = (is_away.clone(), AtomicUsize::new(0));
     store.before(move |method| {
-        let fails = method == "commit" && commits.fetch_add(1, Ordering::SeqCst) > 0 && away.load(Ordering::SeqCst);
-        if fails { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        let fails = method == "commit"
+            && commits.fetch_add(1, Ordering::SeqCst) > 0
+            && away.load(Ordering::SeqCst);
+        if fails {
+            Err(Error::unavailable("the disk is full"))
+        } else {
+            Ok(())
+        }
     });
     let all = everything_there_is();
     let mut brought = BroughtBack::default();
-    let error = engine.bring_back(&Caller::local(), &all, &mut brought).unwrap_err();
-    assert_eq!((error.code, counted(&brought)), (ErrorCode::Unavailable, (13, 0, vec![])));
+    let error = engine
+        .bring_back(&Caller::local(), &all, &mut brought)
+        .unwrap_err();
+    assert_eq!(
+        (error.code, counted(&brought)),
+        (ErrorCode::Unavailable, (13, 0, vec![]))
+    );
     is_away.store(false, Ordering::SeqCst);
     let mut again = BroughtBack::default();
-    engine.bring_back(&Caller::local(), &all, &mut again).unwrap();
+    engine
+        .bring_back(&Caller::local(), &all, &mut again)
+        .unwrap();
     assert_eq!(counted(&again), (1, 13, vec![]));
     assert_eq!(archive(&*store.inner), all);
     let queries = store.cached_queries(&Space::default(), "ann", NOW).unwrap();
@@ -546,8 +864,18 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
 fn what_is_written_meanwhile_stays_as_it_is() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::new(NOW));
-    let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words);
-    let another = Engine::new(store.inner.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+    let engine = Engine::new(
+        store.clone(),
+        Arc::new(HashingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Words,
+    );
+    let another = Engine::new(
+        store.inner.clone(),
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Words,
+    );
     let was_written = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !was_written.swap(true, Ordering::SeqCst) {
@@ -556,31 +884,65 @@ fn what_is_written_meanwhile_stays_as_it_is() {
         Ok(())
     });
     let mut brought = BroughtBack::default();
-    engine.bring_back(&Caller::local(), &everything_there_is(), &mut brought).unwrap();
+    engine
+        .bring_back(&Caller::local(), &everything_there_is(), &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
     assert_eq!(archive(&*store), newer());
 }
 
-/// Stores of former versions may hold a fact that is over twice, and what ends one may make two alike.
+/// Stores of former versions may hold a fact that is over twice, and what ends one may make two
+/// alike.
 #[test]
 fn a_fact_that_is_there_twice_comes_in_once() {
-    let day =
-        |number: i64| Period { first: NOW.plus_seconds(number * 86_400), last: NOW.plus_seconds(number * 86_400 + 9) };
-    let over = |id: &str| Fact { valid_from: Some(day(1)), valid_to: Some(day(2)), ..fact_of(id, "bees") };
-    let Bench { engine: former, store, .. } = bench();
+    let day = |number: i64| Period {
+        first: NOW.plus_seconds(number * 86_400),
+        last: NOW.plus_seconds(number * 86_400 + 9),
+    };
+    let over = |id: &str| Fact {
+        valid_from: Some(day(1)),
+        valid_to: Some(day(2)),
+        ..fact_of(id, "bees")
+    };
+    let Bench {
+        engine: former,
+        store,
+        ..
+    } = bench();
     let put = |fact: Fact| Change::PutFact(Box::new(fact));
-    let ends = Change::EndFact { id: "open".to_owned(), before: None, valid_to: day(2) };
-    let open = Fact { valid_to: None, ..over("open") };
-    let others = (0..20).map(|number| put(fact_of(&format!("other {number}"), &number.to_string())));
-    let changes = [put(over("first"))].into_iter().chain(others).chain([put(open), ends]).collect();
-    store.commit(Batch { space: Space::default(), changes }).unwrap();
+    let ends = Change::EndFact {
+        id: "open".to_owned(),
+        before: None,
+        valid_to: day(2),
+    };
+    let open = Fact {
+        valid_to: None,
+        ..over("open")
+    };
+    let others =
+        (0..20).map(|number| put(fact_of(&format!("other {number}"), &number.to_string())));
+    let changes = [put(over("first"))]
+        .into_iter()
+        .chain(others)
+        .chain([put(open), ends])
+        .collect();
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes,
+        })
+        .unwrap();
     let all = archive(&*store);
     assert_eq!(all.len(), 22);
     let said = |store: &NaiveStore| {
-        let facts = archive(store).into_iter().filter_map(|archived| match archived.record {
-            Record::Fact(fact) => Some((fact.object.key.clone(), fact.valid_from, fact.valid_to)),
-            _ => None,
-        });
+        let facts = archive(store)
+            .into_iter()
+            .filter_map(|archived| match archived.record {
+                Record::Fact(fact) => {
+                    Some((fact.object.key.clone(), fact.valid_from, fact.valid_to))
+                }
+                _ => None,
+            });
         facts.collect::<Vec<_>>()
     };
     let mut expected = said(&store);
@@ -590,14 +952,18 @@ fn a_fact_that_is_there_twice_comes_in_once() {
         let Bench { engine, store, .. } = bench();
         let mut brought = BroughtBack::default();
         for part in all.chunks(at_once) {
-            engine.bring_back(&Caller::local(), part, &mut brought).unwrap();
+            engine
+                .bring_back(&Caller::local(), part, &mut brought)
+                .unwrap();
         }
         assert_eq!(counted(&brought), (21, 1, vec![]), "{brought:?}");
         assert_eq!(said(&store).len(), 21);
         assert!(expected.iter().all(|fact| said(&store).contains(fact)));
     }
     let mut brought = BroughtBack::default();
-    former.bring_back(&Caller::local(), &all, &mut brought).unwrap();
+    former
+        .bring_back(&Caller::local(), &all, &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (0, 22, vec![]));
 }
 
@@ -623,7 +989,11 @@ impl Embedder for Away {
 fn a_model_that_is_away_is_asked_once() {
     let questions: Vec<Archived> = (0..40)
         .map(|number| {
-            in_main(Record::CacheEntry(Box::new(cached("ann", &number.to_string(), &format!("why {number}?")))))
+            in_main(Record::CacheEntry(Box::new(cached(
+                "ann",
+                &number.to_string(),
+                &format!("why {number}?"),
+            ))))
         })
         .collect();
     for (by_words_alone, asked) in [(false, 1), (true, 0)] {
@@ -633,11 +1003,18 @@ fn a_model_that_is_away_is_asked_once() {
         let mut brought = BroughtBack::default();
         brought.by_words_alone = by_words_alone;
         for part in questions.chunks(9) {
-            engine.bring_back(&Caller::local(), part, &mut brought).unwrap();
+            engine
+                .bring_back(&Caller::local(), part, &mut brought)
+                .unwrap();
         }
-        assert_eq!((counted(&brought), away.1.load(Ordering::SeqCst)), ((40, 0, vec![]), asked));
+        assert_eq!(
+            (counted(&brought), away.1.load(Ordering::SeqCst)),
+            ((40, 0, vec![]), asked)
+        );
         assert!(brought.by_words_alone);
-        let (found, _) = engine.cached_answer(&caller("ann", &WRITER), "why 7?", None).unwrap();
+        let (found, _) = engine
+            .cached_answer(&caller("ann", &WRITER), "why 7?", None)
+            .unwrap();
         assert_eq!(found.unwrap().entry.id, MemoryId::new("7"));
     }
 }

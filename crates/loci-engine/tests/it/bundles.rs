@@ -9,8 +9,9 @@ use loci_testkit::Random;
 
 use super::*;
 
-/// Counts somewhat as a tokenizer does: words with the space before them in pieces of four letters, digits by
-/// threes, and everything else by runs of one kind, so that two texts together have fewer than each on its own.
+/// Counts somewhat as a tokenizer does: words with the space before them in pieces of four letters,
+/// digits by threes, and everything else by runs of one kind, so that two texts together have fewer
+/// than each on its own.
 struct Pieces;
 
 impl TokenCounter for Pieces {
@@ -30,7 +31,10 @@ impl TokenCounter for Pieces {
             2 => run.len().div_ceil(3),
             _ => 1,
         };
-        characters.chunk_by(|left, right| kind(*left) == kind(*right)).map(run_tokens).sum()
+        characters
+            .chunk_by(|left, right| kind(*left) == kind(*right))
+            .map(run_tokens)
+            .sum()
     }
 }
 
@@ -40,11 +44,22 @@ fn names(names: &[&str]) -> Vec<String> {
 
 fn bundle(engine: &Engine, phases: &[&str], budget_tokens: usize) -> Bundle {
     let phases = names(phases);
-    engine.bundle(&Caller::local(), &BundleRequest { phases: &phases, budget_tokens }).unwrap()
+    engine
+        .bundle(
+            &Caller::local(),
+            &BundleRequest {
+                phases: &phases,
+                budget_tokens,
+            },
+        )
+        .unwrap()
 }
 
 fn phases() -> Phases {
-    let phase = |query: &str, tags: &[&str]| Phase { query: query.to_owned(), tags: names(tags) };
+    let phase = |query: &str, tags: &[&str]| Phase {
+        query: query.to_owned(),
+        tags: names(tags),
+    };
     Phases(BTreeMap::from([
         ("work".to_owned(), phase("kettle stove", &["Cooking"])),
         ("review".to_owned(), phase("invoice ledger", &["money"])),
@@ -52,18 +67,32 @@ fn phases() -> Phases {
 }
 
 fn always(content: &str) -> Remember {
-    Remember { delivery: Delivery::Bootstrap, ..fact(content, Visibility::Common) }
+    Remember {
+        delivery: Delivery::Bootstrap,
+        ..fact(content, Visibility::Common)
+    }
 }
 
-/// A Markdown text in which the titles of these memories have the ends of their ids behind them, as a bundle has them.
+/// A Markdown text in which the titles of these memories have the ends of their ids behind them, as
+/// a bundle has them.
 fn with_ids(markdown: &str, included: &[Bundled]) -> String {
-    included.iter().fold(markdown.to_owned(), |markdown, Bundled { id, title, .. }| {
-        markdown.replace(&format!("## {title}\n"), &format!("## {title} [{}]\n", short_id(id.as_str())))
-    })
+    included.iter().fold(
+        markdown.to_owned(),
+        |markdown, Bundled { id, title, .. }| {
+            markdown.replace(
+                &format!("## {title}\n"),
+                &format!("## {title} [{}]\n", short_id(id.as_str())),
+            )
+        },
+    )
 }
 
 fn titles(bundle: &Bundle) -> Vec<&str> {
-    bundle.included.iter().map(|bundled| bundled.title.as_str()).collect()
+    bundle
+        .included
+        .iter()
+        .map(|bundled| bundled.title.as_str())
+        .collect()
 }
 
 #[test]
@@ -76,15 +105,27 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
         engine.remember(&local, request).unwrap().memory
     };
     // What every session of one project needs is one of many here.
-    let wing = Remember { collection: Some("wing".to_owned()), ..always("Speak plainly about the kettle.") };
+    let wing = Remember {
+        collection: Some("wing".to_owned()),
+        ..always("Speak plainly about the kettle.")
+    };
     remember(wing);
     remember(always("Never push to main."));
     remember(always("Be brief."));
-    remember(fact("The kettle stands on the stove.\nIt is red.\n", Visibility::Common));
+    remember(fact(
+        "The kettle stands on the stove.\nIt is red.\n",
+        Visibility::Common,
+    ));
     remember(fact("An invoice goes into the ledger.", Visibility::Common));
     let old = remember(fact("The kettle stands on the floor.", Visibility::Common));
-    let new = fact("The kettle is in repair, with the stove.", Visibility::Common);
-    remember(Remember { supersedes: Some(old.id), ..new });
+    let new = fact(
+        "The kettle is in repair, with the stove.",
+        Visibility::Common,
+    );
+    remember(Remember {
+        supersedes: Some(old.id),
+        ..new
+    });
     let expected = "\
 # Always
 
@@ -109,9 +150,16 @@ It is red.
 ";
     let found = bundle(&engine, &["work", "review", "work"], 4_096);
     assert_eq!(found.markdown, with_ids(expected, &found.included));
-    assert_eq!((found.dropped, found.used_tokens), (0, EstimatedTokens.count(&found.markdown)));
+    assert_eq!(
+        (found.dropped, found.used_tokens),
+        (0, EstimatedTokens.count(&found.markdown))
+    );
     assert_eq!(found.included.len(), 6);
-    assert!(found.included[..2].iter().all(|bundled| bundled.score >= 1.0));
+    assert!(
+        found.included[..2]
+            .iter()
+            .all(|bundled| bundled.score >= 1.0)
+    );
     assert_eq!(found.included[5].title, "An invoice goes into the ledger.");
     assert_eq!(found.degraded, None);
 }
@@ -120,10 +168,15 @@ It is red.
 fn a_name_that_is_not_known_is_its_own_query() {
     let engine = engine();
     for content in ["the parser of dates", "tea at four"] {
-        engine.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+        engine
+            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .unwrap();
     }
     let found = bundle(&engine, &["parser of dates"], 4_096);
-    let expected = with_ids("# parser of dates\n\n## the parser of dates\n", &found.included);
+    let expected = with_ids(
+        "# parser of dates\n\n## the parser of dates\n",
+        &found.included,
+    );
     assert_eq!(found.markdown, expected, "tea is no matter of it");
 }
 
@@ -134,10 +187,15 @@ fn tags_of_the_phase_count() {
     let local = Caller::local();
     let score = |tag: &str| {
         let content = "the kettle whistles in the morning";
-        let request = Remember { tags: vec![tag.to_owned()], ..fact(content, Visibility::Common) };
+        let request = Remember {
+            tags: vec![tag.to_owned()],
+            ..fact(content, Visibility::Common)
+        };
         let id = engine.remember(&local, request).unwrap().memory.id;
         // The best of all decides on the scale.
-        engine.remember(&local, fact("kettle stove", Visibility::Common)).unwrap();
+        engine
+            .remember(&local, fact("kettle stove", Visibility::Common))
+            .unwrap();
         let found = bundle(&engine, &["work"], 4_096).included;
         let score = found.iter().find(|bundled| bundled.id == id).unwrap().score;
         engine.forget(&local, &id).unwrap();
@@ -145,19 +203,33 @@ fn tags_of_the_phase_count() {
     };
     // A tag is among the words by which a memory is found, so the other one is as long.
     let (without, with) = (score("Booking"), score("cOOKING"));
-    assert!(without < 0.9 && (with - (without + (1.0 - without) / 4.0)).abs() < 1e-3, "{without} {with}");
+    assert!(
+        without < 0.9 && (with - (without + (1.0 - without) / 4.0)).abs() < 1e-3,
+        "{without} {with}"
+    );
 }
 
 #[test]
 fn forgotten_and_private_memories_are_left_out() {
     let engine = engine().with_phases(phases());
     let ann = caller("ann", &WRITER);
-    engine.remember(&ann, fact("ann's kettle", Visibility::Private)).unwrap();
     engine
-        .remember(&ann, Remember { delivery: Delivery::Bootstrap, ..fact("ann's rule", Visibility::Private) })
+        .remember(&ann, fact("ann's kettle", Visibility::Private))
+        .unwrap();
+    engine
+        .remember(
+            &ann,
+            Remember {
+                delivery: Delivery::Bootstrap,
+                ..fact("ann's rule", Visibility::Private)
+            },
+        )
         .unwrap();
     let phases = names(&["work"]);
-    let request = BundleRequest { phases: &phases, budget_tokens: 4_096 };
+    let request = BundleRequest {
+        phases: &phases,
+        budget_tokens: 4_096,
+    };
     let nothing = Bundle {
         markdown: String::new(),
         used_tokens: 0,
@@ -166,7 +238,10 @@ fn forgotten_and_private_memories_are_left_out() {
         left_out: vec![],
         degraded: None,
     };
-    assert_eq!(engine.bundle(&caller("bob", &WRITER), &request).unwrap(), nothing);
+    assert_eq!(
+        engine.bundle(&caller("bob", &WRITER), &request).unwrap(),
+        nothing
+    );
     assert_eq!(engine.bundle(&ann, &request).unwrap().included.len(), 2);
 }
 
@@ -183,30 +258,49 @@ fn phases_have_limits() {
         (names(&[&long]), "`phases.0`"),
     ];
     for (phases, argument) in rows {
-        let request = BundleRequest { phases: &phases, budget_tokens: 10 };
+        let request = BundleRequest {
+            phases: &phases,
+            budget_tokens: 10,
+        };
         let error = engine.bundle(&Caller::local(), &request).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with(argument), "{error}");
     }
-    let request = BundleRequest { phases: &many[..16], budget_tokens: usize::MAX };
-    assert_eq!(engine.bundle(&Caller::local(), &request).unwrap().markdown, "");
+    let request = BundleRequest {
+        phases: &many[..16],
+        budget_tokens: usize::MAX,
+    };
+    assert_eq!(
+        engine.bundle(&Caller::local(), &request).unwrap().markdown,
+        ""
+    );
 }
 
 /// The lesser ones go first, and the last line says how many.
 #[test]
 fn what_does_not_fit_is_left_out_whole() {
-    let engine = engine().with_phases(phases()).with_token_counter(Arc::new(Pieces));
+    let engine = engine()
+        .with_phases(phases())
+        .with_token_counter(Arc::new(Pieces));
     let local = Caller::local();
-    engine.remember(&local, fact("kettle stove", Visibility::Common)).unwrap();
-    engine.remember(&local, fact("kettle and pan and cup", Visibility::Common)).unwrap();
+    engine
+        .remember(&local, fact("kettle stove", Visibility::Common))
+        .unwrap();
+    engine
+        .remember(&local, fact("kettle and pan and cup", Visibility::Common))
+        .unwrap();
     let large = format!("kettle stove {}", "kettle stove ".repeat(2_000));
-    engine.remember(&local, fact(&large, Visibility::Common)).unwrap();
+    engine
+        .remember(&local, fact(&large, Visibility::Common))
+        .unwrap();
     let all = bundle(&engine, &["work"], 1_000_000);
     assert_eq!((all.dropped, all.included.len()), (0, 3));
     let of_all = |markdown: &str| with_ids(markdown, &all.included);
     let best = of_all("# work\n\n## kettle stove\n");
     let line = format!("{best}\n_2 more memories did not fit._\n");
-    let both = of_all("# work\n\n## kettle stove\n\n## kettle and pan and cup\n\n_1 more memory did not fit._\n");
+    let both = of_all(
+        "# work\n\n## kettle stove\n\n## kettle and pan and cup\n\n_1 more memory did not fit._\n",
+    );
     let rows = [
         (1, "", 3),
         // Too little for any, however many pieces their ids make.
@@ -218,7 +312,11 @@ fn what_does_not_fit_is_left_out_whole() {
     ];
     for (budget, expected, dropped) in rows {
         let found = bundle(&engine, &["work"], budget);
-        assert_eq!((found.markdown.as_str(), found.dropped), (expected, dropped), "{budget}");
+        assert_eq!(
+            (found.markdown.as_str(), found.dropped),
+            (expected, dropped),
+            "{budget}"
+        );
         assert_eq!(found.used_tokens, Pieces.count(expected));
     }
 }
@@ -227,13 +325,25 @@ fn what_does_not_fit_is_left_out_whole() {
 fn what_says_nothing_of_the_phase_is_no_part_of_it() {
     let engine = engine().with_phases(phases());
     let local = Caller::local();
-    for content in ["The otter sleeps.", "The kettle stands on the stove.", "Bees swarm in May."] {
-        engine.remember(&local, fact(content, Visibility::Common)).unwrap();
+    for content in [
+        "The otter sleeps.",
+        "The kettle stands on the stove.",
+        "Bees swarm in May.",
+    ] {
+        engine
+            .remember(&local, fact(content, Visibility::Common))
+            .unwrap();
     }
-    let tagged = Remember { tags: names(&["cooking"]), ..fact("Wash your hands.", Visibility::Common) };
+    let tagged = Remember {
+        tags: names(&["cooking"]),
+        ..fact("Wash your hands.", Visibility::Common)
+    };
     engine.remember(&local, tagged).unwrap();
     let found = bundle(&engine, &["work"], 4_096);
-    assert_eq!(titles(&found), ["The kettle stands on the stove.", "Wash your hands."]);
+    assert_eq!(
+        titles(&found),
+        ["The kettle stands on the stove.", "Wash your hands."]
+    );
     assert_eq!((found.dropped, found.left_out.len()), (0, 0));
 }
 
@@ -242,28 +352,72 @@ fn what_says_nothing_of_the_phase_is_no_part_of_it() {
 fn a_long_note_is_there_with_its_best_passages() {
     let engine = engine().with_phases(phases());
     let local = Caller::local();
-    let idle =
-        |number: usize| format!("Paragraph {number} is about otters.\nThey swim in the river and sleep on the bank.");
+    let idle = |number: usize| {
+        format!(
+            "Paragraph {number} is about otters.\nThey swim in the river and sleep on the bank."
+        )
+    };
     let mut paragraphs: Vec<String> = (0..200).map(idle).collect();
     let answer = "The kettle belongs on the stove.\nIts handle points to the wall.";
     paragraphs[120] = answer.to_owned();
-    engine.remember(&local, fact(&paragraphs.join("\n\n"), Visibility::Common)).unwrap();
-    engine.remember(&local, fact("A stove is no place for a kettle without water.", Visibility::Common)).unwrap();
+    engine
+        .remember(&local, fact(&paragraphs.join("\n\n"), Visibility::Common))
+        .unwrap();
+    engine
+        .remember(
+            &local,
+            fact(
+                "A stove is no place for a kettle without water.",
+                Visibility::Common,
+            ),
+        )
+        .unwrap();
     let found = bundle(&engine, &["work"], 600);
-    let mut kinds: Vec<(&str, bool)> =
-        found.included.iter().map(|bundled| (bundled.title.as_str(), bundled.is_excerpt)).collect();
+    let mut kinds: Vec<(&str, bool)> = found
+        .included
+        .iter()
+        .map(|bundled| (bundled.title.as_str(), bundled.is_excerpt))
+        .collect();
     kinds.sort_unstable();
-    let expected = [("A stove is no place for a kettle without water.", false), ("Paragraph 0 is about otters.", true)];
+    let expected = [
+        ("A stove is no place for a kettle without water.", false),
+        ("Paragraph 0 is about otters.", true),
+    ];
     assert_eq!((kinds.as_slice(), found.dropped), (expected.as_slice(), 0));
-    assert!(found.markdown.contains(&format!("\n\n{answer}\n\n")), "{}", found.markdown);
-    assert!(found.markdown.contains("]\n\n_Passages of a text of about "), "{}", found.markdown);
+    assert!(
+        found.markdown.contains(&format!("\n\n{answer}\n\n")),
+        "{}",
+        found.markdown
+    );
+    assert!(
+        found
+            .markdown
+            .contains("]\n\n_Passages of a text of about "),
+        "{}",
+        found.markdown
+    );
     assert!(found.used_tokens <= 600);
     // Its passages leave room for others.
-    let passages = found.markdown.split("_Passages of").nth(1).unwrap().split("\n## ").next().unwrap();
+    let passages = found
+        .markdown
+        .split("_Passages of")
+        .nth(1)
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap();
     assert!(EstimatedTokens.count(passages) <= 300, "{passages}");
     // Every paragraph is whole.
-    for part in passages.split("\n\n").skip(1).map(str::trim).filter(|part| !["", "\u{2026}"].contains(part)) {
-        assert!(paragraphs.iter().any(|paragraph| paragraph == part), "{part}");
+    for part in passages
+        .split("\n\n")
+        .skip(1)
+        .map(str::trim)
+        .filter(|part| !["", "\u{2026}"].contains(part))
+    {
+        assert!(
+            paragraphs.iter().any(|paragraph| paragraph == part),
+            "{part}"
+        );
     }
 }
 
@@ -272,31 +426,74 @@ fn what_did_not_fit_is_named_best_first() {
     let engine = engine().with_phases(phases());
     let local = Caller::local();
     for number in 0..40 {
-        let content = format!("The kettle of house {number} stands on the stove. {}", "It is red. ".repeat(number));
-        engine.remember(&local, fact(content.trim_end(), Visibility::Common)).unwrap();
+        let content = format!(
+            "The kettle of house {number} stands on the stove. {}",
+            "It is red. ".repeat(number)
+        );
+        engine
+            .remember(&local, fact(content.trim_end(), Visibility::Common))
+            .unwrap();
     }
     let all = bundle(&engine, &["work"], 1_000_000);
-    assert_eq!((all.included.len(), all.dropped, all.left_out.len()), (40, 0, 0));
+    assert_eq!(
+        (all.included.len(), all.dropped, all.left_out.len()),
+        (40, 0, 0)
+    );
     let found = bundle(&engine, &["work"], 1_000);
     let shown = found.included.len();
     assert!(shown > 0 && found.dropped == 40 - shown && found.used_tokens <= 1_000);
-    let expected: Vec<_> = all.included[shown..].iter().take(20).map(|bundled| (&bundled.id, &bundled.title)).collect();
-    let named: Vec<_> = found.left_out.iter().map(|left_out| (&left_out.id, &left_out.title)).collect();
+    let expected: Vec<_> = all.included[shown..]
+        .iter()
+        .take(20)
+        .map(|bundled| (&bundled.id, &bundled.title))
+        .collect();
+    let named: Vec<_> = found
+        .left_out
+        .iter()
+        .map(|left_out| (&left_out.id, &left_out.title))
+        .collect();
     assert_eq!(named, expected);
-    let lines = found.markdown.split_once(" more memories did not fit; the best of them:_\n\n").unwrap();
-    assert!(lines.0.ends_with(&format!("_{}", found.dropped)), "{}", found.markdown);
-    assert!(lines.1.lines().count() > 1 && EstimatedTokens.count(lines.1) <= 100, "{}", lines.1);
+    let lines = found
+        .markdown
+        .split_once(" more memories did not fit; the best of them:_\n\n")
+        .unwrap();
+    assert!(
+        lines.0.ends_with(&format!("_{}", found.dropped)),
+        "{}",
+        found.markdown
+    );
+    assert!(
+        lines.1.lines().count() > 1 && EstimatedTokens.count(lines.1) <= 100,
+        "{}",
+        lines.1
+    );
     for (line, left_out) in lines.1.lines().zip(&found.left_out) {
-        let expected =
-            format!("- {} [{}], about {} tokens", left_out.title, short_id(left_out.id.as_str()), left_out.tokens);
+        let expected = format!(
+            "- {} [{}], about {} tokens",
+            left_out.title,
+            short_id(left_out.id.as_str()),
+            left_out.tokens
+        );
         assert_eq!(line, expected);
     }
 }
 
 /// A text of any length, with words of the phases more or less often.
 fn text(random: &mut Random, number: usize) -> String {
-    let words =
-        ["kettle", "stove", "invoice", "ledger", "of", "the", "12,345", "Überraschung", "日本語", "\n\n", "- a", "  "];
+    let words = [
+        "kettle",
+        "stove",
+        "invoice",
+        "ledger",
+        "of",
+        "the",
+        "12,345",
+        "Überraschung",
+        "日本語",
+        "\n\n",
+        "- a",
+        "  ",
+    ];
     let length_max = if random.chance(10) { 400 } else { 40 };
     let length = 1 + random.below(length_max);
     let words: Vec<_> = (0..length).map(|_| random.pick(&words)).collect();
@@ -307,12 +504,22 @@ fn text(random: &mut Random, number: usize) -> String {
 fn a_bundle_never_has_more_tokens_than_its_budget() {
     for seed in 0..8 {
         let random = &mut Random::new(seed);
-        let counter: Arc<dyn TokenCounter> = if seed % 2 == 0 { Arc::new(Pieces) } else { Arc::new(EstimatedTokens) };
-        let engine = engine().with_phases(phases()).with_token_counter(counter.clone());
+        let counter: Arc<dyn TokenCounter> = if seed % 2 == 0 {
+            Arc::new(Pieces)
+        } else {
+            Arc::new(EstimatedTokens)
+        };
+        let engine = engine()
+            .with_phases(phases())
+            .with_token_counter(counter.clone());
         let mut memories = BTreeMap::new();
         for number in 0..random.below(60) {
             let text = text(random, number);
-            let request = if random.chance(15) { always(&text) } else { fact(&text, Visibility::Common) };
+            let request = if random.chance(15) {
+                always(&text)
+            } else {
+                fact(&text, Visibility::Common)
+            };
             let memory = engine.remember(&Caller::local(), request).unwrap().memory;
             memories.insert(memory.id.clone(), memory);
         }
@@ -321,15 +528,28 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
         // The others are no matter of the phases.
         memories.retain(|id, memory| {
             let belongs = whole.included.iter().any(|bundled| bundled.id == *id);
-            assert!(belongs || memory.delivery != Delivery::Bootstrap, "seed {seed}");
+            assert!(
+                belongs || memory.delivery != Delivery::Bootstrap,
+                "seed {seed}"
+            );
             belongs
         });
-        let mut budgets: Vec<usize> = (0..40).map(|_| 1 + random.below(whole.used_tokens + 50)).collect();
+        let mut budgets: Vec<usize> = (0..40)
+            .map(|_| 1 + random.below(whole.used_tokens + 50))
+            .collect();
         budgets.extend([whole.used_tokens.max(2) - 1, whole.used_tokens.max(1)]);
-        let scores: BTreeMap<_, _> = whole.included.iter().map(|bundled| (&bundled.id, bundled.score)).collect();
+        let scores: BTreeMap<_, _> = whole
+            .included
+            .iter()
+            .map(|bundled| (&bundled.id, bundled.score))
+            .collect();
         for budget in budgets {
             let found = bundle(&engine, &["work", "review"], budget);
-            assert!(found.used_tokens <= budget, "seed {seed}: {} of {budget}", found.used_tokens);
+            assert!(
+                found.used_tokens <= budget,
+                "seed {seed}: {} of {budget}",
+                found.used_tokens
+            );
             assert_eq!(found.used_tokens, counter.count(&found.markdown));
             assert_eq!(found.dropped, memories.len() - found.included.len());
             assert_eq!(found.markdown.is_empty(), found.included.is_empty());
@@ -342,19 +562,33 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                 }
                 // Each is there as a whole, in its order.
                 let text = memory.content.trim();
-                let begin = rest.find(text).unwrap_or_else(|| panic!("seed {seed}: {text}"));
+                let begin = rest
+                    .find(text)
+                    .unwrap_or_else(|| panic!("seed {seed}: {text}"));
                 rest = &rest[begin + text.len()..];
             }
             // What is left out is worth less, or too large alone.
             let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
-            let least = found.included.iter().map(|bundled| bundled.score).fold(1.0, f64::min);
+            let least = found
+                .included
+                .iter()
+                .map(|bundled| bundled.score)
+                .fold(1.0, f64::min);
             for (id, memory) in memories.iter().filter(|(id, _)| !included.contains(id)) {
-                let heading = if memory.delivery == Delivery::Bootstrap { "# Always" } else { "# work" };
+                let heading = if memory.delivery == Delivery::Bootstrap {
+                    "# Always"
+                } else {
+                    "# work"
+                };
                 let title = format!("{} [{}]", shown_title(memory), short_id(id.as_str()));
                 let alone = format!("{heading}\n\n## {title}\n\n{}\n", memory.content.trim_end());
                 // The heading of the other phase may have one or two more.
                 let is_too_large = counter.count(&alone) + 2 > budget;
-                assert!(scores[id] <= least || is_too_large, "seed {seed}, {budget}: {} over {least}", scores[id]);
+                assert!(
+                    scores[id] <= least || is_too_large,
+                    "seed {seed}, {budget}: {} over {least}",
+                    scores[id]
+                );
             }
         }
         let exact = bundle(&engine, &["work", "review"], whole.used_tokens.max(1));
@@ -366,15 +600,28 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
 fn a_bundle_of_many_notes_fills_its_budget() {
     let engine = engine().with_token_counter(Arc::new(Pieces));
     for number in 0..300 {
-        engine.remember(&Caller::local(), always(&format!("Rule {number}:\nkettles go on the stove."))).unwrap();
+        engine
+            .remember(
+                &Caller::local(),
+                always(&format!("Rule {number}:\nkettles go on the stove.")),
+            )
+            .unwrap();
     }
     let whole = bundle(&engine, &["work"], 1_000_000);
     assert_eq!(whole.included.len(), 300);
     let half = bundle(&engine, &["work"], whole.used_tokens / 2);
     // One more would not have fitted.
     let note = whole.used_tokens.div_ceil(300);
-    assert!(half.used_tokens + note + 3 > whole.used_tokens / 2, "{} of {}", half.used_tokens, whole.used_tokens / 2);
-    assert!(half.markdown.contains(&format!("\n_{} more memories did not fit; the best of them:_\n", half.dropped)));
+    assert!(
+        half.used_tokens + note + 3 > whole.used_tokens / 2,
+        "{} of {}",
+        half.used_tokens,
+        whole.used_tokens / 2
+    );
+    assert!(half.markdown.contains(&format!(
+        "\n_{} more memories did not fit; the best of them:_\n",
+        half.dropped
+    )));
     // The oldest ones stay.
     assert_eq!(titles(&half), titles(&whole)[..half.included.len()]);
 }
@@ -382,9 +629,17 @@ fn a_bundle_of_many_notes_fills_its_budget() {
 #[test]
 fn a_missing_model_is_told_once() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
-    engine.remember(&Caller::local(), fact("how to release", Visibility::Common)).unwrap();
-    let notice = bundle(&engine, &["work", "release", "review"], 4_096).degraded.unwrap();
-    assert_eq!(notice.matches("searched by words alone").count(), 1, "{notice}");
+    engine
+        .remember(&Caller::local(), fact("how to release", Visibility::Common))
+        .unwrap();
+    let notice = bundle(&engine, &["work", "release", "review"], 4_096)
+        .degraded
+        .unwrap();
+    assert_eq!(
+        notice.matches("searched by words alone").count(),
+        1,
+        "{notice}"
+    );
 }
 
 /// The floor is meant for the cosine and the words together.
@@ -393,18 +648,37 @@ fn a_memory_without_a_vector_matters_by_its_words() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
     for number in 0..30 {
         let content = format!("The visitor of room {number} gets a green badge at the front desk.");
-        engine.remember(&Caller::local(), fact(&content, Visibility::Common)).unwrap();
+        engine
+            .remember(&Caller::local(), fact(&content, Visibility::Common))
+            .unwrap();
     }
     let runbook = "Publish from main alone; a rollback takes the tag back.";
-    engine.remember(&Caller::local(), fact(runbook, Visibility::Common)).unwrap();
+    engine
+        .remember(&Caller::local(), fact(runbook, Visibility::Common))
+        .unwrap();
     let found = bundle(&engine, &["release"], 4_096);
-    assert_eq!(found.included.iter().map(|bundled| &*bundled.title).collect::<Vec<_>>(), [runbook]);
+    assert_eq!(
+        found
+            .included
+            .iter()
+            .map(|bundled| &*bundled.title)
+            .collect::<Vec<_>>(),
+        [runbook]
+    );
 }
 
 #[test]
 fn seven_phases_are_known() {
     let Phases(known) = Phases::default();
-    assert!(known.keys().eq(["bugfix", "documenter", "plan", "release", "review", "setup", "work"]));
+    assert!(known.keys().eq([
+        "bugfix",
+        "documenter",
+        "plan",
+        "release",
+        "review",
+        "setup",
+        "work"
+    ]));
     for Phase { query, tags } in known.values() {
         assert!(!query.is_empty() && !tags.is_empty());
     }
@@ -414,20 +688,45 @@ fn seven_phases_are_known() {
 fn a_title_stands_before_its_text() {
     let Bench { engine, store, .. } = bench();
     let engine = engine.with_phases(phases());
-    for (title, content) in [("Pushing", "Never push to main.\nAsk first."), ("Be brief", "Be brief")] {
-        let memory = engine.remember(&Caller::local(), always(content)).unwrap().memory;
+    for (title, content) in [
+        ("Pushing", "Never push to main.\nAsk first."),
+        ("Be brief", "Be brief"),
+    ] {
+        let memory = engine
+            .remember(&Caller::local(), always(content))
+            .unwrap()
+            .memory;
         let expect = Expect::Revision(memory.revision);
-        let memory = Box::new(Memory { title: Some(title.to_owned()), revision: memory.revision + 1, ..memory });
-        let change = Change::Put { memory, passages: None, expect };
-        store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+        let memory = Box::new(Memory {
+            title: Some(title.to_owned()),
+            revision: memory.revision + 1,
+            ..memory
+        });
+        let change = Change::Put {
+            memory,
+            passages: None,
+            expect,
+        };
+        store
+            .commit(Batch {
+                space: Space::default(),
+                changes: vec![change],
+            })
+            .unwrap();
     }
     let start = engine.bootstrap(&Caller::local(), None).unwrap().markdown;
-    for item in ["- **Pushing**\n  \n  Never push to main.\n  Ask first.\n", "- Be brief\n"] {
+    for item in [
+        "- **Pushing**\n  \n  Never push to main.\n  Ask first.\n",
+        "- Be brief\n",
+    ] {
         assert!(start.contains(item), "{start}");
     }
     let markdown = bundle(&engine, &["work"], 4_096).markdown;
     let included = bundle(&engine, &["work"], 4_096).included;
-    for part in ["## Pushing\n\nNever push to main.\nAsk first.\n", "## Be brief\n"] {
+    for part in [
+        "## Pushing\n\nNever push to main.\nAsk first.\n",
+        "## Be brief\n",
+    ] {
         assert!(markdown.contains(&with_ids(part, &included)), "{markdown}");
     }
 }

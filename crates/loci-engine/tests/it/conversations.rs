@@ -20,16 +20,28 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     let ann = caller("ann", &WRITER);
     let now = engine.now();
     let tags = ["family", "travel", "family"].map(str::to_owned).to_vec();
-    let messages = vec![Message { tags, ..human(LONG) }, message(Role::Assistant, "How nice for her, and for you!")];
+    let messages = vec![
+        Message {
+            tags,
+            ..human(LONG)
+        },
+        message(Role::Assistant, "How nice for her, and for you!"),
+    ];
     let said = say(&engine, &ann, "c1", messages).unwrap();
     assert_eq!((said.ids.len(), &said.pending), (2, &None));
 
     let first = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
     let expected = Memory {
-        place: Place { collection: None, section: "message".to_owned() },
+        place: Place {
+            collection: None,
+            section: "message".to_owned(),
+        },
         tags: vec!["family".to_owned(), "travel".to_owned()],
         tier: Tier::ShortTerm,
-        thread: Some(Thread { name: "c1".to_owned(), position: 0 }),
+        thread: Some(Thread {
+            name: "c1".to_owned(),
+            position: 0,
+        }),
         origin: ann.origin.to_owned(),
         owner: Some("ann".to_owned()),
         expires_at: Some(now.plus_seconds(86_400)),
@@ -37,13 +49,24 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     };
     assert_eq!(first, expected);
     let second = store.get(&ann.space, &said.ids[1]).unwrap().unwrap();
-    assert_eq!((second.kind.as_str(), second.thread.map(|thread| thread.position)), ("ai", Some(1)));
+    assert_eq!(
+        (
+            second.kind.as_str(),
+            second.thread.map(|thread| thread.position)
+        ),
+        ("ai", Some(1))
+    );
 
     let candidates = listed(&engine, &ann);
-    let [candidate] = candidates.as_slice() else { panic!("{candidates:?}") };
+    let [candidate] = candidates.as_slice() else {
+        panic!("{candidates:?}")
+    };
     let expected = Memory {
         id: candidate.id.clone(),
-        place: Place { collection: None, section: "other".to_owned() },
+        place: Place {
+            collection: None,
+            section: "other".to_owned(),
+        },
         kind: "other".to_owned(),
         tier: Tier::LongTerm,
         source: Some(first.id.clone()),
@@ -54,10 +77,24 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     assert_eq!(*candidate, expected);
 
     // Embedded and due at once, and the background told.
-    assert_eq!(store.without_vector(HashingEmbedder::default().model(), FilingOrder::FirstFirst, 10).unwrap(), []);
+    assert_eq!(
+        store
+            .without_vector(
+                HashingEmbedder::default().model(),
+                FilingOrder::FirstFirst,
+                10
+            )
+            .unwrap(),
+        []
+    );
     assert!(engine.to_enrich().wait(std::time::Duration::ZERO));
-    let jobs = store.lease_jobs(now, now.plus_seconds(1), "lease", 10).unwrap();
-    assert_eq!(jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(), std::slice::from_ref(&candidate.id));
+    let jobs = store
+        .lease_jobs(now, now.plus_seconds(1), "lease", 10)
+        .unwrap();
+    assert_eq!(
+        jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(),
+        std::slice::from_ref(&candidate.id)
+    );
 
     // The next call goes on where this one ended; without a candidate nobody is woken.
     let more = say(&engine, &ann, "c1", vec![human("yes")]).unwrap();
@@ -83,7 +120,11 @@ fn only_long_messages_of_people_make_candidates() {
         let engine = engine();
         let ann = caller("ann", &WRITER);
         say(&engine, &ann, "c1", vec![message(role, &content)]).unwrap();
-        assert_eq!(listed(&engine, &ann).len(), usize::from(expected), "{role:?} {content:?}");
+        assert_eq!(
+            listed(&engine, &ann).len(),
+            usize::from(expected),
+            "{role:?} {content:?}"
+        );
     }
 }
 
@@ -95,7 +136,10 @@ fn a_conversation_is_no_collection() {
         let said = say(&engine, &ann, name, vec![human(LONG)]).unwrap();
         let message = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
         for memory in [&message, &listed(&engine, &ann)[0]] {
-            assert_eq!((memory.place.collection.as_deref(), memory.conversation()), (None, Some(name)));
+            assert_eq!(
+                (memory.place.collection.as_deref(), memory.conversation()),
+                (None, Some(name))
+            );
         }
         assert_eq!(engine.collections(&ann).unwrap(), Vec::<String>::new());
     }
@@ -106,36 +150,99 @@ fn what_is_out_of_its_limits_stores_nothing() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let good = || human(LONG);
-    let tagged = |tags: &[&str]| Message { tags: tags.iter().map(|tag| (*tag).to_owned()).collect(), ..good() };
+    let tagged = |tags: &[&str]| Message {
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..good()
+    };
     let too_long = "x".repeat(limits::CONTENT_BYTES_MAX + 1);
     let rows = [
         ("c1", Vec::new(), ErrorCode::InvalidArgument, "`messages` "),
-        ("c1", vec![good(); limits::MESSAGES_MAX + 1], ErrorCode::InvalidArgument, "`messages` "),
-        (" ", vec![good()], ErrorCode::InvalidArgument, "`conversation_id` "),
-        ("c1", vec![good(), human(" ")], ErrorCode::InvalidArgument, "`messages.1.content` "),
-        ("c1", vec![human("a\0b")], ErrorCode::InvalidArgument, "`messages.0.content` "),
-        ("c1", vec![human(&too_long)], ErrorCode::TooLarge, "`messages.0.content` "),
-        ("c1", vec![good(), tagged(&[""])], ErrorCode::InvalidArgument, "`messages.1.tags.0` "),
-        ("c1", vec![tagged(&["t"; limits::TAGS_MAX + 1])], ErrorCode::InvalidArgument, "`messages.0.tags` "),
+        (
+            "c1",
+            vec![good(); limits::MESSAGES_MAX + 1],
+            ErrorCode::InvalidArgument,
+            "`messages` ",
+        ),
+        (
+            " ",
+            vec![good()],
+            ErrorCode::InvalidArgument,
+            "`conversation_id` ",
+        ),
+        (
+            "c1",
+            vec![good(), human(" ")],
+            ErrorCode::InvalidArgument,
+            "`messages.1.content` ",
+        ),
+        (
+            "c1",
+            vec![human("a\0b")],
+            ErrorCode::InvalidArgument,
+            "`messages.0.content` ",
+        ),
+        (
+            "c1",
+            vec![human(&too_long)],
+            ErrorCode::TooLarge,
+            "`messages.0.content` ",
+        ),
+        (
+            "c1",
+            vec![good(), tagged(&[""])],
+            ErrorCode::InvalidArgument,
+            "`messages.1.tags.0` ",
+        ),
+        (
+            "c1",
+            vec![tagged(&["t"; limits::TAGS_MAX + 1])],
+            ErrorCode::InvalidArgument,
+            "`messages.0.tags` ",
+        ),
     ];
     for (thread, messages, code, beginning) in rows {
         let error = say(&engine, &ann, thread, messages).unwrap_err();
         assert_eq!(error.code, code, "{}", error.message);
         assert!(error.message.starts_with(beginning), "{}", error.message);
     }
-    assert_eq!(say(&engine, &anonymous(), "c1", vec![good()]).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        say(&engine, &anonymous(), "c1", vec![good()])
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
     assert_eq!(engine.size().unwrap().memories, 0);
-    say(&engine, &ann, "c1", vec![human("short"); limits::MESSAGES_MAX]).unwrap();
+    say(
+        &engine,
+        &ann,
+        "c1",
+        vec![human("short"); limits::MESSAGES_MAX],
+    )
+    .unwrap();
     assert_eq!(engine.size().unwrap().memories, limits::MESSAGES_MAX as u64);
 }
 
 #[test]
 fn messages_expire_and_what_was_made_from_them_does_not() {
     let Bench { engine, clock, .. } = bench();
-    let engine = engine.with_policy(Policy { message_ttl_seconds: 60, ..Policy::default() });
+    let engine = engine.with_policy(Policy {
+        message_ttl_seconds: 60,
+        ..Policy::default()
+    });
     let ann = caller("ann", &WRITER);
     let said = say(&engine, &ann, "c1", vec![human(LONG)]).unwrap();
-    let both = || engine.recall(&ann, &Recall { tiers: vec![Tier::ShortTerm], ..question("sister") }).unwrap().hits;
+    let both = || {
+        engine
+            .recall(
+                &ann,
+                &Recall {
+                    tiers: vec![Tier::ShortTerm],
+                    ..question("sister")
+                },
+            )
+            .unwrap()
+            .hits
+    };
     clock.advance(59);
     assert_eq!(both().len(), 1);
     assert_eq!(both()[0].memory.id, said.ids[0]);
@@ -149,31 +256,70 @@ fn messages_expire_and_what_was_made_from_them_does_not() {
 fn messages_are_absent_where_nobody_asks_for_them() {
     let engine = engine();
     let ann = caller("ann", &[Scope::Admin]);
-    let id = say(&engine, &ann, "c1", vec![message(Role::Assistant, LONG)]).unwrap().ids.remove(0);
+    let id = say(&engine, &ann, "c1", vec![message(Role::Assistant, LONG)])
+        .unwrap()
+        .ids
+        .remove(0);
     for error in [
         engine.show(&ann, &id).unwrap_err(),
         engine.forget(&ann, &id).unwrap_err(),
-        engine.update(&ann, &id, "something else", None).unwrap_err(),
-        engine.remember(&ann, Remember { supersedes: Some(id.clone()), ..fact("x", Visibility::Common) }).unwrap_err(),
+        engine
+            .update(&ann, &id, "something else", None)
+            .unwrap_err(),
+        engine
+            .remember(
+                &ann,
+                Remember {
+                    supersedes: Some(id.clone()),
+                    ..fact("x", Visibility::Common)
+                },
+            )
+            .unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);
     }
     assert!(listed(&engine, &ann).is_empty());
     assert!(engine.tally(&ann).unwrap().is_empty());
     assert!(engine.collections(&ann).unwrap().is_empty());
-    assert!(engine.bootstrap(&ann, Some("c1")).unwrap().markdown.is_empty());
+    assert!(
+        engine
+            .bootstrap(&ann, Some("c1"))
+            .unwrap()
+            .markdown
+            .is_empty()
+    );
     assert!(found(&engine, &ann, LONG).is_empty());
     let compare_in = Some(CollectionFilter::Any);
-    let remembered = engine.remember(&ann, Remember { compare_in, ..fact(LONG, Visibility::Private) }).unwrap();
-    assert_eq!((remembered.duplicate_of, remembered.contradicted), (None, Vec::new()));
+    let remembered = engine
+        .remember(
+            &ann,
+            Remember {
+                compare_in,
+                ..fact(LONG, Visibility::Private)
+            },
+        )
+        .unwrap();
+    assert_eq!(
+        (remembered.duplicate_of, remembered.contradicted),
+        (None, Vec::new())
+    );
 }
 
 /// Two engines share a store as two processes do, and no lock.
 #[test]
 fn concurrent_calls_on_one_conversation_get_positions_of_their_own() {
     const CALLS: usize = 20;
-    let Bench { engine, store, clock } = bench();
-    let other = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
+    let other = Engine::new(
+        store.clone(),
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Hybrid,
+    );
     let ann = caller("ann", &WRITER);
     let ids = Mutex::new(Vec::new());
     thread::scope(|scope| {
@@ -186,13 +332,33 @@ fn concurrent_calls_on_one_conversation_get_positions_of_their_own() {
             });
         }
     });
-    let position = |id: &MemoryId| store.get(&ann.space, id).unwrap().unwrap().thread.unwrap().position;
-    let pairs: Vec<(u64, u64)> =
-        ids.into_inner().unwrap().iter().map(|ids| (position(&ids[0]), position(&ids[1]))).collect();
+    let position = |id: &MemoryId| {
+        store
+            .get(&ann.space, id)
+            .unwrap()
+            .unwrap()
+            .thread
+            .unwrap()
+            .position
+    };
+    let pairs: Vec<(u64, u64)> = ids
+        .into_inner()
+        .unwrap()
+        .iter()
+        .map(|ids| (position(&ids[0]), position(&ids[1])))
+        .collect();
     let mut firsts: Vec<u64> = pairs.iter().map(|(first, _)| *first).collect();
     firsts.sort_unstable();
-    assert!(firsts.into_iter().eq((0..CALLS as u64).map(|call| call * 2)), "{pairs:?}");
-    assert!(pairs.iter().all(|(first, second)| first + 1 == *second), "{pairs:?}");
+    assert!(
+        firsts
+            .into_iter()
+            .eq((0..CALLS as u64).map(|call| call * 2)),
+        "{pairs:?}"
+    );
+    assert!(
+        pairs.iter().all(|(first, second)| first + 1 == *second),
+        "{pairs:?}"
+    );
 }
 
 /// Keeps how many texts each call held.
@@ -230,15 +396,29 @@ fn many_messages_are_left_to_the_background() {
         let Bench { engine, store, .. } = bench_with(embedder.clone(), SearchMode::Hybrid);
         let said = say(&engine, &caller("ann", &WRITER), "c1", messages).unwrap();
         assert_eq!(*embedder.calls.lock().unwrap(), calls);
-        assert_eq!(said.pending.is_some_and(|reason| reason.contains("background")), waiting > 0);
+        assert_eq!(
+            said.pending
+                .is_some_and(|reason| reason.contains("background")),
+            waiting > 0
+        );
         // Each with its candidate.
-        assert_eq!(store.without_vector(embedder.model(), FilingOrder::FirstFirst, 1_000).unwrap().len(), waiting * 2);
+        assert_eq!(
+            store
+                .without_vector(embedder.model(), FilingOrder::FirstFirst, 1_000)
+                .unwrap()
+                .len(),
+            waiting * 2
+        );
     }
 }
 
 #[test]
 fn a_missing_model_costs_no_message() {
-    let rows = [(SearchMode::Hybrid, true), (SearchMode::Vector, true), (SearchMode::Words, false)];
+    let rows = [
+        (SearchMode::Hybrid, true),
+        (SearchMode::Vector, true),
+        (SearchMode::Words, false),
+    ];
     for (mode, is_pending) in rows {
         let Bench { engine, .. } = bench_with(Arc::new(FailingEmbedder::default()), mode);
         let ann = caller("ann", &WRITER);

@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::thread;
 
 use loci_core::{
-    Batch, Change, Clock, Enricher, Enrichment, EnrichmentStatus, Expect, JobCounts, JobOutcome, JobStore, Link,
-    Relation, Store,
+    Batch, Change, Clock, Enricher, Enrichment, EnrichmentStatus, Expect, JobCounts, JobOutcome,
+    JobStore, Link, Relation, Store,
 };
 
 use super::faulty_store::FaultyStore;
@@ -29,22 +29,38 @@ impl Shop {
         Shop {
             store: FaultyStore::new(Arc::new(NaiveStore::new())),
             clock: Arc::new(FixedClock::default()),
-            embedder: Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(false) }),
+            embedder: Arc::new(MoodyEmbedder {
+                inner: HashingEmbedder::default(),
+                is_away: AtomicBool::new(false),
+            }),
             ann: caller("ann", &WRITER),
         }
     }
 
     fn engine(&self) -> Engine {
-        Engine::new(self.store.clone(), self.embedder.clone(), self.clock.clone(), SearchMode::Hybrid)
+        Engine::new(
+            self.store.clone(),
+            self.embedder.clone(),
+            self.clock.clone(),
+            SearchMode::Hybrid,
+        )
     }
 
     /// Stores what Ann says a second later; returns the candidates' ids.
     fn say(&self, contents: &[&str]) -> Vec<MemoryId> {
         self.clock.advance(1);
-        let messages = contents.iter().map(|content| message(Role::Human, content)).collect();
+        let messages = contents
+            .iter()
+            .map(|content| message(Role::Human, content))
+            .collect();
         let said = say(&self.engine(), &self.ann, "c", messages).unwrap();
         let memories = listed(&self.engine(), &self.ann);
-        let made_from = |id: &MemoryId| memories.iter().find(|memory| memory.source.as_ref() == Some(id)).unwrap();
+        let made_from = |id: &MemoryId| {
+            memories
+                .iter()
+                .find(|memory| memory.source.as_ref() == Some(id))
+                .unwrap()
+        };
         said.ids.iter().map(|id| made_from(id).id.clone()).collect()
     }
 
@@ -79,11 +95,18 @@ fn a_candidate_gets_its_judgement_and_keeps_everything_else() {
     let engine = shop.engine();
     assert_eq!(enrich_all(&engine), 1);
     let after = shop.get(&id);
-    assert!(after.weight > 0.5 && after.weight <= 1.0, "{}", after.weight);
+    assert!(
+        after.weight > 0.5 && after.weight <= 1.0,
+        "{}",
+        after.weight
+    );
     let expected = Memory {
         summary: Some(TEA.to_owned()),
         kind: "preference".to_owned(),
-        place: Place { section: "preference".to_owned(), ..before.place.clone() },
+        place: Place {
+            section: "preference".to_owned(),
+            ..before.place.clone()
+        },
         enrichment: Some(EnrichmentStatus::Completed),
         weight: after.weight,
         revision: 2,
@@ -101,7 +124,13 @@ fn a_section_that_somebody_chose_is_kept() {
     memory.place.section = "drinks".to_owned();
     put(&shop.store.inner, memory);
     enrich_all(&shop.engine());
-    assert_eq!((shop.get(&id).kind.as_str(), shop.get(&id).place.section.as_str()), ("preference", "drinks"));
+    assert_eq!(
+        (
+            shop.get(&id).kind.as_str(),
+            shop.get(&id).place.section.as_str()
+        ),
+        ("preference", "drinks")
+    );
 }
 
 /// Stores a memory anew with the next revision.
@@ -109,13 +138,23 @@ fn put(store: &NaiveStore, mut memory: Memory) {
     let expect = Expect::Revision(memory.revision);
     memory.revision += 1;
     let space = memory.space.clone();
-    let change = Change::Put { memory: Box::new(memory), passages: None, expect };
-    store.commit(Batch { space, changes: vec![change] }).unwrap();
+    let change = Change::Put {
+        memory: Box::new(memory),
+        passages: None,
+        expect,
+    };
+    store
+        .commit(Batch {
+            space,
+            changes: vec![change],
+        })
+        .unwrap();
 }
 
 #[test]
 fn a_repetition_reinforces_and_a_relative_is_linked() {
-    // Cosines of the stand-in are those of word counts: of nine words, eight, seven and six are shared.
+    // Cosines of the stand-in are those of word counts: of nine words, eight, seven and six are
+    // shared.
     let same = "I always drink green tea with lemon at four";
     let near = "I always drink green tea with lemon at five";
     let related = "I always drink green tea with honey at five";
@@ -140,14 +179,33 @@ fn a_repetition_reinforces_and_a_relative_is_linked() {
             assert_eq!((links, shop.get(&known)), (vec![], before));
             continue;
         };
-        let [Link { target, relation: found, similarity }] = links.as_slice() else { panic!("{links:?}") };
+        let [
+            Link {
+                target,
+                relation: found,
+                similarity,
+            },
+        ] = links.as_slice()
+        else {
+            panic!("{links:?}")
+        };
         assert_eq!((target, *found), (&known, relation));
         assert!((similarity - cosine).abs() < 0.01, "{similarity}");
         let (weight, revision) = match relation {
-            Relation::Reinforces => (before.weight + (1.0 - before.weight) * 0.2, before.revision + 1),
+            Relation::Reinforces => (
+                before.weight + (1.0 - before.weight) * 0.2,
+                before.revision + 1,
+            ),
             Relation::RelatedTo | Relation::LinksTo => (before.weight, before.revision),
         };
-        assert_eq!(shop.get(&known), Memory { weight, revision, ..before });
+        assert_eq!(
+            shop.get(&known),
+            Memory {
+                weight,
+                revision,
+                ..before
+            }
+        );
     }
 }
 
@@ -165,30 +223,65 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     .map(|content| {
         let id = shop.say(&[content]).pop().unwrap();
         // None of them knows of the others.
-        let memory = Memory { weight: 0.5, enrichment: Some(EnrichmentStatus::Completed), ..shop.get(&id) };
+        let memory = Memory {
+            weight: 0.5,
+            enrichment: Some(EnrichmentStatus::Completed),
+            ..shop.get(&id)
+        };
         put(&shop.store.inner, memory);
         id
     });
     // Not Ann's, though she may read it.
-    engine.remember(&caller("bob", &WRITER), Remember { weight: 0.5, ..fact(TEA, Visibility::Common) }).unwrap();
+    engine
+        .remember(
+            &caller("bob", &WRITER),
+            Remember {
+                weight: 0.5,
+                ..fact(TEA, Visibility::Common)
+            },
+        )
+        .unwrap();
     let new = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
-    let links: Vec<_> = shop.get(&new).links.into_iter().map(|link| (link.target, link.relation)).collect();
-    assert_eq!(links[..2], [(known[2].clone(), Relation::Reinforces), (known[3].clone(), Relation::Reinforces)]);
-    assert!(links.len() == 3 && links[2].1 == Relation::RelatedTo, "{links:?}");
-    assert_eq!(known.map(|id| shop.get(&id).weight).as_slice(), [0.5, 0.5, 0.6, 0.5, 0.5]);
+    let links: Vec<_> = shop
+        .get(&new)
+        .links
+        .into_iter()
+        .map(|link| (link.target, link.relation))
+        .collect();
+    assert_eq!(
+        links[..2],
+        [
+            (known[2].clone(), Relation::Reinforces),
+            (known[3].clone(), Relation::Reinforces)
+        ]
+    );
+    assert!(
+        links.len() == 3 && links[2].1 == Relation::RelatedTo,
+        "{links:?}"
+    );
+    assert_eq!(
+        known.map(|id| shop.get(&id).weight).as_slice(),
+        [0.5, 0.5, 0.6, 0.5, 0.5]
+    );
 }
 
 #[test]
 fn a_weight_that_a_person_set_stays() {
     let shop = Shop::new();
     let engine = shop.engine();
-    let request = Remember { weight: 0.5, ..fact(TEA, Visibility::Common) };
+    let request = Remember {
+        weight: 0.5,
+        ..fact(TEA, Visibility::Common)
+    };
     let known = engine.remember(&shop.ann, request).unwrap().memory;
     let new = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
     let links = shop.get(&new).links;
-    assert_eq!((&links[0].target, links[0].relation), (&known.id, Relation::Reinforces));
+    assert_eq!(
+        (&links[0].target, links[0].relation),
+        (&known.id, Relation::Reinforces)
+    );
     assert_eq!(shop.get(&known.id), known);
 }
 
@@ -198,11 +291,17 @@ fn what_is_superseded_before_it_is_judged_stays_light() {
     let shop = Shop::new();
     let engine = shop.engine();
     let known = shop.say(&[TEA]).pop().unwrap();
-    let successor = Remember { supersedes: Some(known.clone()), ..fact("I drink coffee now", Visibility::Common) };
+    let successor = Remember {
+        supersedes: Some(known.clone()),
+        ..fact("I drink coffee now", Visibility::Common)
+    };
     engine.remember(&shop.ann, successor).unwrap();
     enrich_all(&engine);
     let judged = shop.get(&known);
-    assert_eq!((judged.weight, judged.enrichment), (0.1, Some(EnrichmentStatus::Completed)));
+    assert_eq!(
+        (judged.weight, judged.enrichment),
+        (0.1, Some(EnrichmentStatus::Completed))
+    );
 }
 
 /// Whichever process comes to which of them first.
@@ -216,31 +315,73 @@ fn the_order_of_judging_makes_no_difference() {
         let mut ids = shop.say(&texts[..1]);
         ids.extend(shop.say(&texts[1..]));
         let now = shop.clock.now();
-        for job in shop.store.inner.lease_jobs(now, now.plus_seconds(1), "a test", 3).unwrap() {
-            let turn = order.iter().position(|index| ids[*index] == job.memory).unwrap();
+        for job in shop
+            .store
+            .inner
+            .lease_jobs(now, now.plus_seconds(1), "a test", 3)
+            .unwrap()
+        {
+            let turn = order
+                .iter()
+                .position(|index| ids[*index] == job.memory)
+                .unwrap();
             let due_at = now.plus_seconds(turn as i64);
-            let changes = vec![Change::Settle { job, outcome: JobOutcome::Retry { due_at, problem: String::new() } }];
-            shop.store.inner.commit(Batch { space: shop.ann.space.clone(), changes }).unwrap();
+            let changes = vec![Change::Settle {
+                job,
+                outcome: JobOutcome::Retry {
+                    due_at,
+                    problem: String::new(),
+                },
+            }];
+            shop.store
+                .inner
+                .commit(Batch {
+                    space: shop.ann.space.clone(),
+                    changes,
+                })
+                .unwrap();
         }
         for index in order {
             assert_eq!((engine.enrich(), engine.enrich()), (Ok(true), Ok(false)));
-            assert_eq!(shop.get(&ids[index]).enrichment, Some(EnrichmentStatus::Completed));
+            assert_eq!(
+                shop.get(&ids[index]).enrichment,
+                Some(EnrichmentStatus::Completed)
+            );
             shop.clock.advance(1);
         }
         assert_eq!(shop.jobs(), done());
         let place = |link: Link| (ids.iter().position(|id| *id == link.target), link.relation);
-        let links: Vec<Vec<_>> = ids.iter().map(|id| shop.get(id).links.into_iter().map(place).collect()).collect();
-        (links, ids.iter().map(|id| shop.get(id).weight).collect::<Vec<_>>())
+        let links: Vec<Vec<_>> = ids
+            .iter()
+            .map(|id| shop.get(id).links.into_iter().map(place).collect())
+            .collect();
+        (
+            links,
+            ids.iter().map(|id| shop.get(id).weight).collect::<Vec<_>>(),
+        )
     };
     let (links, weights) = judged([0, 1, 2]);
     let reinforces = |target| (Some(target), Relation::Reinforces);
-    assert_eq!(links, [vec![], vec![reinforces(0)], vec![reinforces(0), reinforces(1)]]);
+    assert_eq!(
+        links,
+        [
+            vec![],
+            vec![reinforces(0)],
+            vec![reinforces(0), reinforces(1)]
+        ]
+    );
     // The first one, which was repeated twice, lacks 0.64 of what the third one lacks.
-    assert!((1.0 - weights[0] - 0.64 * (1.0 - weights[2])).abs() < 1e-9, "{weights:?}");
+    assert!(
+        (1.0 - weights[0] - 0.64 * (1.0 - weights[2])).abs() < 1e-9,
+        "{weights:?}"
+    );
     for order in [[0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let (other_links, other_weights) = judged(order);
         assert_eq!(other_links, links, "{order:?}");
-        let differ = weights.iter().zip(&other_weights).any(|(one, other)| (one - other).abs() > 1e-9);
+        let differ = weights
+            .iter()
+            .zip(&other_weights)
+            .any(|(one, other)| (one - other).abs() > 1e-9);
         assert!(!differ, "{order:?}: {weights:?} {other_weights:?}");
     }
 }
@@ -255,7 +396,12 @@ fn another_users_words_are_no_repetition() {
     let bob = caller("bob", &WRITER);
     say(&engine, &bob, "c", vec![message(Role::Human, TEA)]).unwrap();
     enrich_all(&engine);
-    let weights = |who: &Caller| listed(&engine, who).into_iter().map(|memory| memory.weight).collect::<Vec<_>>();
+    let weights = |who: &Caller| {
+        listed(&engine, who)
+            .into_iter()
+            .map(|memory| memory.weight)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(weights(&shop.ann), weights(&bob));
     assert_eq!(listed(&engine, &bob)[0].links, []);
 }
@@ -270,7 +416,13 @@ fn a_job_of_a_process_that_ended_is_done_once_by_another() {
     let new = shop.say(&[TEA]).pop().unwrap();
 
     let ended = shop.engine();
-    shop.store.before(|method| if method == "commit" { Err(Error::unavailable("killed")) } else { Ok(()) });
+    shop.store.before(|method| {
+        if method == "commit" {
+            Err(Error::unavailable("killed"))
+        } else {
+            Ok(())
+        }
+    });
     assert_eq!(ended.enrich().unwrap_err().code, ErrorCode::Unavailable);
     shop.store.before(|_| Ok(()));
     assert_eq!(shop.get(&known), before);
@@ -292,7 +444,12 @@ fn a_lease_that_ran_out_settles_nothing() {
     enrich_all(&shop.engine());
     shop.say(&[TEA]);
     let late = Arc::new(AtomicBool::new(false));
-    let (store, other, clock, was_late) = (shop.store.clone(), shop.engine(), shop.clock.clone(), late.clone());
+    let (store, other, clock, was_late) = (
+        shop.store.clone(),
+        shop.engine(),
+        shop.clock.clone(),
+        late.clone(),
+    );
     shop.store.before(move |method| {
         if method == "commit" && !was_late.swap(true, Ordering::SeqCst) {
             clock.advance(LONG_SECONDS);
@@ -311,18 +468,28 @@ fn engines_at_once_do_each_job_once() {
     const JOBS: usize = 40;
     let shop = Shop::new();
     // No two of them share a word.
-    let text = |number: usize| (0..8).map(|word| format!("word{word}of{number}")).collect::<Vec<_>>().join(" ");
+    let text = |number: usize| {
+        (0..8)
+            .map(|word| format!("word{word}of{number}"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     let texts: Vec<String> = (0..JOBS).map(text).collect();
     shop.say(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     let settled: Vec<usize> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..4).map(|_| scope.spawn(|| enrich_all(&shop.engine()))).collect();
-        workers.into_iter().map(|worker| worker.join().unwrap()).collect()
+        let workers: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| enrich_all(&shop.engine())))
+            .collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap())
+            .collect()
     });
     assert_eq!(settled.iter().sum::<usize>(), JOBS);
     let memories = listed(&shop.engine(), &shop.ann);
-    assert!(
-        memories.iter().all(|memory| memory.enrichment == Some(EnrichmentStatus::Completed) && memory.revision == 2)
-    );
+    assert!(memories.iter().all(
+        |memory| memory.enrichment == Some(EnrichmentStatus::Completed) && memory.revision == 2
+    ));
     assert_eq!(shop.jobs(), done());
 }
 
@@ -335,7 +502,13 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
     let new = shop.say(&[TEA]).pop().unwrap();
     let before = shop.get(&known);
     let changed = AtomicBool::new(false);
-    let (inner, memory) = (shop.store.inner.clone(), Memory { weight: 0.1, ..before.clone() });
+    let (inner, memory) = (
+        shop.store.inner.clone(),
+        Memory {
+            weight: 0.1,
+            ..before.clone()
+        },
+    );
     shop.store.before(move |method| {
         if method == "commit" && !changed.swap(true, Ordering::SeqCst) {
             put(&inner, memory.clone());
@@ -345,7 +518,10 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
     assert_eq!(shop.engine().enrich(), Ok(true));
     let after = shop.get(&known);
     assert!((after.weight - 0.28).abs() < 1e-9, "{}", after.weight);
-    assert_eq!((after.revision, shop.get(&new).links.len()), (before.revision + 2, 1));
+    assert_eq!(
+        (after.revision, shop.get(&new).links.len()),
+        (before.revision + 2, 1)
+    );
 }
 
 /// Even where it happens at every attempt.
@@ -353,12 +529,24 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
 fn a_text_that_changes_meanwhile_is_read_again() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
-    let (engine, ann, memory, times) = (shop.engine(), shop.ann.clone(), id.clone(), AtomicUsize::new(0));
+    let (engine, ann, memory, times) = (
+        shop.engine(),
+        shop.ann.clone(),
+        id.clone(),
+        AtomicUsize::new(0),
+    );
     shop.store.before(move |method| {
         if method == "candidates" {
             let time = times.fetch_add(1, Ordering::SeqCst);
             if time < 10 {
-                engine.update(&ann, &memory, &format!("We decided to drink coffee {time} times"), None).unwrap();
+                engine
+                    .update(
+                        &ann,
+                        &memory,
+                        &format!("We decided to drink coffee {time} times"),
+                        None,
+                    )
+                    .unwrap();
             }
         }
         Ok(())
@@ -367,7 +555,10 @@ fn a_text_that_changes_meanwhile_is_read_again() {
     let after = shop.get(&id);
     assert_eq!(
         (after.kind.as_str(), after.summary),
-        ("decision", Some("We decided to drink coffee 9 times".to_owned()))
+        (
+            "decision",
+            Some("We decided to drink coffee 9 times".to_owned())
+        )
     );
 }
 
@@ -378,16 +569,34 @@ fn a_busy_store_uses_up_no_attempts() {
         let shop = Shop::new();
         let engine = shop.engine();
         let id = shop.say(&[TEA]).pop().unwrap();
-        shop.store.before(move |method| if method == step { Err(Error::unavailable("busy")) } else { Ok(()) });
+        shop.store.before(move |method| {
+            if method == step {
+                Err(Error::unavailable("busy"))
+            } else {
+                Ok(())
+            }
+        });
         for _ in 0..10 {
             shop.clock.advance(LONG_SECONDS);
-            assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable, "{step}");
+            assert_eq!(
+                engine.enrich().unwrap_err().code,
+                ErrorCode::Unavailable,
+                "{step}"
+            );
         }
         shop.store.before(|_| Ok(()));
-        assert_eq!(engine.enrich(), Ok(false), "{step}: not at once, so that others go first");
+        assert_eq!(
+            engine.enrich(),
+            Ok(false),
+            "{step}: not at once, so that others go first"
+        );
         shop.clock.advance(LONG_SECONDS);
         assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()), "{step}");
-        assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed), "{step}");
+        assert_eq!(
+            shop.get(&id).enrichment,
+            Some(EnrichmentStatus::Completed),
+            "{step}"
+        );
     }
 }
 
@@ -426,7 +635,12 @@ fn a_job_that_cannot_be_done_holds_up_no_other() {
     });
     assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
     assert_eq!((enrich_all(&engine), shop.jobs().waiting), (1, 1));
-    assert_eq!(ids.iter().filter(|id| shop.get(id).enrichment == Some(EnrichmentStatus::Completed)).count(), 1);
+    assert_eq!(
+        ids.iter()
+            .filter(|id| shop.get(id).enrichment == Some(EnrichmentStatus::Completed))
+            .count(),
+        1
+    );
 }
 
 /// Whenever the wipe comes: before the memory is read, before it is compared, before it is written.
@@ -435,19 +649,45 @@ fn a_wipe_of_a_memory_in_work_leaves_nothing() {
     for step in ["get_all", "candidates", "commit"] {
         let shop = Shop::new();
         let engine = shop.engine();
-        engine.remember(&shop.ann, Remember { weight: 0.5, ..fact(TEA, Visibility::Common) }).unwrap();
+        engine
+            .remember(
+                &shop.ann,
+                Remember {
+                    weight: 0.5,
+                    ..fact(TEA, Visibility::Common)
+                },
+            )
+            .unwrap();
         shop.say(&[TEA]);
-        let (inner, ann, wiped) = (shop.store.inner.clone(), shop.ann.clone(), AtomicBool::new(false));
+        let (inner, ann, wiped) = (
+            shop.store.inner.clone(),
+            shop.ann.clone(),
+            AtomicBool::new(false),
+        );
         shop.store.before(move |method| {
             if method == step && !wiped.swap(true, Ordering::SeqCst) {
-                assert_eq!(inner.wipe(&ann.space, "ann", None, None, Timestamp::MIN).unwrap().memories, 2);
+                assert_eq!(
+                    inner
+                        .wipe(&ann.space, "ann", None, None, Timestamp::MIN)
+                        .unwrap()
+                        .memories,
+                    2
+                );
             }
             Ok(())
         });
         assert_eq!(engine.enrich(), Ok(false), "{step}");
         let left = listed(&engine, &shop.ann);
-        assert_eq!((left.len(), left[0].owner.as_deref(), left[0].weight), (1, None, 0.5), "{step}");
-        assert_eq!((shop.store.inner.size().unwrap().memories, shop.jobs()), (1, done()), "{step}");
+        assert_eq!(
+            (left.len(), left[0].owner.as_deref(), left[0].weight),
+            (1, None, 0.5),
+            "{step}"
+        );
+        assert_eq!(
+            (shop.store.inner.size().unwrap().memories, shop.jobs()),
+            (1, done()),
+            "{step}"
+        );
     }
 }
 
@@ -462,7 +702,10 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
         assert_eq!(engine.enrich().unwrap_err().code, ErrorCode::Unavailable);
     }
     shop.clock.advance(LONG_SECONDS);
-    assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Pending));
+    assert_eq!(
+        shop.get(&ids[0]).enrichment,
+        Some(EnrichmentStatus::Pending)
+    );
     shop.model_is_away(false);
     assert_eq!(enrich_all(&engine), 2);
     // The first one was embedded with its judgement, so that the second one found it.
@@ -485,13 +728,26 @@ fn poison_is_parked_and_holds_up_no_other() {
     }
     // Both are due at first.
     assert_eq!(waits, [0.0, 0.0, 10.0, 20.0, 40.0, 80.0]);
-    let statuses: Vec<_> = ids.iter().map(|id| shop.get(id).enrichment.unwrap()).collect();
-    assert_eq!(statuses, [EnrichmentStatus::Failed, EnrichmentStatus::Completed]);
+    let statuses: Vec<_> = ids
+        .iter()
+        .map(|id| shop.get(id).enrichment.unwrap())
+        .collect();
+    assert_eq!(
+        statuses,
+        [EnrichmentStatus::Failed, EnrichmentStatus::Completed]
+    );
     let failed = shop.store.inner.failed_jobs(10).unwrap();
-    assert_eq!((failed.len(), &failed[0].memory, failed[0].attempts), (1, &ids[0], 5));
+    assert_eq!(
+        (failed.len(), &failed[0].memory, failed[0].attempts),
+        (1, &ids[0], 5)
+    );
     assert_eq!(failed[0].problem, "the model does not take it");
-    // It keeps what it had, and its words are found, with what stands beside it in the conversation.
-    assert_eq!((shop.get(&ids[0]).weight, shop.get(&ids[0]).summary), (0.5, None));
+    // It keeps what it had, and its words are found, with what stands beside it in the
+    // conversation.
+    assert_eq!(
+        (shop.get(&ids[0]).weight, shop.get(&ids[0]).summary),
+        (0.5, None)
+    );
     assert_eq!(found(&engine, &shop.ann, "poison"), ids);
 }
 
@@ -501,14 +757,30 @@ fn a_job_that_no_process_survives_is_parked() {
     let id = shop.say(&[TEA]).pop().unwrap();
     for _ in 0..5 {
         let now = shop.clock.advance(LONG_SECONDS);
-        assert_eq!(shop.store.inner.lease_jobs(now, now.plus_seconds(60), "ends", 8).unwrap().len(), 1);
+        assert_eq!(
+            shop.store
+                .inner
+                .lease_jobs(now, now.plus_seconds(60), "ends", 8)
+                .unwrap()
+                .len(),
+            1
+        );
     }
     shop.clock.advance(LONG_SECONDS);
     assert_eq!(shop.engine().enrich(), Ok(true));
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Failed));
-    assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
+    assert_eq!(
+        shop.jobs(),
+        JobCounts {
+            waiting: 0,
+            failed: 1
+        }
+    );
     // Until a person wants another try.
-    assert_eq!((shop.engine().retry_failed(), shop.engine().retry_failed()), (Ok(1), Ok(0)));
+    assert_eq!(
+        (shop.engine().retry_failed(), shop.engine().retry_failed()),
+        (Ok(1), Ok(0))
+    );
     assert_eq!((shop.engine().enrich(), shop.jobs()), (Ok(true), done()));
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed));
 }
@@ -520,12 +792,30 @@ fn what_is_retried_meanwhile_is_judged_once() {
     let id = shop.say(&[TEA]).pop().unwrap();
     for _ in 0..5 {
         let now = shop.clock.advance(LONG_SECONDS);
-        assert_eq!(shop.store.inner.lease_jobs(now, now.plus_seconds(60), "ends", 8).unwrap().len(), 1);
+        assert_eq!(
+            shop.store
+                .inner
+                .lease_jobs(now, now.plus_seconds(60), "ends", 8)
+                .unwrap()
+                .len(),
+            1
+        );
     }
     shop.clock.advance(LONG_SECONDS);
     assert_eq!(shop.engine().enrich(), Ok(true));
-    assert_eq!(shop.jobs(), JobCounts { waiting: 0, failed: 1 });
-    let other = Engine::new(shop.store.inner.clone(), shop.embedder.clone(), shop.clock.clone(), SearchMode::Hybrid);
+    assert_eq!(
+        shop.jobs(),
+        JobCounts {
+            waiting: 0,
+            failed: 1
+        }
+    );
+    let other = Engine::new(
+        shop.store.inner.clone(),
+        shop.embedder.clone(),
+        shop.clock.clone(),
+        SearchMode::Hybrid,
+    );
     let is_first = AtomicBool::new(true);
     shop.store.before(move |method| {
         if method == "get_all" && is_first.swap(false, Ordering::SeqCst) {
@@ -534,7 +824,10 @@ fn what_is_retried_meanwhile_is_judged_once() {
         Ok(())
     });
     assert_eq!(shop.engine().retry_failed(), Ok(0));
-    assert_eq!((shop.jobs(), shop.get(&id).enrichment), (done(), Some(EnrichmentStatus::Completed)));
+    assert_eq!(
+        (shop.jobs(), shop.get(&id).enrichment),
+        (done(), Some(EnrichmentStatus::Completed))
+    );
 }
 
 /// Panics over one text.
@@ -553,16 +846,25 @@ fn a_job_that_panics_fails_and_holds_up_no_other() {
     let engine = shop.engine().with_enricher(Arc::new(Panics));
     let ids = shop.say(&["Whoever judges this takes venom with his tea", TEA]);
     assert_eq!(enrich_all(&engine), 2);
-    assert_eq!(shop.get(&ids[1]).enrichment, Some(EnrichmentStatus::Completed));
+    assert_eq!(
+        shop.get(&ids[1]).enrichment,
+        Some(EnrichmentStatus::Completed)
+    );
     // Not under a lease, but waiting for its next attempt.
     let now = shop.clock.now();
-    assert_eq!(shop.store.inner.next_job_at(now).unwrap(), Some(now.plus_seconds(10)));
+    assert_eq!(
+        shop.store.inner.next_job_at(now).unwrap(),
+        Some(now.plus_seconds(10))
+    );
     for _ in 1..5 {
         shop.clock.advance(LONG_SECONDS);
         assert_eq!(engine.enrich(), Ok(true));
     }
     assert_eq!(shop.get(&ids[0]).enrichment, Some(EnrichmentStatus::Failed));
-    assert_eq!(shop.store.inner.failed_jobs(10).unwrap()[0].problem, "the work panicked; please report this");
+    assert_eq!(
+        shop.store.inner.failed_jobs(10).unwrap()[0].problem,
+        "the work panicked; please report this"
+    );
 }
 
 /// Answers with what it is given, or fails.
@@ -576,25 +878,78 @@ impl Enricher for Oracle {
 
 #[test]
 fn an_enricher_is_believed_unless_it_fails_or_talks_nonsense() {
-    let good = Enrichment { importance: 0.9, summary: " Ann's ceremony. ".to_owned(), kind: "event".to_owned() };
+    let good = Enrichment {
+        importance: 0.9,
+        summary: " Ann's ceremony. ".to_owned(),
+        kind: "event".to_owned(),
+    };
     let rows = [
         ("good", Ok(good.clone()), true),
         ("away", Err(Error::unavailable("no answer")), false),
-        ("no kind", Ok(Enrichment { kind: "drink".to_owned(), ..good.clone() }), false),
-        ("no number", Ok(Enrichment { importance: f64::NAN, ..good.clone() }), false),
-        ("too much", Ok(Enrichment { importance: 2.0, ..good.clone() }), false),
-        ("blank", Ok(Enrichment { summary: "\n".to_owned(), ..good.clone() }), false),
-        ("endless", Ok(Enrichment { summary: "so ".repeat(limits::SUMMARY_WORDS_MAX + 1), ..good }), false),
+        (
+            "no kind",
+            Ok(Enrichment {
+                kind: "drink".to_owned(),
+                ..good.clone()
+            }),
+            false,
+        ),
+        (
+            "no number",
+            Ok(Enrichment {
+                importance: f64::NAN,
+                ..good.clone()
+            }),
+            false,
+        ),
+        (
+            "too much",
+            Ok(Enrichment {
+                importance: 2.0,
+                ..good.clone()
+            }),
+            false,
+        ),
+        (
+            "blank",
+            Ok(Enrichment {
+                summary: "\n".to_owned(),
+                ..good.clone()
+            }),
+            false,
+        ),
+        (
+            "endless",
+            Ok(Enrichment {
+                summary: "so ".repeat(limits::SUMMARY_WORDS_MAX + 1),
+                ..good
+            }),
+            false,
+        ),
     ];
     for (name, answer, is_believed) in rows {
         let shop = Shop::new();
-        let engine = shop.engine().with_enricher(Arc::new(Oracle(Mutex::new(answer))));
+        let engine = shop
+            .engine()
+            .with_enricher(Arc::new(Oracle(Mutex::new(answer))));
         let ids = shop.say(&[TEA, "My sister moved to Lisbon in spring"]);
         assert_eq!(enrich_all(&engine), 2, "{name}");
         let memory = shop.get(&ids[0]);
-        let expected = if is_believed { ("event", "Ann's ceremony.") } else { ("preference", TEA) };
-        assert_eq!((memory.kind.as_str(), memory.summary.as_deref().unwrap()), expected, "{name}");
-        assert_eq!(((memory.weight - 0.9).abs() < 1e-9, memory.content.as_str()), (is_believed, TEA), "{name}");
+        let expected = if is_believed {
+            ("event", "Ann's ceremony.")
+        } else {
+            ("preference", TEA)
+        };
+        assert_eq!(
+            (memory.kind.as_str(), memory.summary.as_deref().unwrap()),
+            expected,
+            "{name}"
+        );
+        assert_eq!(
+            ((memory.weight - 0.9).abs() < 1e-9, memory.content.as_str()),
+            (is_believed, TEA),
+            "{name}"
+        );
     }
 }
 
@@ -616,12 +971,20 @@ impl Enricher for Hangs {
 #[test]
 fn an_enricher_that_hangs_is_left_alone_for_a_while() {
     let shop = Shop::new();
-    let enricher = Arc::new(Hangs { clock: shop.clock.clone(), asked: AtomicUsize::new(0) });
+    let enricher = Arc::new(Hangs {
+        clock: shop.clock.clone(),
+        asked: AtomicUsize::new(0),
+    });
     let engine = shop.engine().with_enricher(enricher.clone());
     let asked = || enricher.asked.load(Ordering::SeqCst);
-    let texts = ["tea", "wine", "beer"].map(|drink| format!("I always drink {drink} with my neighbour"));
+    let texts =
+        ["tea", "wine", "beer"].map(|drink| format!("I always drink {drink} with my neighbour"));
     shop.say(&texts.each_ref().map(String::as_str));
-    assert_eq!((enrich_all(&engine), asked(), shop.jobs()), (3, 1, done()), "the rules judge what it has no time for");
+    assert_eq!(
+        (enrich_all(&engine), asked(), shop.jobs()),
+        (3, 1, done()),
+        "the rules judge what it has no time for"
+    );
     for (seconds, expected) in [(119, 1), (1, 2)] {
         // Saying something takes a second.
         shop.clock.advance(seconds - 1);
@@ -640,7 +1003,11 @@ impl Enricher for Ponders {
     fn enrich(&self, _text: &str) -> Result<Enrichment> {
         self.entered.lock().unwrap().send(()).unwrap();
         let _ = self.go_on.lock().unwrap().recv();
-        Ok(Enrichment { importance: 0.9, summary: "late".to_owned(), kind: "fact".to_owned() })
+        Ok(Enrichment {
+            importance: 0.9,
+            summary: "late".to_owned(),
+            kind: "fact".to_owned(),
+        })
     }
 }
 
@@ -648,27 +1015,46 @@ impl Enricher for Ponders {
 fn an_end_hands_the_job_back() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
-    let ((entered, entering), (release, go_on)) = (std::sync::mpsc::channel(), std::sync::mpsc::channel());
-    let enricher = Ponders { entered: Mutex::new(entered), go_on: Mutex::new(go_on) };
+    let ((entered, entering), (release, go_on)) =
+        (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+    let enricher = Ponders {
+        entered: Mutex::new(entered),
+        go_on: Mutex::new(go_on),
+    };
     let ending = shop.engine().with_enricher(Arc::new(enricher));
     thread::scope(|scope| {
         let late = scope.spawn(|| ending.enrich());
         entering.recv().unwrap();
         ending.end_rounds();
-        assert_eq!(enrich_all(&shop.engine()), 1, "another process takes it at once");
+        assert_eq!(
+            enrich_all(&shop.engine()),
+            1,
+            "another process takes it at once"
+        );
         drop(release);
         assert_eq!(late.join().unwrap(), Ok(false));
     });
-    assert_eq!((shop.get(&id).summary.as_deref(), shop.jobs()), (Some(TEA), done()));
+    assert_eq!(
+        (shop.get(&id).summary.as_deref(), shop.jobs()),
+        (Some(TEA), done())
+    );
     shop.say(&[TEA]);
-    assert_eq!((ending.enrich(), enrich_all(&shop.engine())), (Ok(false), 1), "an end takes no further job");
+    assert_eq!(
+        (ending.enrich(), enrich_all(&shop.engine())),
+        (Ok(false), 1),
+        "an end takes no further job"
+    );
 }
 
 #[test]
 fn new_words_of_a_summary_are_found() {
     let shop = Shop::new();
     let summary = "Afternoon beverage ritual".to_owned();
-    let oracle = Oracle(Mutex::new(Ok(Enrichment { importance: 0.9, summary, kind: "preference".to_owned() })));
+    let oracle = Oracle(Mutex::new(Ok(Enrichment {
+        importance: 0.9,
+        summary,
+        kind: "preference".to_owned(),
+    })));
     let engine = shop.engine().with_enricher(Arc::new(oracle));
     let id = shop.say(&[TEA]).pop().unwrap();
     assert_eq!(enrich_all(&engine), 1);
@@ -676,7 +1062,11 @@ fn new_words_of_a_summary_are_found() {
         let recalled = engine.recall(&shop.ann, &question(query)).unwrap();
         let hit = &recalled.hits[0];
         assert_eq!(
-            (&hit.memory.id, hit.signals.bm25 > 0.0, hit.signals.cosine.is_some()),
+            (
+                &hit.memory.id,
+                hit.signals.bm25 > 0.0,
+                hit.signals.cosine.is_some()
+            ),
             (&id, true, true),
             "{query}"
         );
@@ -689,17 +1079,32 @@ fn new_words_of_a_summary_are_found() {
 fn a_long_text_is_judged_and_keeps_its_passages() {
     let shop = Shop::new();
     let engine = shop.engine();
-    let long = format!("{TEA}. {}", "Some more words follow here, and a few others come after them. ".repeat(400));
+    let long = format!(
+        "{TEA}. {}",
+        "Some more words follow here, and a few others come after them. ".repeat(400)
+    );
     let known = shop.say(&[TEA]).pop().unwrap();
     enrich_all(&engine);
     let id = shop.say(&[&long]).pop().unwrap();
     while engine.embed_pending().unwrap() > 0 {}
     assert_eq!(enrich_all(&engine), 1);
     let memory = shop.get(&id);
-    assert_eq!((memory.content == long, memory.enrichment), (true, Some(EnrichmentStatus::Completed)));
+    assert_eq!(
+        (memory.content == long, memory.enrichment),
+        (true, Some(EnrichmentStatus::Completed))
+    );
     assert!(memory.summary.unwrap().len() < 1_000);
-    assert_eq!(engine.recall(&shop.ann, &question("lemon")).unwrap().degraded, None);
-    assert_eq!(shop.get(&known).enrichment, Some(EnrichmentStatus::Completed));
+    assert_eq!(
+        engine
+            .recall(&shop.ann, &question("lemon"))
+            .unwrap()
+            .degraded,
+        None
+    );
+    assert_eq!(
+        shop.get(&known).enrichment,
+        Some(EnrichmentStatus::Completed)
+    );
 }
 
 /// Without a model there is nothing to compare, and the model is never asked.
@@ -707,11 +1112,21 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
 fn words_alone_are_judged_without_the_model() {
     let shop = Shop::new();
     shop.model_is_away(true);
-    let words = || Engine::new(shop.store.clone(), shop.embedder.clone(), shop.clock.clone(), SearchMode::Words);
+    let words = || {
+        Engine::new(
+            shop.store.clone(),
+            shop.embedder.clone(),
+            shop.clock.clone(),
+            SearchMode::Words,
+        )
+    };
     let ids = shop.say(&[TEA, TEA]);
     assert_eq!(enrich_all(&words()), 2);
     for id in ids {
-        assert_eq!((shop.get(&id).enrichment, shop.get(&id).links), (Some(EnrichmentStatus::Completed), vec![]));
+        assert_eq!(
+            (shop.get(&id).enrichment, shop.get(&id).links),
+            (Some(EnrichmentStatus::Completed), vec![])
+        );
     }
     assert_eq!(words().embed_pending(), Ok(0));
 }

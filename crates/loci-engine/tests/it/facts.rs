@@ -17,16 +17,33 @@ fn at(microseconds: i64) -> Timestamp {
 }
 
 fn moment(microseconds: i64) -> Period {
-    Period { first: at(microseconds), last: at(microseconds) }
+    Period {
+        first: at(microseconds),
+        last: at(microseconds),
+    }
 }
 
 fn day(number: i64) -> Period {
-    Period { first: at(number * DAY), last: at((number + 1) * DAY - 1) }
+    Period {
+        first: at(number * DAY),
+        last: at((number + 1) * DAY - 1),
+    }
 }
 
-fn relate([subject, predicate, object]: [&str; 3], from: Option<Period>, to: Option<Period>) -> Relate {
+fn relate(
+    [subject, predicate, object]: [&str; 3],
+    from: Option<Period>,
+    to: Option<Period>,
+) -> Relate {
     let [subject, predicate, object] = [subject, predicate, object].map(str::to_owned);
-    Relate { subject, predicate, object, valid_from: from, valid_to: to, source: None }
+    Relate {
+        subject,
+        predicate,
+        object,
+        valid_from: from,
+        valid_to: to,
+        source: None,
+    }
 }
 
 fn added(engine: &Engine, request: Relate) -> Fact {
@@ -37,7 +54,10 @@ fn added(engine: &Engine, request: Relate) -> Fact {
 }
 
 fn about(engine: &Engine, entity: &str, as_of: Option<Period>) -> Vec<Fact> {
-    engine.facts_about(&Caller::local(), entity, Direction::Both, as_of, 0).unwrap().facts
+    engine
+        .facts_about(&Caller::local(), entity, Direction::Both, as_of, 0)
+        .unwrap()
+        .facts
 }
 
 fn ids(facts: &[Fact]) -> Vec<&str> {
@@ -49,13 +69,31 @@ const MAX_LOVES: [&str; 3] = ["Max", "loves", "Tea"];
 #[test]
 fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
     let engine = engine();
-    let first = added(&engine, relate([" Max Müller ", "works_on", "Loci"], None, None));
-    assert!(first.id.starts_with("t_") && first.id.len() == 38, "{}", first.id);
-    let again = relate(["ＭＡＸ-mu\u{308}ller", "Works On", "LOCI"], Some(day(0)), None);
-    assert_eq!(engine.relate(&Caller::local(), again).unwrap(), Related::Before(first.clone()));
+    let first = added(
+        &engine,
+        relate([" Max Müller ", "works_on", "Loci"], None, None),
+    );
+    assert!(
+        first.id.starts_with("t_") && first.id.len() == 38,
+        "{}",
+        first.id
+    );
+    let again = relate(
+        ["ＭＡＸ-mu\u{308}ller", "Works On", "LOCI"],
+        Some(day(0)),
+        None,
+    );
+    assert_eq!(
+        engine.relate(&Caller::local(), again).unwrap(),
+        Related::Before(first.clone())
+    );
     // A relation and a thing of one name have nothing to do with each other.
-    let other = added(&engine, relate(["max_müller", "WORKS-ON", "works-on"], None, None));
-    let spelled = [&other.subject, &other.predicate, &other.object].map(|name| name.spelling.as_str());
+    let other = added(
+        &engine,
+        relate(["max_müller", "WORKS-ON", "works-on"], None, None),
+    );
+    let spelled =
+        [&other.subject, &other.predicate, &other.object].map(|name| name.spelling.as_str());
     assert_eq!(spelled, ["Max Müller", "works_on", "works-on"]);
     assert_eq!(about(&engine, "max  müller", None), [first.clone(), other]);
     assert_eq!(about(&engine, "loci", None), [first]);
@@ -66,37 +104,93 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
 fn what_is_no_fact_is_refused() {
     let engine = engine();
     let long = "x".repeat(limits::ENTITY_BYTES_MAX + 1);
-    let with = |request: Relate, source: &str| Relate { source: Some(source.to_owned()), ..request };
+    let with = |request: Relate, source: &str| Relate {
+        source: Some(source.to_owned()),
+        ..request
+    };
     let rows = [
-        (relate([" ", "loves", "Tea"], None, None), "`subject`", ErrorCode::InvalidArgument),
-        (relate(["Max", "_-_", "Tea"], None, None), "`predicate`", ErrorCode::InvalidArgument),
-        (relate(["Max", "loves", "a\0b"], None, None), "`object`", ErrorCode::InvalidArgument),
-        (relate(["Max", "loves", &long], None, None), "`object`", ErrorCode::InvalidArgument),
-        (relate(MAX_LOVES, Some(day(2)), Some(day(1))), "`valid_to`", ErrorCode::InvalidArgument),
-        (relate(MAX_LOVES, Some(moment(NOON)), Some(moment(NOON - 1))), "`valid_to`", ErrorCode::InvalidArgument),
-        (with(relate(MAX_LOVES, None, None), "a\0b"), "`source`", ErrorCode::InvalidArgument),
-        (with(relate(MAX_LOVES, None, None), &"x".repeat(5_000)), "`source`", ErrorCode::TooLarge),
+        (
+            relate([" ", "loves", "Tea"], None, None),
+            "`subject`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate(["Max", "_-_", "Tea"], None, None),
+            "`predicate`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate(["Max", "loves", "a\0b"], None, None),
+            "`object`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate(["Max", "loves", &long], None, None),
+            "`object`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate(MAX_LOVES, Some(day(2)), Some(day(1))),
+            "`valid_to`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            relate(MAX_LOVES, Some(moment(NOON)), Some(moment(NOON - 1))),
+            "`valid_to`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            with(relate(MAX_LOVES, None, None), "a\0b"),
+            "`source`",
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            with(relate(MAX_LOVES, None, None), &"x".repeat(5_000)),
+            "`source`",
+            ErrorCode::TooLarge,
+        ),
     ];
     for (request, argument, code) in rows {
         let error = engine.relate(&Caller::local(), request).unwrap_err();
-        assert_eq!((error.code, &error.message[..argument.len()]), (code, argument));
+        assert_eq!(
+            (error.code, &error.message[..argument.len()]),
+            (code, argument)
+        );
     }
     for entity in ["", "\u{7}", "--"] {
         let errors = [
-            engine.facts_about(&Caller::local(), entity, Direction::Both, None, 0).unwrap_err(),
-            engine.timeline(&Caller::local(), Some(entity), 0).unwrap_err(),
+            engine
+                .facts_about(&Caller::local(), entity, Direction::Both, None, 0)
+                .unwrap_err(),
+            engine
+                .timeline(&Caller::local(), Some(entity), 0)
+                .unwrap_err(),
         ];
         for error in errors {
-            assert!(error.code == ErrorCode::InvalidArgument && error.message.starts_with("`entity`"), "{error}");
+            assert!(
+                error.code == ErrorCode::InvalidArgument && error.message.starts_with("`entity`"),
+                "{error}"
+            );
         }
-        let error = engine.end_facts(&Caller::local(), ["Max", "loves", entity], None).unwrap_err();
+        let error = engine
+            .end_facts(&Caller::local(), ["Max", "loves", entity], None)
+            .unwrap_err();
         assert!(error.message.starts_with("`object`"), "{error}");
     }
     assert_eq!(engine.fact_counts(&Caller::local()).unwrap().facts, 0);
     // As long as they may be, in one day, and with nothing said of the source.
     let longest = &long[1..];
-    let fact = added(&engine, with(relate([longest, "loves", "Tea"], Some(moment(NOON)), Some(day(0))), " "));
-    assert_eq!((fact.subject.spelling.as_str(), fact.source), (longest, None));
+    let fact = added(
+        &engine,
+        with(
+            relate([longest, "loves", "Tea"], Some(moment(NOON)), Some(day(0))),
+            " ",
+        ),
+    );
+    assert_eq!(
+        (fact.subject.spelling.as_str(), fact.source),
+        (longest, None)
+    );
 }
 
 /// What holds at the borders of days and of moments within them.
@@ -104,7 +198,14 @@ fn what_is_no_fact_is_refused() {
 fn a_fact_holds_from_the_first_moment_to_the_last() {
     let engine = engine();
     let fact = added(&engine, relate(MAX_LOVES, Some(day(10)), Some(day(20))));
-    let within = added(&engine, relate(["Max", "is in", "Rome"], Some(moment(10 * DAY + NOON)), None));
+    let within = added(
+        &engine,
+        relate(
+            ["Max", "is in", "Rome"],
+            Some(moment(10 * DAY + NOON)),
+            None,
+        ),
+    );
     let (fact, within) = (fact.id.as_str(), within.id.as_str());
     let rows: [(Period, &[&str]); 10] = [
         (day(9), &[]),
@@ -119,7 +220,11 @@ fn a_fact_holds_from_the_first_moment_to_the_last() {
         (day(21), &[within]),
     ];
     for (as_of, expected) in rows {
-        assert_eq!(ids(&about(&engine, "max", Some(as_of))), expected, "{as_of:?}");
+        assert_eq!(
+            ids(&about(&engine, "max", Some(as_of))),
+            expected,
+            "{as_of:?}"
+        );
     }
 }
 
@@ -129,27 +234,57 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     let local = Caller::local();
     clock.set(at(100 * DAY + NOON));
     let fact = added(&engine, relate(MAX_LOVES, None, None));
-    let counts = || engine.fact_counts(&local).map(|counts| (counts.facts, counts.open)).unwrap();
+    let counts = || {
+        engine
+            .fact_counts(&local)
+            .map(|counts| (counts.facts, counts.open))
+            .unwrap()
+    };
     assert_eq!(counts(), (1, 1));
-    let (ended, end) = engine.end_facts(&local, ["MAX", "Loves", "tea"], None).unwrap();
-    assert_eq!(end, Period { first: at(100 * DAY), last: at(100 * DAY + NOON) });
-    assert_eq!(ended, [Fact { valid_to: Some(end), ..fact.clone() }]);
+    let (ended, end) = engine
+        .end_facts(&local, ["MAX", "Loves", "tea"], None)
+        .unwrap();
+    assert_eq!(
+        end,
+        Period {
+            first: at(100 * DAY),
+            last: at(100 * DAY + NOON)
+        }
+    );
+    assert_eq!(
+        ended,
+        [Fact {
+            valid_to: Some(end),
+            ..fact.clone()
+        }]
+    );
     assert_eq!(counts(), (1, 0));
     assert_eq!(about(&engine, "Max", None), ended);
     clock.advance(1);
     let error = engine.end_facts(&local, MAX_LOVES, None).unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    let error = engine.end_facts(&local, ["Max", "loves", "Coffee"], None).unwrap_err();
+    let error = engine
+        .end_facts(&local, ["Max", "loves", "Coffee"], None)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     // What is over may begin again, and both are told.
-    let again = added(&engine, relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None));
+    let again = added(
+        &engine,
+        relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None),
+    );
     assert_eq!(ids(&about(&engine, "Max", None)), [&fact.id, &again.id]);
     // An end in the future leaves it current, until another one comes before.
     engine.end_facts(&local, MAX_LOVES, Some(day(105))).unwrap();
     assert_eq!(counts(), (2, 1));
     let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap();
     assert_eq!(ids(&ended), [&again.id]);
-    assert_eq!(engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine
+            .end_facts(&local, MAX_LOVES, Some(day(104)))
+            .unwrap_err()
+            .code,
+        ErrorCode::NotFound
+    );
     clock.set(at(105 * DAY - 1));
     assert_eq!(counts(), (2, 0));
 }
@@ -158,14 +293,24 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
 #[test]
 fn a_fact_is_noted_once_with_one_beginning_and_end() {
     let engine = engine();
-    let rows = [(Some(day(1)), Some(day(3))), (None, Some(day(3))), (Some(moment(NOON)), Some(day(3))), (None, None)];
+    let rows = [
+        (Some(day(1)), Some(day(3))),
+        (None, Some(day(3))),
+        (Some(moment(NOON)), Some(day(3))),
+        (None, None),
+    ];
     for (from, to) in rows {
         let fact = added(&engine, relate(MAX_LOVES, from, to));
-        let again = engine.relate(&Caller::local(), relate(["max", "LOVES", "tea"], from, to)).unwrap();
+        let again = engine
+            .relate(&Caller::local(), relate(["max", "LOVES", "tea"], from, to))
+            .unwrap();
         assert_eq!(again, Related::Before(fact));
     }
     // Another end is another fact.
-    added(&engine, relate(MAX_LOVES, Some(day(1)), Some(moment(3 * DAY))));
+    added(
+        &engine,
+        relate(MAX_LOVES, Some(day(1)), Some(moment(3 * DAY))),
+    );
 }
 
 #[test]
@@ -175,8 +320,14 @@ fn a_fact_that_ended_before_is_told_from_none() {
     added(&engine, relate(MAX_LOVES, None, Some(day(3))));
     let of = |triple| engine.end_facts(&local, triple, Some(day(5))).unwrap_err();
     let (over, none) = (of(MAX_LOVES), of(["Max", "loves", "Coffee"]));
-    assert_eq!((over.code, none.code), (ErrorCode::NotFound, ErrorCode::NotFound));
-    assert!(over.message.contains("is over, or ends by then") && none.message.contains("is open"), "{over} {none}");
+    assert_eq!(
+        (over.code, none.code),
+        (ErrorCode::NotFound, ErrorCode::NotFound)
+    );
+    assert!(
+        over.message.contains("is over, or ends by then") && none.message.contains("is open"),
+        "{over} {none}"
+    );
 }
 
 #[test]
@@ -187,9 +338,14 @@ fn a_fact_that_begins_later_is_not_ended() {
     let later = added(&engine, relate(MAX_LOVES, Some(day(12)), Some(day(15))));
     for ended in [None, Some(day(9)), Some(moment(10 * DAY - 1))] {
         let error = engine.end_facts(&local, MAX_LOVES, ended).unwrap_err();
-        assert_eq!((error.code, &error.message[..7]), (ErrorCode::InvalidArgument, "`ended`"));
+        assert_eq!(
+            (error.code, &error.message[..7]),
+            (ErrorCode::InvalidArgument, "`ended`")
+        );
     }
-    let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(moment(10 * DAY))).unwrap();
+    let (ended, _) = engine
+        .end_facts(&local, MAX_LOVES, Some(moment(10 * DAY)))
+        .unwrap();
     assert_eq!(ended.len(), 1);
     assert_eq!(about(&engine, "tea", Some(day(13))), [later]);
 }
@@ -197,11 +353,22 @@ fn a_fact_that_begins_later_is_not_ended() {
 #[test]
 fn spaces_have_graphs_of_their_own() {
     let engine = engine();
-    let there = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..Caller::local() };
+    let there = Caller {
+        space: Space::parse("space", "elsewhere").unwrap(),
+        ..Caller::local()
+    };
     added(&engine, relate(MAX_LOVES, None, None));
     assert_eq!(engine.timeline(&there, None, 0).unwrap().facts, []);
-    assert_eq!(engine.end_facts(&there, MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
-    assert!(matches!(engine.relate(&there, relate(["max", "LOVES", "tea"], None, None)).unwrap(), Related::New(_)));
+    assert_eq!(
+        engine.end_facts(&there, MAX_LOVES, None).unwrap_err().code,
+        ErrorCode::NotFound
+    );
+    assert!(matches!(
+        engine
+            .relate(&there, relate(["max", "LOVES", "tea"], None, None))
+            .unwrap(),
+        Related::New(_)
+    ));
     assert_eq!(engine.fact_counts(&there).unwrap().predicates, ["LOVES"]);
 }
 
@@ -212,19 +379,37 @@ fn more_facts_than_a_reply_holds_are_cut() {
     for number in numbers {
         let Facts { facts, is_cut } = engine.timeline(&Caller::local(), None, 0).unwrap();
         assert_eq!((facts.len(), is_cut), (number, false));
-        added(&engine, relate(["Max", "counts", &number.to_string()], None, None));
+        added(
+            &engine,
+            relate(["Max", "counts", &number.to_string()], None, None),
+        );
     }
     let Facts { facts, is_cut } = engine.timeline(&Caller::local(), Some("max"), 0).unwrap();
     assert_eq!((facts.len(), is_cut), (limits::FACTS_MAX, true));
     for offset in [1, limits::FACTS_MAX, limits::FACTS_MAX + 1, usize::MAX] {
         let rest = engine.timeline(&Caller::local(), None, offset).unwrap();
-        let about = engine.facts_about(&Caller::local(), "max", Direction::Outgoing, None, offset).unwrap();
+        let about = engine
+            .facts_about(&Caller::local(), "max", Direction::Outgoing, None, offset)
+            .unwrap();
         let expected = (limits::FACTS_MAX + 1).saturating_sub(offset);
-        assert_eq!((rest.facts.len(), rest.is_cut), (expected, false), "{offset}");
+        assert_eq!(
+            (rest.facts.len(), rest.is_cut),
+            (expected, false),
+            "{offset}"
+        );
         assert_eq!(about, rest);
-        assert!(rest.facts.first().is_none_or(|first| facts.get(offset).is_none_or(|there| there == first)));
+        assert!(
+            rest.facts
+                .first()
+                .is_none_or(|first| facts.get(offset).is_none_or(|there| there == first))
+        );
     }
-    assert!(!engine.timeline(&Caller::local(), Some("7"), 0).unwrap().is_cut);
+    assert!(
+        !engine
+            .timeline(&Caller::local(), Some("7"), 0)
+            .unwrap()
+            .is_cut
+    );
 }
 
 /// Another process does the same right before this one commits.
@@ -233,7 +418,12 @@ fn a_race_adds_one_fact_and_ends_it_once() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::new(at(DAY)));
     let of = |store: Arc<dyn Store>| {
-        Arc::new(Engine::new(store, Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words))
+        Arc::new(Engine::new(
+            store,
+            Arc::new(HashingEmbedder::default()),
+            clock.clone(),
+            SearchMode::Words,
+        ))
     };
     let (engine, other) = (of(store.clone()), of(store.inner.clone()));
     let race = |act: fn(&Engine)| {
@@ -246,22 +436,48 @@ fn a_race_adds_one_fact_and_ends_it_once() {
         });
     };
     race(|other| drop(added(other, relate(["max", "LOVES", "tea"], None, None))));
-    let Related::Before(fact) = engine.relate(&Caller::local(), relate(MAX_LOVES, None, None)).unwrap() else {
+    let Related::Before(fact) = engine
+        .relate(&Caller::local(), relate(MAX_LOVES, None, None))
+        .unwrap()
+    else {
         panic!("it was added twice");
     };
     assert_eq!(fact.subject.spelling, "max");
     let closed = || relate(["Max", "lived in", "Rome"], Some(day(1)), Some(day(2)));
     race(|other| {
-        added(other, relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))));
+        added(
+            other,
+            relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))),
+        );
     });
     let Related::Before(fact) = engine.relate(&Caller::local(), closed()).unwrap() else {
         panic!("what is over was added twice");
     };
     assert_eq!(fact.object.spelling, "rome");
-    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 2);
+    assert_eq!(
+        engine
+            .timeline(&Caller::local(), None, 0)
+            .unwrap()
+            .facts
+            .len(),
+        2
+    );
     race(|other| drop(other.end_facts(&Caller::local(), MAX_LOVES, None).unwrap()));
-    assert_eq!(engine.end_facts(&Caller::local(), MAX_LOVES, None).unwrap_err().code, ErrorCode::NotFound);
-    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 2);
+    assert_eq!(
+        engine
+            .end_facts(&Caller::local(), MAX_LOVES, None)
+            .unwrap_err()
+            .code,
+        ErrorCode::NotFound
+    );
+    assert_eq!(
+        engine
+            .timeline(&Caller::local(), None, 0)
+            .unwrap()
+            .facts
+            .len(),
+        2
+    );
 }
 
 #[test]
@@ -275,8 +491,18 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
         ..first.clone()
     });
     let changes = others.map(|fact| Change::PutFact(Box::new(fact))).collect();
-    store.commit(Batch { space: Space::default(), changes }).unwrap();
-    let again = engine.relate(&Caller::local(), relate(MAX_LOVES, Some(day(0)), Some(day(9)))).unwrap();
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes,
+        })
+        .unwrap();
+    let again = engine
+        .relate(
+            &Caller::local(),
+            relate(MAX_LOVES, Some(day(0)), Some(day(9))),
+        )
+        .unwrap();
     assert_eq!(again, Related::Before(first));
 }
 
@@ -286,12 +512,32 @@ fn many_at_once_add_one_fact() {
     let adding: Vec<_> = (0..16)
         .map(|_| {
             let engine = engine.clone();
-            std::thread::spawn(move || engine.relate(&Caller::local(), relate(MAX_LOVES, None, None)).unwrap())
+            std::thread::spawn(move || {
+                engine
+                    .relate(&Caller::local(), relate(MAX_LOVES, None, None))
+                    .unwrap()
+            })
         })
         .collect();
-    let related: Vec<Related> = adding.into_iter().map(|thread| thread.join().unwrap()).collect();
-    assert_eq!(related.iter().filter(|related| matches!(related, Related::New(_))).count(), 1);
-    assert_eq!(engine.timeline(&Caller::local(), None, 0).unwrap().facts.len(), 1);
+    let related: Vec<Related> = adding
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
+    assert_eq!(
+        related
+            .iter()
+            .filter(|related| matches!(related, Related::New(_)))
+            .count(),
+        1
+    );
+    assert_eq!(
+        engine
+            .timeline(&Caller::local(), None, 0)
+            .unwrap()
+            .facts
+            .len(),
+        1
+    );
 }
 
 /// What a fact is to the model: names are numbers, ends are whole numbers.
@@ -306,8 +552,21 @@ struct Noted {
 
 /// A thing or relation each, in the ways that people spell it.
 const SPELLINGS: [&[&str]; 4] = [
-    &["Max Müller", "max_müller", "MAX-MÜLLER", " Max  Müller ", "Ｍａｘ　Ｍüller", "max mu\u{308}ller"],
-    &["works_on", "Works On", "WORKS-ON", "works__on", "ｗｏｒｋｓ＿ｏｎ"],
+    &[
+        "Max Müller",
+        "max_müller",
+        "MAX-MÜLLER",
+        " Max  Müller ",
+        "Ｍａｘ　Ｍüller",
+        "max mu\u{308}ller",
+    ],
+    &[
+        "works_on",
+        "Works On",
+        "WORKS-ON",
+        "works__on",
+        "ｗｏｒｋｓ＿ｏｎ",
+    ],
     &["Straße 2", "STRASSE-2", "straße ２", "_Straße_2_"],
     &["Ωmega", "ωMEGA", "ωmega"],
 ];
@@ -323,7 +582,9 @@ struct Model {
 impl Model {
     /// A moment near the border of a day, or in the midst of it: all that the model ever meets.
     fn instants() -> Vec<i64> {
-        (0..6).flat_map(|day| [0, 1, NOON, DAY - 2, DAY - 1].map(|offset| day * DAY + offset)).collect()
+        (0..6)
+            .flat_map(|day| [0, 1, NOON, DAY - 2, DAY - 1].map(|offset| day * DAY + offset))
+            .collect()
     }
 
     fn instant(&mut self) -> i64 {
@@ -332,7 +593,11 @@ impl Model {
 
     fn period(&mut self) -> (i64, i64) {
         let instant = self.instant();
-        if self.random.chance(50) { (instant, instant) } else { (instant / DAY * DAY, instant / DAY * DAY + DAY - 1) }
+        if self.random.chance(50) {
+            (instant, instant)
+        } else {
+            (instant / DAY * DAY, instant / DAY * DAY + DAY - 1)
+        }
     }
 
     fn maybe_period(&mut self) -> Option<(i64, i64)> {
@@ -347,17 +612,27 @@ impl Model {
         [0; 3].map(|_| self.random.below(SPELLINGS.len()))
     }
 
-    /// Whether two stretches of time have a moment in common: tried out with all moments that there are.
+    /// Whether two stretches of time have a moment in common: tried out with all moments that there
+    /// are.
     fn meet(one: (i64, i64), other: (i64, i64)) -> bool {
-        let lies_in = |instant: &i64, (first, last): (i64, i64)| first <= *instant && *instant <= last;
-        Model::instants().iter().any(|instant| lies_in(instant, one) && lies_in(instant, other))
+        let lies_in =
+            |instant: &i64, (first, last): (i64, i64)| first <= *instant && *instant <= last;
+        Model::instants()
+            .iter()
+            .any(|instant| lies_in(instant, one) && lies_in(instant, other))
     }
 
     fn relate(&mut self) {
         let (names, from, to) = (self.triple(), self.maybe_period(), self.maybe_period());
         let spelled = names.map(|name| self.spelled(name));
-        let period = |(first, last)| Period { first: at(first), last: at(last) };
-        let related = self.bench.engine.relate(&Caller::local(), relate(spelled, from.map(period), to.map(period)));
+        let period = |(first, last)| Period {
+            first: at(first),
+            last: at(last),
+        };
+        let related = self.bench.engine.relate(
+            &Caller::local(),
+            relate(spelled, from.map(period), to.map(period)),
+        );
         if from.zip(to).is_some_and(|(from, to)| to.1 < from.0) {
             assert_eq!(related.unwrap_err().code, ErrorCode::InvalidArgument);
             return;
@@ -366,15 +641,32 @@ impl Model {
             let is_as_long = noted.to == to && (to.is_none() || noted.from == from);
             noted.names == names && is_as_long
         };
-        let same: Vec<&String> = self.noted.iter().filter(is_same).map(|noted| &noted.id).collect();
+        let same: Vec<&String> = self
+            .noted
+            .iter()
+            .filter(is_same)
+            .map(|noted| &noted.id)
+            .collect();
         match (related.unwrap(), same.is_empty()) {
-            (Related::Before(fact), false) => assert!(same.contains(&&fact.id), "{fact:?} of {same:?}"),
+            (Related::Before(fact), false) => {
+                assert!(same.contains(&&fact.id), "{fact:?} of {same:?}");
+            }
             (Related::New(fact), true) => {
-                for (name, (spelled, of)) in names.into_iter().zip(spelled.into_iter().zip([0, 1, 0])) {
-                    self.first[of].entry(name).or_insert_with(|| spelled.trim().to_owned());
+                for (name, (spelled, of)) in
+                    names.into_iter().zip(spelled.into_iter().zip([0, 1, 0]))
+                {
+                    self.first[of]
+                        .entry(name)
+                        .or_insert_with(|| spelled.trim().to_owned());
                 }
                 let stored_at = self.bench.clock.now().microseconds();
-                self.noted.push(Noted { id: fact.id.clone(), names, from, to, stored_at });
+                self.noted.push(Noted {
+                    id: fact.id.clone(),
+                    names,
+                    from,
+                    to,
+                    stored_at,
+                });
                 self.assert_shown(&fact);
             }
             (related, _) => panic!("{related:?}, where {same:?} say the same"),
@@ -384,28 +676,49 @@ impl Model {
     fn end(&mut self) {
         let (names, ended) = (self.triple(), self.maybe_period());
         let spelled = names.map(|name| self.spelled(name));
-        let period = ended.map(|(first, last)| Period { first: at(first), last: at(last) });
-        let outcome = self.bench.engine.end_facts(&Caller::local(), spelled, period);
+        let period = ended.map(|(first, last)| Period {
+            first: at(first),
+            last: at(last),
+        });
+        let outcome = self
+            .bench
+            .engine
+            .end_facts(&Caller::local(), spelled, period);
         let now = self.bench.clock.now().microseconds();
         let end = ended.unwrap_or((now / DAY * DAY, now));
-        let is_open = |noted: &&mut Noted| noted.names == names && noted.to.is_none_or(|to| to.1 > end.1.max(now));
+        let is_open = |noted: &&mut Noted| {
+            noted.names == names && noted.to.is_none_or(|to| to.1 > end.1.max(now))
+        };
         let open: Vec<&mut Noted> = self.noted.iter_mut().filter(is_open).collect();
         let was_open = !open.is_empty();
         let mut expected = BTreeSet::new();
-        for noted in open.into_iter().filter(|noted| noted.from.is_none_or(|from| from.0 <= end.1)) {
+        for noted in open
+            .into_iter()
+            .filter(|noted| noted.from.is_none_or(|from| from.0 <= end.1))
+        {
             noted.to = Some(end);
             expected.insert(noted.id.clone());
         }
         match outcome {
             Ok((facts, given)) => {
                 assert_eq!((given.first, given.last), (at(end.0), at(end.1)));
-                assert_eq!(facts.iter().map(|fact| fact.id.clone()).collect::<BTreeSet<_>>(), expected);
+                assert_eq!(
+                    facts
+                        .iter()
+                        .map(|fact| fact.id.clone())
+                        .collect::<BTreeSet<_>>(),
+                    expected
+                );
                 for fact in &facts {
                     self.assert_shown(fact);
                 }
             }
             Err(error) => {
-                let code = if was_open { ErrorCode::InvalidArgument } else { ErrorCode::NotFound };
+                let code = if was_open {
+                    ErrorCode::InvalidArgument
+                } else {
+                    ErrorCode::NotFound
+                };
                 assert_eq!((error.code, expected.len()), (code, 0), "{error}");
             }
         }
@@ -415,11 +728,21 @@ impl Model {
     fn assert_shown(&self, fact: &Fact) {
         let noted = self.noted.iter().find(|noted| noted.id == fact.id).unwrap();
         let [subject, predicate, object] = noted.names;
-        let first = [&self.first[0][&subject], &self.first[1][&predicate], &self.first[0][&object]];
-        assert_eq!([&fact.subject, &fact.predicate, &fact.object].map(|name| &name.spelling), first);
+        let first = [
+            &self.first[0][&subject],
+            &self.first[1][&predicate],
+            &self.first[0][&object],
+        ];
+        assert_eq!(
+            [&fact.subject, &fact.predicate, &fact.object].map(|name| &name.spelling),
+            first
+        );
         let ends = [fact.valid_from, fact.valid_to]
             .map(|end| end.map(|end| (end.first.microseconds(), end.last.microseconds())));
-        assert_eq!((ends, fact.created_at), ([noted.from, noted.to], at(noted.stored_at)));
+        assert_eq!(
+            (ends, fact.created_at),
+            ([noted.from, noted.to], at(noted.stored_at))
+        );
     }
 
     fn assert_facts(&self, found: Facts, mut expected: Vec<&Noted>) {
@@ -428,40 +751,76 @@ impl Model {
         for fact in &found.facts {
             self.assert_shown(fact);
         }
-        assert_eq!(ids(&found.facts), expected.iter().map(|noted| noted.id.as_str()).collect::<Vec<_>>());
+        assert_eq!(
+            ids(&found.facts),
+            expected
+                .iter()
+                .map(|noted| noted.id.as_str())
+                .collect::<Vec<_>>()
+        );
     }
 
     fn ask(&mut self) {
         let name = self.random.below(SPELLINGS.len());
         let (spelled, as_of) = (self.spelled(name), self.maybe_period());
-        let direction = self.random.pick(&[Direction::Outgoing, Direction::Incoming, Direction::Both]);
+        let direction =
+            self.random
+                .pick(&[Direction::Outgoing, Direction::Incoming, Direction::Both]);
         let has_part = |noted: &&Noted| match direction {
             Direction::Outgoing => noted.names[0] == name,
             Direction::Incoming => noted.names[2] == name,
             Direction::Both => [noted.names[0], noted.names[2]].contains(&name),
         };
         let holds = |noted: &&Noted| {
-            let (first, last) = (noted.from.map_or(0, |from| from.0), noted.to.map_or(i64::MAX, |to| to.1));
+            let (first, last) = (
+                noted.from.map_or(0, |from| from.0),
+                noted.to.map_or(i64::MAX, |to| to.1),
+            );
             as_of.is_none_or(|as_of| Model::meet(as_of, (first, last)))
         };
         let engine = &self.bench.engine;
-        let period = as_of.map(|(first, last)| Period { first: at(first), last: at(last) });
-        let found = engine.facts_about(&Caller::local(), spelled, direction, period, 0).unwrap();
-        self.assert_facts(found, self.noted.iter().filter(has_part).filter(holds).collect());
+        let period = as_of.map(|(first, last)| Period {
+            first: at(first),
+            last: at(last),
+        });
+        let found = engine
+            .facts_about(&Caller::local(), spelled, direction, period, 0)
+            .unwrap();
+        self.assert_facts(
+            found,
+            self.noted.iter().filter(has_part).filter(holds).collect(),
+        );
         let concerns = |noted: &&Noted| [noted.names[0], noted.names[2]].contains(&name);
         let told = engine.timeline(&Caller::local(), Some(spelled), 0).unwrap();
         self.assert_facts(told, self.noted.iter().filter(concerns).collect());
-        self.assert_facts(engine.timeline(&Caller::local(), None, 0).unwrap(), self.noted.iter().collect());
+        self.assert_facts(
+            engine.timeline(&Caller::local(), None, 0).unwrap(),
+            self.noted.iter().collect(),
+        );
     }
 
     fn count(&self) {
         let counts = self.bench.engine.fact_counts(&Caller::local()).unwrap();
         let now = self.bench.clock.now().microseconds();
-        let open = self.noted.iter().filter(|noted| noted.to.is_none_or(|to| to.1 > now)).count();
-        let things: BTreeSet<usize> = self.noted.iter().flat_map(|noted| [noted.names[0], noted.names[2]]).collect();
-        assert_eq!((counts.facts, counts.open), (self.noted.len() as u64, open as u64));
+        let open = self
+            .noted
+            .iter()
+            .filter(|noted| noted.to.is_none_or(|to| to.1 > now))
+            .count();
+        let things: BTreeSet<usize> = self
+            .noted
+            .iter()
+            .flat_map(|noted| [noted.names[0], noted.names[2]])
+            .collect();
+        assert_eq!(
+            (counts.facts, counts.open),
+            (self.noted.len() as u64, open as u64)
+        );
         let is_to_come = |noted: &&Noted| noted.from.is_some_and(|from| from.0 > now);
-        assert_eq!(counts.to_come, self.noted.iter().filter(is_to_come).count() as u64);
+        assert_eq!(
+            counts.to_come,
+            self.noted.iter().filter(is_to_come).count() as u64
+        );
         assert_eq!(counts.entities, things.len() as u64);
         let mut relations: Vec<&String> = self.first[1].values().collect();
         let mut predicates: Vec<&String> = counts.predicates.iter().collect();
@@ -475,8 +834,12 @@ impl Model {
 #[test]
 fn random_facts_hold_as_in_a_model() {
     for seed in 0..200 {
-        let mut model =
-            Model { bench: bench(), random: Random::new(seed), noted: Vec::new(), first: Default::default() };
+        let mut model = Model {
+            bench: bench(),
+            random: Random::new(seed),
+            noted: Vec::new(),
+            first: Default::default(),
+        };
         // Shown when a step fails.
         println!("seed {seed}");
         for _ in 0..40 {

@@ -5,11 +5,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use loci_core::{
-    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore, CandidateQuery,
-    Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore, FailedJob, FilingOrder,
-    Filter, IdempotencyStore, Job, JobCounts, JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Place, QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
-    SweepClock, Tally, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
+    CandidateQuery, Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery,
+    FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job, JobCounts, JobStore,
+    KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
+    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, SweepClock, Tally,
+    Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -23,7 +24,10 @@ pub struct FaultyStore {
 
 impl FaultyStore {
     pub fn new(inner: Arc<NaiveStore>) -> Arc<Self> {
-        Arc::new(FaultyStore { inner, hook: RwLock::new(Arc::new(|_| Ok(()))) })
+        Arc::new(FaultyStore {
+            inner,
+            hook: RwLock::new(Arc::new(|_| Ok(()))),
+        })
     }
 
     pub fn before(&self, hook: impl Fn(&str) -> Result<()> + Send + Sync + 'static) {
@@ -31,7 +35,11 @@ impl FaultyStore {
     }
 
     fn enter(&self, method: &str) -> Result<()> {
-        let hook = self.hook.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let hook = self
+            .hook
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         hook(method)
     }
 }

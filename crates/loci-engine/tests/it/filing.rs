@@ -9,12 +9,22 @@ use super::*;
 
 fn drawer(content: &str, wing: &str, room: &str) -> Remember {
     let (collection, section) = (Some(wing.to_owned()), Some(room.to_owned()));
-    Remember { collection, section, ..fact(content, Visibility::Common) }
+    Remember {
+        collection,
+        section,
+        ..fact(content, Visibility::Common)
+    }
 }
 
 /// Files under `name`, `name-1`, ...: its id, and whether it is new.
 fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Result<(String, bool)> {
-    let id_of = |number| MemoryId::new(if number == 0 { name.to_owned() } else { format!("{name}-{number}") });
+    let id_of = |number| {
+        MemoryId::new(if number == 0 {
+            name.to_owned()
+        } else {
+            format!("{name}-{number}")
+        })
+    };
     Ok(match engine.file(caller, &id_of, request)? {
         Filed::New(remembered) => (remembered.memory.id.to_string(), true),
         Filed::Before(memory) => (memory.id.to_string(), false),
@@ -23,7 +33,11 @@ fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Resu
 
 #[test]
 fn a_text_is_filed_once_in_a_place() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let tea = || drawer("tea at four", "home", "kitchen");
     let filed = |caller: &Caller, request| file(&engine, caller, "tea", request).unwrap();
@@ -34,28 +48,62 @@ fn a_text_is_filed_once_in_a_place() {
     }
     assert_eq!(store.version().unwrap(), version, "nothing is written");
     // The same id for something else.
-    assert_eq!(filed(&ann, drawer("tea at four", "home", "garden")), ("tea-1".to_owned(), true));
-    assert_eq!(filed(&ann, drawer("tea at five", "home", "garden")), ("tea-2".to_owned(), true));
-    assert_eq!(filed(&ann, drawer("tea at four", "home", "garden")), ("tea-1".to_owned(), false));
+    assert_eq!(
+        filed(&ann, drawer("tea at four", "home", "garden")),
+        ("tea-1".to_owned(), true)
+    );
+    assert_eq!(
+        filed(&ann, drawer("tea at five", "home", "garden")),
+        ("tea-2".to_owned(), true)
+    );
+    assert_eq!(
+        filed(&ann, drawer("tea at four", "home", "garden")),
+        ("tea-1".to_owned(), false)
+    );
     // What says something else by now.
-    engine.update(&bob, &MemoryId::new("tea"), "tea at six", None).unwrap();
+    engine
+        .update(&bob, &MemoryId::new("tea"), "tea at six", None)
+        .unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-3".to_owned(), true));
     engine.forget_softly(&ann, &MemoryId::new("tea-3")).unwrap();
     assert_eq!(filed(&ann, tea()), ("tea-4".to_owned(), true));
-    let private =
-        |owner| filed(owner, Remember { visibility: Visibility::Private, ..drawer("secret", "home", "safe") });
+    let private = |owner| {
+        filed(
+            owner,
+            Remember {
+                visibility: Visibility::Private,
+                ..drawer("secret", "home", "safe")
+            },
+        )
+    };
     assert_eq!(private(&ann), ("tea-5".to_owned(), true));
-    assert_eq!(private(&bob), ("tea-6".to_owned(), true), "what is private to others is nobody's business");
+    assert_eq!(
+        private(&bob),
+        ("tea-6".to_owned(), true),
+        "what is private to others is nobody's business"
+    );
     assert_eq!(private(&ann), ("tea-5".to_owned(), false));
-    let short = Remember { ttl_seconds: Some(60), ..drawer("soon over", "home", "hall") };
+    let short = Remember {
+        ttl_seconds: Some(60),
+        ..drawer("soon over", "home", "hall")
+    };
     assert_eq!(filed(&ann, short.clone()), ("tea-7".to_owned(), true));
     clock.advance(60);
-    assert_eq!(filed(&ann, short), ("tea-8".to_owned(), true), "what has expired is not there");
+    assert_eq!(
+        filed(&ann, short),
+        ("tea-8".to_owned(), true),
+        "what has expired is not there"
+    );
     // What nobody can see has its id all the same.
-    let discarded = Discard { id: Some(MemoryId::new("tea-4")), ..Discard::default() };
+    let discarded = Discard {
+        id: Some(MemoryId::new("tea-4")),
+        ..Discard::default()
+    };
     assert_eq!(engine.discard(&ann, &discarded), Ok(1));
     assert_eq!(filed(&ann, tea()), ("tea-9".to_owned(), true));
-    let bad = engine.file(&ann, &|_| mint(), drawer(" ", "home", "hall")).unwrap_err();
+    let bad = engine
+        .file(&ann, &|_| mint(), drawer(" ", "home", "hall"))
+        .unwrap_err();
     assert_eq!(bad.code, ErrorCode::InvalidArgument);
     let only = |_| MemoryId::new("tea");
     let taken = engine.file(&ann, &only, tea()).unwrap_err();
@@ -63,8 +111,8 @@ fn a_text_is_filed_once_in_a_place() {
     assert!(!taken.message.contains("four"), "{taken}");
 }
 
-/// However many of its ids are taken, a text is filed; and where one of them is free again, what stands under a later
-/// one is found all the same.
+/// However many of its ids are taken, a text is filed; and where one of them is free again, what
+/// stands under a later one is found all the same.
 #[test]
 fn a_text_is_filed_whatever_became_of_its_ids() {
     let engine = engine();
@@ -74,27 +122,49 @@ fn a_text_is_filed_whatever_became_of_its_ids() {
     for number in 0..20 {
         let (id, is_new) = file(&engine, &ann, "tea", tea()).unwrap();
         assert!(is_new && !ids.contains(&id), "{number}: {id}");
-        engine.update(&ann, &MemoryId::new(&id), "tea at five", None).unwrap();
+        engine
+            .update(&ann, &MemoryId::new(&id), "tea at five", None)
+            .unwrap();
         ids.push(id);
     }
     assert_eq!((ids[0].as_str(), ids[15].as_str()), ("tea", "tea-15"));
     for freed in ["tea-9", "tea-3", "tea"] {
         engine.forget(&ann, &MemoryId::new(freed)).unwrap();
         if freed == "tea-9" {
-            assert_eq!(file(&engine, &ann, "tea", tea()).unwrap(), ("tea-9".to_owned(), true));
+            assert_eq!(
+                file(&engine, &ann, "tea", tea()).unwrap(),
+                ("tea-9".to_owned(), true)
+            );
         }
-        assert_eq!(file(&engine, &ann, "tea", tea()).unwrap(), ("tea-9".to_owned(), false), "{freed} is free");
+        assert_eq!(
+            file(&engine, &ann, "tea", tea()).unwrap(),
+            ("tea-9".to_owned(), false),
+            "{freed} is free"
+        );
     }
 }
 
 /// Another process files something under the id, right before this one does.
 #[test]
 fn two_processes_file_one_text_once() {
-    for (theirs, expected) in [("tea at four", ("tea", false)), ("tea at five", ("tea-1", true))] {
+    for (theirs, expected) in [
+        ("tea at four", ("tea", false)),
+        ("tea at five", ("tea-1", true)),
+    ] {
         let store = FaultyStore::new(Arc::new(NaiveStore::new()));
         let clock = Arc::new(FixedClock::default());
-        let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words);
-        let other = Engine::new(store.inner.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+        let engine = Engine::new(
+            store.clone(),
+            Arc::new(HashingEmbedder::default()),
+            clock.clone(),
+            SearchMode::Words,
+        );
+        let other = Engine::new(
+            store.inner.clone(),
+            Arc::new(HashingEmbedder::default()),
+            clock,
+            SearchMode::Words,
+        );
         let ann = caller("ann", &WRITER);
         let (is_first, by) = (AtomicBool::new(true), caller("bob", &WRITER));
         store.before(move |method| {
@@ -103,7 +173,13 @@ fn two_processes_file_one_text_once() {
             }
             Ok(())
         });
-        let (id, is_new) = file(&engine, &ann, "tea", drawer("tea at four", "home", "kitchen")).unwrap();
+        let (id, is_new) = file(
+            &engine,
+            &ann,
+            "tea",
+            drawer("tea at four", "home", "kitchen"),
+        )
+        .unwrap();
         assert_eq!((id.as_str(), is_new), expected);
     }
 }
@@ -112,26 +188,61 @@ fn two_processes_file_one_text_once() {
 fn a_wipe_brings_back_nothing_that_is_being_filed() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::default());
-    let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Words);
+    let engine = Engine::new(
+        store.clone(),
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Words,
+    );
     let inner = store.inner.clone();
     store.before(move |method| {
         if method == "commit" {
-            inner.wipe(&Space::default(), "ann", None, None, Timestamp::from_microseconds(1))?;
+            inner.wipe(
+                &Space::default(),
+                "ann",
+                None,
+                None,
+                Timestamp::from_microseconds(1),
+            )?;
         }
         Ok(())
     });
-    let error = file(&engine, &caller("ann", &WRITER), "tea", drawer("tea", "home", "hall")).unwrap_err();
-    assert_eq!((error.code, store.inner.size().unwrap().memories), (ErrorCode::Conflict, 0));
+    let error = file(
+        &engine,
+        &caller("ann", &WRITER),
+        "tea",
+        drawer("tea", "home", "hall"),
+    )
+    .unwrap_err();
+    assert_eq!(
+        (error.code, store.inner.size().unwrap().memories),
+        (ErrorCode::Conflict, 0)
+    );
 }
 
 #[test]
 fn text_and_place_change_in_one_step() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let (ann, reader) = (caller("ann", &WRITER), caller("bob", &[Scope::Read]));
     let summary = Some("tea".to_owned());
-    let request = Remember { summary, ..drawer("tea at four", "home", "kitchen") };
+    let request = Remember {
+        summary,
+        ..drawer("tea at four", "home", "kitchen")
+    };
     let before = engine.remember(&ann, request).unwrap().memory;
-    let vectors = || store.vectors(&Space::default(), &before.id, HashingEmbedder::default().model()).unwrap();
+    let vectors = || {
+        store
+            .vectors(
+                &Space::default(),
+                &before.id,
+                HashingEmbedder::default().model(),
+            )
+            .unwrap()
+    };
     let refile = |change| {
         clock.advance(1);
         let version = store.version().unwrap();
@@ -146,40 +257,110 @@ fn text_and_place_change_in_one_step() {
     // What is as it was is no change.
     for change in [
         none.clone(),
-        Refile { content: text("tea at four"), collection: Some(text("home")), section: text("kitchen") },
+        Refile {
+            content: text("tea at four"),
+            collection: Some(text("home")),
+            section: text("kitchen"),
+        },
     ] {
         assert_eq!(refile(change), (before.clone(), false));
     }
-    let place = |memory: &Memory| (memory.place.collection.clone(), memory.place.section.clone());
-    let (moved, is_written) = refile(Refile { section: text("garden"), content: text("tea at four"), ..none.clone() });
+    let place = |memory: &Memory| {
+        (
+            memory.place.collection.clone(),
+            memory.place.section.clone(),
+        )
+    };
+    let (moved, is_written) = refile(Refile {
+        section: text("garden"),
+        content: text("tea at four"),
+        ..none.clone()
+    });
     assert!(is_written);
     assert_eq!(place(&moved), (text("home"), "garden".to_owned()));
-    assert_eq!((moved.updated_at, &moved.summary, moved.revision), (made, &text("tea"), 2));
-    let (moved, _) = refile(Refile { collection: Some(None), ..none.clone() });
+    assert_eq!(
+        (moved.updated_at, &moved.summary, moved.revision),
+        (made, &text("tea"), 2)
+    );
+    let (moved, _) = refile(Refile {
+        collection: Some(None),
+        ..none.clone()
+    });
     assert_eq!(place(&moved), (None, "garden".to_owned()));
     assert_eq!(vectors(), first_vectors, "a place is not embedded");
     assert_eq!(found(&engine, &ann, "tea four")[0], before.id);
-    let (changed, _) =
-        refile(Refile { content: text("coffee at five"), collection: Some(text("work")), section: None });
+    let (changed, _) = refile(Refile {
+        content: text("coffee at five"),
+        collection: Some(text("work")),
+        section: None,
+    });
     assert_eq!(place(&changed), (text("work"), "garden".to_owned()));
-    assert_eq!((changed.content.as_str(), changed.summary, changed.updated_at), ("coffee at five", None, clock.now()));
+    assert_eq!(
+        (
+            changed.content.as_str(),
+            changed.summary,
+            changed.updated_at
+        ),
+        ("coffee at five", None, clock.now())
+    );
     assert_ne!(vectors(), first_vectors);
     assert_eq!(found(&engine, &ann, "coffee")[0], before.id);
 
     let refused = [
-        (&ann, "absent", Refile { section: text("x"), ..none.clone() }, ErrorCode::NotFound),
-        (&reader, before.id.as_str(), Refile { section: text("x"), ..none.clone() }, ErrorCode::Forbidden),
-        (&ann, before.id.as_str(), Refile { section: text(" "), ..none.clone() }, ErrorCode::InvalidArgument),
+        (
+            &ann,
+            "absent",
+            Refile {
+                section: text("x"),
+                ..none.clone()
+            },
+            ErrorCode::NotFound,
+        ),
+        (
+            &reader,
+            before.id.as_str(),
+            Refile {
+                section: text("x"),
+                ..none.clone()
+            },
+            ErrorCode::Forbidden,
+        ),
         (
             &ann,
             before.id.as_str(),
-            Refile { collection: Some(text("a\nb")), ..none.clone() },
+            Refile {
+                section: text(" "),
+                ..none.clone()
+            },
             ErrorCode::InvalidArgument,
         ),
-        (&ann, before.id.as_str(), Refile { content: text(" \n"), ..none.clone() }, ErrorCode::InvalidArgument),
+        (
+            &ann,
+            before.id.as_str(),
+            Refile {
+                collection: Some(text("a\nb")),
+                ..none.clone()
+            },
+            ErrorCode::InvalidArgument,
+        ),
+        (
+            &ann,
+            before.id.as_str(),
+            Refile {
+                content: text(" \n"),
+                ..none.clone()
+            },
+            ErrorCode::InvalidArgument,
+        ),
     ];
     for (caller, id, change, code) in refused {
-        assert_eq!(engine.refile(caller, &MemoryId::new(id), change).unwrap_err().code, code);
+        assert_eq!(
+            engine
+                .refile(caller, &MemoryId::new(id), change)
+                .unwrap_err()
+                .code,
+            code
+        );
     }
     assert_eq!(engine.show(&ann, &before.id).unwrap().revision, 4);
 }
@@ -189,20 +370,50 @@ fn text_and_place_change_in_one_step() {
 fn what_is_kept_apart_stays_in_its_place() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    let request = Remember { tier: Tier::Apart, ..drawer("a quiet day", "wing_ada", "diary") };
+    let request = Remember {
+        tier: Tier::Apart,
+        ..drawer("a quiet day", "wing_ada", "diary")
+    };
     let id = engine.remember(&ann, request).unwrap().memory.id;
     let text = |text: &str| Some(text.to_owned());
     let none = Refile::default();
     for (argument, change) in [
-        ("`collection`", Refile { collection: Some(None), content: text("a loud day"), ..none.clone() }),
-        ("`section`", Refile { section: text("kitchen"), collection: Some(text("wing_ada")), ..none.clone() }),
+        (
+            "`collection`",
+            Refile {
+                collection: Some(None),
+                content: text("a loud day"),
+                ..none.clone()
+            },
+        ),
+        (
+            "`section`",
+            Refile {
+                section: text("kitchen"),
+                collection: Some(text("wing_ada")),
+                ..none.clone()
+            },
+        ),
     ] {
         let error = engine.refile(&ann, &id, change).unwrap_err();
-        assert!(error.code == ErrorCode::InvalidArgument && error.message.starts_with(argument), "{error}");
+        assert!(
+            error.code == ErrorCode::InvalidArgument && error.message.starts_with(argument),
+            "{error}"
+        );
     }
-    let same = Refile { content: text("a loud day"), collection: Some(text("wing_ada")), section: text("diary") };
+    let same = Refile {
+        content: text("a loud day"),
+        collection: Some(text("wing_ada")),
+        section: text("diary"),
+    };
     let refiled = engine.refile(&ann, &id, same).unwrap();
-    assert_eq!(refiled.changed, Refile { content: text("a loud day"), ..none });
+    assert_eq!(
+        refiled.changed,
+        Refile {
+            content: text("a loud day"),
+            ..none
+        }
+    );
     assert_eq!(refiled.memory.content, "a loud day");
 }
 
@@ -212,7 +423,16 @@ fn the_beginnings_of_long_texts_are_gone_through() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     for number in 0..30 {
-        engine.remember(&ann, drawer(&format!("{number:02} {}", "ä".repeat(200_000)), "home", "hall")).unwrap();
+        engine
+            .remember(
+                &ann,
+                drawer(
+                    &format!("{number:02} {}", "ä".repeat(200_000)),
+                    "home",
+                    "hall",
+                ),
+            )
+            .unwrap();
     }
     let all = Browse {
         collections: CollectionFilter::Any,
@@ -225,14 +445,38 @@ fn the_beginnings_of_long_texts_are_gone_through() {
         characters_max: Some(4),
     };
     let browsed = engine.browse(&ann, all.clone()).unwrap();
-    let expected: Vec<String> = (1..29).rev().map(|number| format!("{number:02} ä")).collect();
-    let shown: Vec<String> = browsed.memories.into_iter().map(|memory| memory.content).collect();
+    let expected: Vec<String> = (1..29)
+        .rev()
+        .map(|number| format!("{number:02} ä"))
+        .collect();
+    let shown: Vec<String> = browsed
+        .memories
+        .into_iter()
+        .map(|memory| memory.content)
+        .collect();
     assert_eq!((shown, browsed.total), (expected, 30));
-    let whole = engine.browse(&ann, Browse { characters_max: None, ..all }).unwrap().memories;
-    assert!(whole.iter().all(|memory| memory.content.chars().count() == 200_003));
+    let whole = engine
+        .browse(
+            &ann,
+            Browse {
+                characters_max: None,
+                ..all
+            },
+        )
+        .unwrap()
+        .memories;
+    assert!(
+        whole
+            .iter()
+            .all(|memory| memory.content.chars().count() == 200_003)
+    );
     let shown = engine.cut_to_budget(whole, None).unwrap();
     assert_eq!(shown.len(), 28);
-    assert!(shown.iter().all(|shown| shown.length == Some(200_003) && shown.memory.content.ends_with("\n\n…")));
+    assert!(
+        shown
+            .iter()
+            .all(|shown| shown.length == Some(200_003) && shown.memory.content.ends_with("\n\n…"))
+    );
 }
 
 /// A memory that changes between the look and the write keeps both changes.
@@ -240,10 +484,21 @@ fn the_beginnings_of_long_texts_are_gone_through() {
 fn a_change_of_another_process_stays() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::default());
-    let engine_of = |store| Engine::new(store, Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words);
+    let engine_of = |store| {
+        Engine::new(
+            store,
+            Arc::new(HashingEmbedder::default()),
+            clock.clone(),
+            SearchMode::Words,
+        )
+    };
     let (engine, other) = (engine_of(store.clone()), engine_of(store.inner.clone()));
     let ann = caller("ann", &WRITER);
-    let id = engine.remember(&ann, drawer("tea", "home", "kitchen")).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, drawer("tea", "home", "kitchen"))
+        .unwrap()
+        .memory
+        .id;
     let (is_first, by, of) = (AtomicBool::new(true), ann.clone(), id.clone());
     store.before(move |method| {
         if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
@@ -251,56 +506,133 @@ fn a_change_of_another_process_stays() {
         }
         Ok(())
     });
-    let moved = engine.refile(&ann, &id, Refile { section: Some("garden".to_owned()), ..Refile::default() });
+    let moved = engine.refile(
+        &ann,
+        &id,
+        Refile {
+            section: Some("garden".to_owned()),
+            ..Refile::default()
+        },
+    );
     let moved = moved.unwrap().memory;
-    assert_eq!((moved.content.as_str(), moved.place.section.as_str(), moved.revision), ("coffee", "garden", 3));
+    assert_eq!(
+        (
+            moved.content.as_str(),
+            moved.place.section.as_str(),
+            moved.revision
+        ),
+        ("coffee", "garden", 3)
+    );
 }
 
 #[test]
 fn a_note_is_filed_in_its_file() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let folder = MemoryFolder::new(clock.clone());
     let engine = engine.with_notes(folder.clone(), "vault");
     let ann = caller("ann", &WRITER);
-    let note = AppendNote { title: "Bees".to_owned(), body: "honey".to_owned(), tags: Vec::new(), keyed: None };
-    let Appended::New(note, _) = engine.append_note(&ann, note).unwrap() else { panic!("it is new") };
-    let place =
-        |wing: Option<&str>, section: &str| Place { collection: wing.map(str::to_owned), section: section.to_owned() };
+    let note = AppendNote {
+        title: "Bees".to_owned(),
+        body: "honey".to_owned(),
+        tags: Vec::new(),
+        keyed: None,
+    };
+    let Appended::New(note, _) = engine.append_note(&ann, note).unwrap() else {
+        panic!("it is new")
+    };
+    let place = |wing: Option<&str>, section: &str| Place {
+        collection: wing.map(str::to_owned),
+        section: section.to_owned(),
+    };
     let refile = |change| engine.refile(&ann, &note.id, change).unwrap().memory;
     let none = Refile::default();
     let text = |text: &str| Some(text.to_owned());
     let before = folder.text("bees.md");
-    assert_eq!(refile(Refile { content: text("honey\r\n"), collection: Some(None), ..none.clone() }), *note);
+    assert_eq!(
+        refile(Refile {
+            content: text("honey\r\n"),
+            collection: Some(None),
+            ..none.clone()
+        }),
+        *note
+    );
     assert_eq!(folder.text("bees.md"), before);
 
     clock.advance(10);
-    let moved = refile(Refile { collection: Some(text("garden")), section: text("hives"), ..none.clone() });
-    assert_eq!((&moved.place, moved.updated_at), (&place(Some("garden"), "hives"), note.updated_at));
-    assert!(folder.text("bees.md").contains("wing: garden\nroom: hives\n"), "{}", folder.text("bees.md"));
-    let both = refile(Refile { content: text("wax"), collection: Some(None), section: None });
-    assert_eq!((&both.place, both.content.as_str(), both.updated_at), (&place(None, "hives"), "wax", clock.now()));
+    let moved = refile(Refile {
+        collection: Some(text("garden")),
+        section: text("hives"),
+        ..none.clone()
+    });
+    assert_eq!(
+        (&moved.place, moved.updated_at),
+        (&place(Some("garden"), "hives"), note.updated_at)
+    );
+    assert!(
+        folder
+            .text("bees.md")
+            .contains("wing: garden\nroom: hives\n"),
+        "{}",
+        folder.text("bees.md")
+    );
+    let both = refile(Refile {
+        content: text("wax"),
+        collection: Some(None),
+        section: None,
+    });
+    assert_eq!(
+        (&both.place, both.content.as_str(), both.updated_at),
+        (&place(None, "hives"), "wax", clock.now())
+    );
     engine.reconcile().unwrap();
     let status = store.note_file_of(&Space::default(), &note.id).unwrap();
-    assert_eq!((engine.show(&ann, &note.id).unwrap(), status.is_some()), (both, true));
+    assert_eq!(
+        (engine.show(&ann, &note.id).unwrap(), status.is_some()),
+        (both, true)
+    );
 }
 
 #[test]
 fn what_was_filed_is_gone_through_in_its_order() {
     let Bench { engine, clock, .. } = bench();
-    let through = |origin| Caller { origin, ..caller("ann", &WRITER) };
+    let through = |origin| Caller {
+        origin,
+        ..caller("ann", &WRITER)
+    };
     let (ann, other) = (through("one"), through("two"));
     for number in 0..5 {
         clock.advance(1);
         let room = if number % 2 == 0 { "even" } else { "odd" };
-        engine.remember(&ann, drawer(&number.to_string(), "home", room)).unwrap();
+        engine
+            .remember(&ann, drawer(&number.to_string(), "home", room))
+            .unwrap();
     }
     for (caller, content) in [(&ann, "mine"), (&other, "theirs")] {
-        engine.remember(caller, Remember { tier: Tier::Apart, ..drawer(content, "home", "diary") }).unwrap();
+        engine
+            .remember(
+                caller,
+                Remember {
+                    tier: Tier::Apart,
+                    ..drawer(content, "home", "diary")
+                },
+            )
+            .unwrap();
     }
-    let secret = Remember { visibility: Visibility::Private, ..drawer("secret", "home", "even") };
+    let secret = Remember {
+        visibility: Visibility::Private,
+        ..drawer("secret", "home", "even")
+    };
     engine.remember(&caller("bob", &WRITER), secret).unwrap();
     // What changes keeps its place.
-    let first = engine.remember(&ann, drawer("elsewhere", "work", "even")).unwrap().memory.id;
+    let first = engine
+        .remember(&ann, drawer("elsewhere", "work", "even"))
+        .unwrap()
+        .memory
+        .id;
     clock.advance(1);
     engine.update(&ann, &first, "changed", None).unwrap();
     let all = Browse {
@@ -317,22 +649,115 @@ fn what_was_filed_is_gone_through_in_its_order() {
     let even = vec!["even".to_owned()];
     let rows = [
         (all.clone(), "0 1 2 3 4", 5),
-        (Browse { offset: 1, limit: 2, ..all.clone() }, "1 2", 5),
-        (Browse { order: FilingOrder::LastFirst, offset: 4, ..all.clone() }, "0", 5),
-        (Browse { offset: 9, ..all.clone() }, "", 5),
-        (Browse { limit: 0, ..all.clone() }, "0", 5),
-        (Browse { sections: even.clone(), ..all.clone() }, "0 2 4", 3),
-        (Browse { characters_max: Some(3), tiers: both.clone(), offset: 4, ..all.clone() }, "4 min", 6),
-        (Browse { kinds: vec!["other".to_owned()], ..all.clone() }, "", 0),
-        (Browse { kinds: vec!["fact".to_owned(), "other".to_owned()], limit: 2, ..all.clone() }, "0 1", 5),
-        (Browse { tiers: both.clone(), order: FilingOrder::LastFirst, limit: 2, ..all.clone() }, "mine 4", 6),
-        (Browse { collections: CollectionFilter::Any, sections: even, ..all.clone() }, "0 2 4 changed", 4),
-        (Browse { collections: CollectionFilter::Global, ..all }, "", 0),
+        (
+            Browse {
+                offset: 1,
+                limit: 2,
+                ..all.clone()
+            },
+            "1 2",
+            5,
+        ),
+        (
+            Browse {
+                order: FilingOrder::LastFirst,
+                offset: 4,
+                ..all.clone()
+            },
+            "0",
+            5,
+        ),
+        (
+            Browse {
+                offset: 9,
+                ..all.clone()
+            },
+            "",
+            5,
+        ),
+        (
+            Browse {
+                limit: 0,
+                ..all.clone()
+            },
+            "0",
+            5,
+        ),
+        (
+            Browse {
+                sections: even.clone(),
+                ..all.clone()
+            },
+            "0 2 4",
+            3,
+        ),
+        (
+            Browse {
+                characters_max: Some(3),
+                tiers: both.clone(),
+                offset: 4,
+                ..all.clone()
+            },
+            "4 min",
+            6,
+        ),
+        (
+            Browse {
+                kinds: vec!["other".to_owned()],
+                ..all.clone()
+            },
+            "",
+            0,
+        ),
+        (
+            Browse {
+                kinds: vec!["fact".to_owned(), "other".to_owned()],
+                limit: 2,
+                ..all.clone()
+            },
+            "0 1",
+            5,
+        ),
+        (
+            Browse {
+                tiers: both.clone(),
+                order: FilingOrder::LastFirst,
+                limit: 2,
+                ..all.clone()
+            },
+            "mine 4",
+            6,
+        ),
+        (
+            Browse {
+                collections: CollectionFilter::Any,
+                sections: even,
+                ..all.clone()
+            },
+            "0 2 4 changed",
+            4,
+        ),
+        (
+            Browse {
+                collections: CollectionFilter::Global,
+                ..all
+            },
+            "",
+            0,
+        ),
     ];
     for (request, contents, total) in rows {
         let browsed = engine.browse(&ann, request.clone()).unwrap();
-        let shown: Vec<&str> = browsed.memories.iter().map(|memory| memory.content.as_str()).collect();
-        assert_eq!((shown.join(" "), browsed.total), (contents.to_owned(), total), "{request:?}");
+        let shown: Vec<&str> = browsed
+            .memories
+            .iter()
+            .map(|memory| memory.content.as_str())
+            .collect();
+        assert_eq!(
+            (shown.join(" "), browsed.total),
+            (contents.to_owned(), total),
+            "{request:?}"
+        );
     }
 }
 
@@ -341,9 +766,19 @@ fn what_was_filed_is_gone_through_in_its_order() {
 fn every_page_is_a_part_of_the_whole_listing() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let embedder = Arc::new(HashingEmbedder::default());
-    let engine = Arc::new(Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), SearchMode::Hybrid));
+    let engine = Arc::new(Engine::new(
+        store.clone(),
+        embedder,
+        Arc::new(FixedClock::default()),
+        SearchMode::Hybrid,
+    ));
     for number in 0..60 {
-        engine.remember(&Caller::local(), drawer(&number.to_string(), "home", "room")).unwrap();
+        engine
+            .remember(
+                &Caller::local(),
+                drawer(&number.to_string(), "home", "room"),
+            )
+            .unwrap();
     }
     let page = |order, offset, limit| {
         let request = Browse {
@@ -358,14 +793,25 @@ fn every_page_is_a_part_of_the_whole_listing() {
         };
         let browsed = engine.browse(&Caller::local(), request).unwrap();
         let number = |memory: &Memory| memory.content.parse::<usize>().unwrap();
-        (browsed.memories.iter().map(number).collect::<Vec<_>>(), browsed.total)
+        (
+            browsed.memories.iter().map(number).collect::<Vec<_>>(),
+            browsed.total,
+        )
     };
     for limit in [1, 7, 30, 60, 100] {
         for offset in 0..62 {
             let numbers: Vec<usize> = (offset..60.min(offset + limit)).collect();
             let reversed = numbers.iter().map(|number| 59 - number).collect();
-            assert_eq!(page(FilingOrder::FirstFirst, offset, limit), (numbers, 60), "{limit} from {offset}");
-            assert_eq!(page(FilingOrder::LastFirst, offset, limit), (reversed, 60), "{limit} from {offset}");
+            assert_eq!(
+                page(FilingOrder::FirstFirst, offset, limit),
+                (numbers, 60),
+                "{limit} from {offset}"
+            );
+            assert_eq!(
+                page(FilingOrder::LastFirst, offset, limit),
+                (reversed, 60),
+                "{limit} from {offset}"
+            );
         }
     }
     // Another process files something between the count and the reading.
@@ -378,7 +824,9 @@ fn every_page_is_a_part_of_the_whole_listing() {
     let is_first = AtomicBool::new(true);
     store.before(move |method| {
         if method == "filed" && is_first.swap(false, Ordering::SeqCst) {
-            other.remember(&Caller::local(), drawer("60", "home", "room")).unwrap();
+            other
+                .remember(&Caller::local(), drawer("60", "home", "room"))
+                .unwrap();
         }
         Ok(())
     });

@@ -19,7 +19,14 @@ fn import(id: &str, content: &str) -> Import {
 }
 
 fn of(owner: &str, visibility: Visibility, import: Import) -> Import {
-    Import { memory: Remember { visibility, ..import.memory }, owner: Some(owner.to_owned()), ..import }
+    Import {
+        memory: Remember {
+            visibility,
+            ..import.memory
+        },
+        owner: Some(owner.to_owned()),
+        ..import
+    }
 }
 
 #[test]
@@ -27,26 +34,56 @@ fn what_is_private_is_its_owners_alone() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let imports = [
-        of("ann", Visibility::Private, import("diary", "the diary of ann")),
+        of(
+            "ann",
+            Visibility::Private,
+            import("diary", "the diary of ann"),
+        ),
         of("ann", Visibility::Shared, import("plan", "the diary plan")),
     ];
     let mut imported = Imported::default();
     let refused = engine.import(&bob, &imports, &mut imported).unwrap_err();
-    assert_eq!((refused.code, imported), (ErrorCode::Forbidden, Imported::default()));
-    assert!(refused.message.starts_with("memory 1: `owner`"), "{refused}");
-    engine.import(&Caller::local(), &imports, &mut imported).unwrap();
-    assert_eq!(imported, Imported { stored: 2, present: 0 });
+    assert_eq!(
+        (refused.code, imported),
+        (ErrorCode::Forbidden, Imported::default())
+    );
+    assert!(
+        refused.message.starts_with("memory 1: `owner`"),
+        "{refused}"
+    );
+    engine
+        .import(&Caller::local(), &imports, &mut imported)
+        .unwrap();
+    assert_eq!(
+        imported,
+        Imported {
+            stored: 2,
+            present: 0
+        }
+    );
     let sorted = |caller: &Caller| {
         let mut ids = found(&engine, caller, "diary");
         ids.sort();
         ids
     };
-    assert_eq!(sorted(&ann), [MemoryId::new("diary"), MemoryId::new("plan")]);
+    assert_eq!(
+        sorted(&ann),
+        [MemoryId::new("diary"), MemoryId::new("plan")]
+    );
     assert_eq!(sorted(&bob), [MemoryId::new("plan")]);
     let plan = engine.show(&bob, &MemoryId::new("plan")).unwrap();
-    assert_eq!((plan.owner.as_deref(), plan.visibility), (Some("ann"), Visibility::Shared));
+    assert_eq!(
+        (plan.owner.as_deref(), plan.visibility),
+        (Some("ann"), Visibility::Shared)
+    );
     engine.import(&ann, &imports, &mut imported).unwrap();
-    assert_eq!(imported, Imported { stored: 2, present: 2 });
+    assert_eq!(
+        imported,
+        Imported {
+            stored: 2,
+            present: 2
+        }
+    );
 }
 
 #[test]
@@ -54,12 +91,32 @@ fn global_is_no_collection() {
     let engine = engine();
     let of = |collection: &str, import: Import| {
         let collection = Some(collection.to_owned());
-        Import { memory: Remember { collection, ..import.memory }, ..import }
+        Import {
+            memory: Remember {
+                collection,
+                ..import.memory
+            },
+            ..import
+        }
     };
-    let imports = [of("global", import("a", "the plan")), of("Global", import("b", "the plan"))];
-    engine.import(&Caller::local(), &imports, &mut Imported::default()).unwrap();
-    let collection = |id: &str| engine.show(&Caller::local(), &MemoryId::new(id)).unwrap().place.collection;
-    assert_eq!((collection("a"), collection("b")), (None, Some("Global".to_owned())));
+    let imports = [
+        of("global", import("a", "the plan")),
+        of("Global", import("b", "the plan")),
+    ];
+    engine
+        .import(&Caller::local(), &imports, &mut Imported::default())
+        .unwrap();
+    let collection = |id: &str| {
+        engine
+            .show(&Caller::local(), &MemoryId::new(id))
+            .unwrap()
+            .place
+            .collection
+    };
+    assert_eq!(
+        (collection("a"), collection("b")),
+        (None, Some("Global".to_owned()))
+    );
 }
 
 /// The wipe of an owner's data is not undone by an import that was under way.
@@ -67,20 +124,42 @@ fn global_is_no_collection() {
 fn a_wipe_between_is_not_undone() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::default());
-    let engine = |store| Engine::new(store, Arc::new(HashingEmbedder::default()), clock.clone(), SearchMode::Words);
+    let engine = |store| {
+        Engine::new(
+            store,
+            Arc::new(HashingEmbedder::default()),
+            clock.clone(),
+            SearchMode::Words,
+        )
+    };
     let importing = engine(store.clone());
     let inner = store.inner.clone();
     let is_wiped = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !is_wiped.swap(true, Ordering::SeqCst) {
-            inner.wipe(&Space::default(), "ann", None, None, Timestamp::from_microseconds(1))?;
+            inner.wipe(
+                &Space::default(),
+                "ann",
+                None,
+                None,
+                Timestamp::from_microseconds(1),
+            )?;
         }
         Ok(())
     });
     let mut imported = Imported::default();
-    let imports = [of("ann", Visibility::Private, import("diary", "the diary of ann"))];
-    let error = importing.import(&Caller::local(), &imports, &mut imported).unwrap_err();
-    assert_eq!((error.code, imported), (ErrorCode::Conflict, Imported::default()));
+    let imports = [of(
+        "ann",
+        Visibility::Private,
+        import("diary", "the diary of ann"),
+    )];
+    let error = importing
+        .import(&Caller::local(), &imports, &mut imported)
+        .unwrap_err();
+    assert_eq!(
+        (error.code, imported),
+        (ErrorCode::Conflict, Imported::default())
+    );
     assert_eq!(store.inner.size().unwrap().memories, 0);
 }
 
@@ -95,10 +174,22 @@ fn what_is_stored_before_a_failure_is_counted() {
         let embedder = Arc::new(HashingEmbedder::default());
         let engine = Engine::new(store.clone(), embedder, clock, SearchMode::Words);
         let local = Caller::local();
-        engine.import(&local, &[import("there", "before")], &mut Imported::default()).unwrap();
+        engine
+            .import(
+                &local,
+                &[import("there", "before")],
+                &mut Imported::default(),
+            )
+            .unwrap();
         let left = AtomicU64::new(commits);
         store.before(move |method| match method {
-            "commit" if left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err() => {
+            "commit"
+                if left
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                        left.checked_sub(1)
+                    })
+                    .is_err() =>
+            {
                 Err(Error::unavailable("the disk is full"))
             }
             _ => Ok(()),
@@ -106,7 +197,11 @@ fn what_is_stored_before_a_failure_is_counted() {
         let imports = ["there", "one", "two", "three"].map(|id| import(id, "now"));
         let mut imported = Imported::default();
         let error = engine.import(&local, &imports, &mut imported).unwrap_err();
-        assert_eq!((error.code, imported), (ErrorCode::Unavailable, Imported { stored, present }), "{commits}");
+        assert_eq!(
+            (error.code, imported),
+            (ErrorCode::Unavailable, Imported { stored, present }),
+            "{commits}"
+        );
         assert_eq!(store.inner.size().unwrap().memories, 1 + stored as u64);
     }
 }
@@ -117,17 +212,45 @@ fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
     let Bench { engine, store, .. } = bench();
     let local = Caller::local();
     let imports = ["odd", "even"].map(|id| import(id, &format!("honey and {id} bread")));
-    engine.import(&local, &imports, &mut Imported::default()).unwrap();
+    engine
+        .import(&local, &imports, &mut Imported::default())
+        .unwrap();
     let odd = engine.show(&local, &MemoryId::new("odd")).unwrap();
-    let part = |range| loci_core::Passage { range, terms: Vec::new(), vector: None };
-    let changed = Memory { revision: odd.revision + 1, ..odd.clone() };
-    let (passages, expect) = (Some(vec![part(0..5), part(5..9)]), Expect::Revision(odd.revision));
-    let change = Change::Put { memory: Box::new(changed), passages, expect };
-    store.commit(Batch { space: odd.space.clone(), changes: vec![change] }).unwrap();
+    let part = |range| loci_core::Passage {
+        range,
+        terms: Vec::new(),
+        vector: None,
+    };
+    let changed = Memory {
+        revision: odd.revision + 1,
+        ..odd.clone()
+    };
+    let (passages, expect) = (
+        Some(vec![part(0..5), part(5..9)]),
+        Expect::Revision(odd.revision),
+    );
+    let change = Change::Put {
+        memory: Box::new(changed),
+        passages,
+        expect,
+    };
+    store
+        .commit(Batch {
+            space: odd.space.clone(),
+            changes: vec![change],
+        })
+        .unwrap();
     while engine.embed_pending().unwrap() > 0 {}
     assert_eq!(engine.pending_embeddings(), Ok(0));
     let recalled = engine.recall(&local, &question("odd")).unwrap();
-    let hit = recalled.hits.iter().find(|hit| hit.memory.id == odd.id).unwrap();
+    let hit = recalled
+        .hits
+        .iter()
+        .find(|hit| hit.memory.id == odd.id)
+        .unwrap();
     assert!(hit.signals.cosine.is_some());
-    assert_eq!((&hit.memory.content, hit.memory.updated_at), (&odd.content, odd.updated_at));
+    assert_eq!(
+        (&hit.memory.content, hit.memory.updated_at),
+        (&odd.content, odd.updated_at)
+    );
 }

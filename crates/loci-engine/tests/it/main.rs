@@ -39,11 +39,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId, Place, Principal,
-    Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
+    AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId,
+    Place, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
 };
 use loci_engine::{
-    Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
+    Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode,
+    Signals,
 };
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
@@ -59,7 +60,11 @@ struct Bench {
 fn bench_with(embedder: Arc<dyn Embedder>, mode: SearchMode) -> Bench {
     let store = Arc::new(NaiveStore::new());
     let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(1_000_000)));
-    Bench { engine: Engine::new(store.clone(), embedder, clock.clone(), mode), store, clock }
+    Bench {
+        engine: Engine::new(store.clone(), embedder, clock.clone(), mode),
+        store,
+        clock,
+    }
 }
 
 fn bench() -> Bench {
@@ -86,11 +91,27 @@ fn mint() -> MemoryId {
 }
 
 fn message(role: Role, content: &str) -> Message {
-    Message { role, content: content.to_owned(), tags: Vec::new() }
+    Message {
+        role,
+        content: content.to_owned(),
+        tags: Vec::new(),
+    }
 }
 
-fn say(engine: &Engine, caller: &Caller, thread: &str, messages: Vec<Message>) -> Result<Conversed> {
-    engine.converse(caller, Conversation { thread: thread.to_owned(), messages, mint: &mint })
+fn say(
+    engine: &Engine,
+    caller: &Caller,
+    thread: &str,
+    messages: Vec<Message>,
+) -> Result<Conversed> {
+    engine.converse(
+        caller,
+        Conversation {
+            thread: thread.to_owned(),
+            messages,
+            mint: &mint,
+        },
+    )
 }
 
 fn everything(limit: usize) -> List {
@@ -109,11 +130,17 @@ fn listed(engine: &Engine, caller: &Caller) -> Vec<Memory> {
 }
 
 fn caller(subject: &str, scopes: &[Scope]) -> Caller {
-    Caller::new(Space::default(), Principal::new(subject, Scopes::of(scopes)))
+    Caller::new(
+        Space::default(),
+        Principal::new(subject, Scopes::of(scopes)),
+    )
 }
 
 fn fact(content: &str, visibility: Visibility) -> Remember {
-    Remember { visibility, ..Remember::new(content, "fact") }
+    Remember {
+        visibility,
+        ..Remember::new(content, "fact")
+    }
 }
 
 fn question(query: &str) -> Recall<'_> {
@@ -121,20 +148,38 @@ fn question(query: &str) -> Recall<'_> {
 }
 
 fn found(engine: &Engine, caller: &Caller, query: &str) -> Vec<MemoryId> {
-    engine.recall(caller, &question(query)).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
+    engine
+        .recall(caller, &question(query))
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| hit.memory.id)
+        .collect()
 }
 
 #[test]
 fn a_private_memory_is_absent_to_everyone_else() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let id = engine.remember(&ann, fact("ann keeps bees", Visibility::Private)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("ann keeps bees", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
     let absent = engine.show(&bob, &MemoryId::new("absent")).unwrap_err();
     for error in [
         engine.show(&bob, &id).unwrap_err(),
         engine.forget(&bob, &id).unwrap_err(),
         engine.update(&bob, &id, "bob was here", None).unwrap_err(),
-        engine.remember(&bob, Remember { supersedes: Some(id.clone()), ..fact("x", Visibility::Common) }).unwrap_err(),
+        engine
+            .remember(
+                &bob,
+                Remember {
+                    supersedes: Some(id.clone()),
+                    ..fact("x", Visibility::Common)
+                },
+            )
+            .unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::NotFound);
         assert_eq!(error.message.replace(id.as_str(), "absent"), absent.message);
@@ -148,9 +193,16 @@ fn a_private_memory_is_absent_to_everyone_else() {
 fn a_shared_memory_is_read_by_all_and_written_by_its_owner() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let id = engine.remember(&ann, fact("the wifi is slow", Visibility::Shared)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("the wifi is slow", Visibility::Shared))
+        .unwrap()
+        .memory
+        .id;
     assert_eq!(engine.show(&bob, &id).unwrap().content, "the wifi is slow");
-    assert_eq!(engine.forget(&bob, &id).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        engine.forget(&bob, &id).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
     engine.forget(&ann, &id).unwrap();
 }
 
@@ -158,9 +210,19 @@ fn a_shared_memory_is_read_by_all_and_written_by_its_owner() {
 fn spaces_see_nothing_of_each_other() {
     let engine = engine();
     let here = caller("ann", &[Scope::Admin]);
-    let there = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..here.clone() };
-    let id = engine.remember(&here, fact("only here", Visibility::Common)).unwrap().memory.id;
-    assert_eq!(engine.show(&there, &id).unwrap_err().code, ErrorCode::NotFound);
+    let there = Caller {
+        space: Space::parse("space", "elsewhere").unwrap(),
+        ..here.clone()
+    };
+    let id = engine
+        .remember(&here, fact("only here", Visibility::Common))
+        .unwrap()
+        .memory
+        .id;
+    assert_eq!(
+        engine.show(&there, &id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     assert!(found(&engine, &there, "only here").is_empty());
 }
 
@@ -169,8 +231,15 @@ fn spaces_see_nothing_of_each_other() {
 fn an_unreadable_successor_does_not_hide() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let old = engine.remember(&ann, fact("tea at four", Visibility::Common)).unwrap().memory.id;
-    let successor = Remember { supersedes: Some(old.clone()), ..fact("tea at five", Visibility::Private) };
+    let old = engine
+        .remember(&ann, fact("tea at four", Visibility::Common))
+        .unwrap()
+        .memory
+        .id;
+    let successor = Remember {
+        supersedes: Some(old.clone()),
+        ..fact("tea at five", Visibility::Private)
+    };
     let new = engine.remember(&ann, successor).unwrap().memory.id;
     assert_eq!(found(&engine, &ann, "tea"), [new]);
     assert_eq!(found(&engine, &bob, "tea"), [old]);
@@ -181,16 +250,27 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     const WRITERS: u64 = 40;
     let engine = Arc::new(engine());
     let ann = caller("ann", &WRITER);
-    let id = engine.remember(&ann, fact("counts to zero", Visibility::Common)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("counts to zero", Visibility::Common))
+        .unwrap()
+        .memory
+        .id;
     let writers: Vec<_> = (0..WRITERS)
         .map(|number| {
             let (engine, ann, id) = (engine.clone(), ann.clone(), id.clone());
             std::thread::spawn(move || {
-                engine.update(&ann, &id, &format!("counts to {number}"), None).unwrap().0.revision
+                engine
+                    .update(&ann, &id, &format!("counts to {number}"), None)
+                    .unwrap()
+                    .0
+                    .revision
             })
         })
         .collect();
-    let mut revisions: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+    let mut revisions: Vec<u64> = writers
+        .into_iter()
+        .map(|writer| writer.join().unwrap())
+        .collect();
     revisions.sort_unstable();
     assert!(revisions.into_iter().eq(2..WRITERS + 2));
     assert_eq!(engine.show(&ann, &id).unwrap().revision, WRITERS + 1);
@@ -201,16 +281,38 @@ fn concurrent_changes_of_one_memory_are_all_made() {
 fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     let engine = engine();
     let old = fact("the password is in the safe", Visibility::Common);
-    let old = engine.remember(&caller("ann", &WRITER), old).unwrap().memory.id;
+    let old = engine
+        .remember(&caller("ann", &WRITER), old)
+        .unwrap()
+        .memory
+        .id;
     for (scopes, told) in [(&WRITER[..], true), (&[Scope::Write], false)] {
-        for (content, is_same) in [("the password is not in the safe", false), ("the password is in the safe", true)] {
+        for (content, is_same) in [
+            ("the password is not in the safe", false),
+            ("the password is in the safe", true),
+        ] {
             let compare_in = Some(CollectionFilter::Any);
-            let request = Remember { compare_in, once: true, ..fact(content, Visibility::Private) };
+            let request = Remember {
+                compare_in,
+                once: true,
+                ..fact(content, Visibility::Private)
+            };
             let remembered = engine.remember(&caller("bob", scopes), request).unwrap();
-            let is_told = remembered.contradicted.iter().any(|similar| similar.memory.id == old);
+            let is_told = remembered
+                .contradicted
+                .iter()
+                .any(|similar| similar.memory.id == old);
             assert_eq!(is_told, told && !is_same, "{scopes:?} {content}");
-            assert_eq!(remembered.duplicate_of, Some(old.clone()).filter(|_| told && is_same), "{scopes:?} {content}");
-            assert_eq!(remembered.memory.id == old, told && is_same, "{scopes:?} {content}");
+            assert_eq!(
+                remembered.duplicate_of,
+                Some(old.clone()).filter(|_| told && is_same),
+                "{scopes:?} {content}"
+            );
+            assert_eq!(
+                remembered.memory.id == old,
+                told && is_same,
+                "{scopes:?} {content}"
+            );
         }
     }
 }
@@ -220,12 +322,31 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
 fn a_late_sentence_is_found_to_contradict() {
     let engine = engine();
     let local = Caller::local();
-    let old = engine.remember(&local, fact("release trains leave on mondays", Visibility::Common)).unwrap().memory.id;
+    let old = engine
+        .remember(
+            &local,
+            fact("release trains leave on mondays", Visibility::Common),
+        )
+        .unwrap()
+        .memory
+        .id;
     let filler = "quite unrelated filler sentence with many words in it. ".repeat(20);
-    let content = format!("{filler}\n\n{}", "release trains leave on fridays. ".repeat(4));
-    let request = Remember { compare_in: Some(CollectionFilter::Any), ..fact(&content, Visibility::Common) };
+    let content = format!(
+        "{filler}\n\n{}",
+        "release trains leave on fridays. ".repeat(4)
+    );
+    let request = Remember {
+        compare_in: Some(CollectionFilter::Any),
+        ..fact(&content, Visibility::Common)
+    };
     let found = engine.remember(&local, request).unwrap().contradicted;
-    assert_eq!(found.into_iter().map(|similar| similar.memory.id).collect::<Vec<_>>(), [old]);
+    assert_eq!(
+        found
+            .into_iter()
+            .map(|similar| similar.memory.id)
+            .collect::<Vec<_>>(),
+        [old]
+    );
 }
 
 /// Refuses some texts for good, and every text while it is away.
@@ -249,19 +370,37 @@ impl Embedder for MoodyEmbedder {
 
 #[test]
 fn a_text_that_the_model_refuses_holds_up_no_other() {
-    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(true) });
+    let embedder = Arc::new(MoodyEmbedder {
+        inner: HashingEmbedder::default(),
+        is_away: AtomicBool::new(true),
+    });
     let engine = engine_with(embedder.clone());
     let local = Caller::local();
     for number in 0..5 {
-        engine.remember(&local, fact(&format!("poison {number}"), Visibility::Common)).unwrap();
+        engine
+            .remember(
+                &local,
+                fact(&format!("poison {number}"), Visibility::Common),
+            )
+            .unwrap();
     }
-    let good = engine.remember(&local, fact("honey and bread", Visibility::Common)).unwrap().memory.id;
+    let good = engine
+        .remember(&local, fact("honey and bread", Visibility::Common))
+        .unwrap()
+        .memory
+        .id;
     assert!(engine.embed_pending().is_err());
     embedder.is_away.store(false, Ordering::SeqCst);
-    let rounds: Vec<_> = (0..4).map(|_| engine.embed_pending().unwrap_or(0)).collect();
+    let rounds: Vec<_> = (0..4)
+        .map(|_| engine.embed_pending().unwrap_or(0))
+        .collect();
     assert_eq!(rounds.iter().sum::<usize>(), 1, "{rounds:?}");
     let ranking = |signals: &Signals| f64::from(signals.cosine.unwrap_or(-1.0));
-    let recall = Recall { limit: 1, ranking: &ranking, ..question("honey") };
+    let recall = Recall {
+        limit: 1,
+        ranking: &ranking,
+        ..question("honey")
+    };
     let recalled = engine.recall(&local, &recall).unwrap();
     assert_eq!(recalled.hits[0].memory.id, good);
     assert!(recalled.hits[0].signals.cosine.is_some());
@@ -271,10 +410,21 @@ fn a_text_that_the_model_refuses_holds_up_no_other() {
 #[test]
 fn a_missing_model_costs_no_memory_and_no_search() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));
-    let remembered = engine.remember(&Caller::local(), fact("the moon is full", Visibility::Common)).unwrap();
+    let remembered = engine
+        .remember(
+            &Caller::local(),
+            fact("the moon is full", Visibility::Common),
+        )
+        .unwrap();
     assert!(matches!(remembered.embedding, Embedding::Pending(_)));
-    assert_eq!(found(&engine, &Caller::local(), "full moon"), [remembered.memory.id]);
-    assert_eq!(engine.embed_pending().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        found(&engine, &Caller::local(), "full moon"),
+        [remembered.memory.id]
+    );
+    assert_eq!(
+        engine.embed_pending().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
 }
 
 #[test]
@@ -282,16 +432,40 @@ fn repeated_tags_count_once_and_limits_hold() {
     let engine = engine();
     let local = Caller::local();
     let tags = ["a", "b", "a"].map(str::to_owned).to_vec();
-    let memory = engine.remember(&local, Remember { tags, ..fact("x", Visibility::Common) }).unwrap().memory;
+    let memory = engine
+        .remember(
+            &local,
+            Remember {
+                tags,
+                ..fact("x", Visibility::Common)
+            },
+        )
+        .unwrap()
+        .memory;
     assert_eq!(memory.tags, ["a", "b"]);
     for request in [
-        Remember { weight: 1.1, ..fact("x", Visibility::Common) },
-        Remember { weight: f64::NAN, ..fact("x", Visibility::Common) },
-        Remember { collection: Some("a\nb".to_owned()), ..fact("x", Visibility::Common) },
-        Remember { tags: vec![" ".to_owned()], ..fact("x", Visibility::Common) },
+        Remember {
+            weight: 1.1,
+            ..fact("x", Visibility::Common)
+        },
+        Remember {
+            weight: f64::NAN,
+            ..fact("x", Visibility::Common)
+        },
+        Remember {
+            collection: Some("a\nb".to_owned()),
+            ..fact("x", Visibility::Common)
+        },
+        Remember {
+            tags: vec![" ".to_owned()],
+            ..fact("x", Visibility::Common)
+        },
         fact("\u{2003}", Visibility::Common),
     ] {
-        assert_eq!(engine.remember(&local, request).unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(
+            engine.remember(&local, request).unwrap_err().code,
+            ErrorCode::InvalidArgument
+        );
     }
     assert_eq!(engine.size().unwrap().memories, 1);
 }

@@ -17,14 +17,21 @@ fn two() -> (Engine, Engine, Arc<FaultyStore>, Arc<FixedClock>) {
     let clock = Arc::new(FixedClock::default());
     let engine = || {
         let embedder = Arc::new(HashingEmbedder::default());
-        let policy = Policy { purge_after_seconds: 2, audit_retention_seconds: 3, ..Policy::default() };
+        let policy = Policy {
+            purge_after_seconds: 2,
+            audit_retention_seconds: 3,
+            ..Policy::default()
+        };
         Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid).with_policy(policy)
     };
     (engine(), engine(), store, clock)
 }
 
 fn expiring(number: usize) -> Remember {
-    Remember { ttl_seconds: Some(1), ..fact(&format!("number {number}"), Visibility::Common) }
+    Remember {
+        ttl_seconds: Some(1),
+        ..fact(&format!("number {number}"), Visibility::Common)
+    }
 }
 
 #[test]
@@ -33,10 +40,19 @@ fn every_kind_is_swept_when_its_time_is_over() {
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
     engine.remember(&ann, expiring(0)).unwrap();
-    let discarded = engine.remember(&ann, fact("soon discarded", Visibility::Private)).unwrap().memory.id;
-    let which = loci_engine::Discard { id: Some(discarded), ..loci_engine::Discard::default() };
+    let discarded = engine
+        .remember(&ann, fact("soon discarded", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    let which = loci_engine::Discard {
+        id: Some(discarded),
+        ..loci_engine::Discard::default()
+    };
     assert_eq!(engine.discard(&ann, &which), Ok(1));
-    engine.remember(&ann, fact("it stays", Visibility::Private)).unwrap();
+    engine
+        .remember(&ann, fact("it stays", Visibility::Private))
+        .unwrap();
     engine.audit(AuditEntry {
         space: ann.space.clone(),
         at: begun,
@@ -52,7 +68,9 @@ fn every_kind_is_swept_when_its_time_is_over() {
         records: Vec::new(),
         further_records: 0,
     });
-    engine.cache_answer(&ann, mint(), "when is tea?", "at four").unwrap();
+    engine
+        .cache_answer(&ann, mint(), "when is tea?", "at four")
+        .unwrap();
     engine.decide(&ann, "tea", "at four", Some(1)).unwrap();
     engine.wipe(&caller("bob", &WRITER)).unwrap();
 
@@ -123,7 +141,8 @@ fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
         }
     }
     assert_eq!(swept, [64, 64, 64, 64, 64, 64, 16, 0]);
-    // Of one engine: taken, renewed by every second or third round, given back. Of the other, seven times in vain.
+    // Of one engine: taken, renewed by every second or third round, given back. Of the other, seven
+    // times in vain.
     let leases = leases.load(Ordering::SeqCst) - 7;
     assert!((4..7).contains(&leases), "{leases}");
     other.remember(&Caller::local(), expiring(0)).unwrap();
@@ -142,7 +161,9 @@ fn one_engine_at_a_time_sweeps_and_embeds() {
         } else {
             let away = Arc::new(FailingEmbedder::default());
             let without_model = Engine::new(store.clone(), away, clock.clone(), SearchMode::Hybrid);
-            without_model.remember(&Caller::local(), fact("to be embedded", Visibility::Common)).unwrap();
+            without_model
+                .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
+                .unwrap();
         }
         clock.advance(1);
         let meanwhile = Arc::new(Mutex::new(Vec::new()));
@@ -164,7 +185,12 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
     let (engine, _, store, clock) = two();
     engine.remember(&Caller::local(), expiring(0)).unwrap();
     let now = clock.advance(1);
-    assert_eq!(store.inner.lease("sweep", "an engine that ended", now, now.plus_seconds(60)), Ok(true));
+    assert_eq!(
+        store
+            .inner
+            .lease("sweep", "an engine that ended", now, now.plus_seconds(60)),
+        Ok(true)
+    );
     assert_eq!(engine.sweep(), Ok(0));
     clock.advance(60);
     assert_eq!(engine.sweep(), Ok(1));
@@ -198,7 +224,10 @@ fn a_clock_put_back_by_minutes_frees_no_lease() {
     clock.advance(200);
     assert_eq!(one.sweep(), Ok(64));
     clock.set(right);
-    assert_eq!((other.sweep(), one.sweep(), other.sweep()), (Ok(0), Ok(64), Ok(0)));
+    assert_eq!(
+        (other.sweep(), one.sweep(), other.sweep()),
+        (Ok(0), Ok(64), Ok(0))
+    );
 }
 
 /// Another engine need not wait for the leases of one that ends in good order.
@@ -218,10 +247,19 @@ fn an_end_gives_the_leases_back() {
 #[test]
 fn work_that_was_ended_takes_no_lease_again() {
     let (one, other, store, clock) = two();
-    let without_model =
-        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let without_model = Engine::new(
+        store.clone(),
+        Arc::new(FailingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Hybrid,
+    );
     for number in 0..20 {
-        without_model.remember(&Caller::local(), fact(&format!("text {number}"), Visibility::Common)).unwrap();
+        without_model
+            .remember(
+                &Caller::local(),
+                fact(&format!("text {number}"), Visibility::Common),
+            )
+            .unwrap();
     }
     for number in 0..100 {
         other.remember(&Caller::local(), expiring(number)).unwrap();
@@ -237,7 +275,11 @@ fn work_that_was_ended_takes_no_lease_again() {
         }
         Ok(())
     });
-    assert_eq!(one.embed_pending(), Ok(16), "what was read is stored, and no more is");
+    assert_eq!(
+        one.embed_pending(),
+        Ok(16),
+        "what was read is stored, and no more is"
+    );
     store.before(|_| Ok(()));
     assert_eq!((one.embed_pending(), one.sweep()), (Ok(0), Ok(0)));
     assert_eq!((other.embed_pending(), other.sweep()), (Ok(4), Ok(36)));
@@ -249,7 +291,13 @@ fn a_round_that_fails_gives_its_lease_back() {
     let (one, other, store, clock) = two();
     one.remember(&Caller::local(), expiring(0)).unwrap();
     clock.advance(1);
-    store.before(|method| if method == "sweep" { Err(Error::unavailable("the disk is full")) } else { Ok(()) });
+    store.before(|method| {
+        if method == "sweep" {
+            Err(Error::unavailable("the disk is full"))
+        } else {
+            Ok(())
+        }
+    });
     assert_eq!(one.sweep().unwrap_err().code, ErrorCode::Unavailable);
     store.before(|_| Ok(()));
     assert_eq!(other.sweep(), Ok(1));
@@ -258,11 +306,21 @@ fn a_round_that_fails_gives_its_lease_back() {
 #[test]
 fn sweeping_goes_on_while_the_model_is_away() {
     let (_, _, store, clock) = two();
-    let engine = Engine::new(store, Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
-    engine.remember(&Caller::local(), fact("to be embedded", Visibility::Common)).unwrap();
+    let engine = Engine::new(
+        store,
+        Arc::new(FailingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Hybrid,
+    );
+    engine
+        .remember(&Caller::local(), fact("to be embedded", Visibility::Common))
+        .unwrap();
     engine.remember(&Caller::local(), expiring(0)).unwrap();
     clock.advance(1);
-    assert_eq!(engine.embed_pending().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine.embed_pending().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     assert_eq!(rounds(|| engine.sweep()), [1]);
 }
 
@@ -282,7 +340,12 @@ impl Embedder for SlowEmbedder {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let now = self.clock.advance(50);
-        let is_lost = self.store.lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(1));
+        let is_lost = self.store.lease(
+            &format!("embed {}", self.model()),
+            "somebody else",
+            now,
+            now.plus_seconds(1),
+        );
         self.lost.lock().unwrap().push(is_lost.unwrap());
         self.inner.embed(texts)
     }
@@ -292,19 +355,35 @@ impl Embedder for SlowEmbedder {
 #[test]
 fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     let (_, _, store, clock) = two();
-    let without_model =
-        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let without_model = Engine::new(
+        store.clone(),
+        Arc::new(FailingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Hybrid,
+    );
     let long = "Some words follow here, and a few others come after them. ".repeat(4_000);
     for content in ["one", "two", "three", &long] {
-        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+        without_model
+            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .unwrap();
     }
     let (inner, lost) = (HashingEmbedder::default(), Mutex::default());
-    let slow = Arc::new(SlowEmbedder { inner, clock: clock.clone(), store: store.inner.clone(), lost });
+    let slow = Arc::new(SlowEmbedder {
+        inner,
+        clock: clock.clone(),
+        store: store.inner.clone(),
+        lost,
+    });
     let engine = Engine::new(store.clone(), slow.clone(), clock, SearchMode::Hybrid);
     assert_eq!(rounds(|| engine.embed_pending()).iter().sum::<usize>(), 4);
     let lost = slow.lost.lock().unwrap();
     assert!(lost.len() > 4 && !lost.contains(&true), "{lost:?}");
-    assert_eq!(store.inner.without_vector(slow.model(), FilingOrder::FirstFirst, 1), Ok(vec![]));
+    assert_eq!(
+        store
+            .inner
+            .without_vector(slow.model(), FilingOrder::FirstFirst, 1),
+        Ok(vec![])
+    );
 }
 
 /// Panics over one text.
@@ -324,12 +403,19 @@ impl Embedder for PanickingEmbedder {
 #[test]
 fn a_text_over_which_the_model_panics_holds_up_no_other() {
     let (_, _, store, clock) = two();
-    let engine = |embedder: Arc<dyn Embedder>| Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid);
+    let engine = |embedder: Arc<dyn Embedder>| {
+        Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid)
+    };
     let without_model = engine(Arc::new(FailingEmbedder::default()));
     for content in ["poison", "honey and bread"] {
-        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+        without_model
+            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .unwrap();
     }
-    assert_eq!(engine(Arc::new(PanickingEmbedder(HashingEmbedder::default()))).embed_pending(), Ok(1));
+    assert_eq!(
+        engine(Arc::new(PanickingEmbedder(HashingEmbedder::default()))).embed_pending(),
+        Ok(1)
+    );
 }
 
 /// More than several rounds embed.
@@ -338,12 +424,24 @@ const WAITING: usize = 200;
 /// An engine that embeds, a way to file texts that wait for it, and where they are.
 fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId, Arc<FaultyStore>) {
     let (_, _, store, clock) = two();
-    let without_model =
-        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let without_model = Engine::new(
+        store.clone(),
+        Arc::new(FailingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Hybrid,
+    );
     let file = move |content: &str| {
-        without_model.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap().memory.id
+        without_model
+            .remember(&Caller::local(), fact(content, Visibility::Common))
+            .unwrap()
+            .memory
+            .id
     };
-    (Engine::new(store.clone(), embedder, clock, SearchMode::Hybrid), file, store)
+    (
+        Engine::new(store.clone(), embedder, clock, SearchMode::Hybrid),
+        file,
+        store,
+    )
 }
 
 /// Whether the best result of a search was compared by its meaning.
@@ -379,7 +477,13 @@ fn what_a_search_lacked_is_embedded_next() {
     engine.embed_pending().unwrap();
     assert!(is_embedded(&engine, "zebra"));
     while engine.embed_pending().unwrap() > 0 {}
-    assert_eq!(engine.recall(&Caller::local(), &question("text")).unwrap().degraded, None);
+    assert_eq!(
+        engine
+            .recall(&Caller::local(), &question("text"))
+            .unwrap()
+            .degraded,
+        None
+    );
 }
 
 /// More comes in than is embedded.
@@ -393,7 +497,14 @@ fn what_waits_longest_is_embedded_in_the_end() {
         }
         engine.embed_pending().unwrap();
         // Not by a search, which would have it embedded next.
-        !store.vectors(&Space::default(), &oldest, HashingEmbedder::default().model()).unwrap().is_empty()
+        !store
+            .vectors(
+                &Space::default(),
+                &oldest,
+                HashingEmbedder::default().model(),
+            )
+            .unwrap()
+            .is_empty()
     });
     assert!(is_read);
 }
@@ -401,7 +512,10 @@ fn what_waits_longest_is_embedded_in_the_end() {
 /// The queue is not what it was when the model refused some of it.
 #[test]
 fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
-    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(false) });
+    let embedder = Arc::new(MoodyEmbedder {
+        inner: HashingEmbedder::default(),
+        is_away: AtomicBool::new(false),
+    });
     let (engine, file, _) = embedding(embedder);
     for number in 0..WAITING {
         file(&format!("text {number}"));
@@ -412,7 +526,11 @@ fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
     assert!(engine.embed_pending().unwrap() > 0);
     assert!(is_embedded(&engine, "honey"));
     while engine.embed_pending().unwrap_or(0) > 0 {}
-    let degraded = engine.recall(&Caller::local(), &question("text")).unwrap().degraded.unwrap();
+    let degraded = engine
+        .recall(&Caller::local(), &question("text"))
+        .unwrap()
+        .degraded
+        .unwrap();
     assert!(degraded.starts_with("1 of 202 passages"), "{degraded}");
 }
 
@@ -427,9 +545,18 @@ fn a_search_says_how_many_of_its_candidates_have_no_vector() {
         file(&format!("a walrus and a zebra cross ice {number}"));
     }
     file("nothing of that kind");
-    let degraded = |query: &str| engine.recall(&Caller::local(), &question(query)).unwrap().degraded;
+    let degraded = |query: &str| {
+        engine
+            .recall(&Caller::local(), &question(query))
+            .unwrap()
+            .degraded
+    };
     let passages = "3 of 6 passages are not embedded yet and were searched by words alone; ";
-    let said = |rest: &str| Some(format!("{passages}{rest} candidates for this search have no vector yet"));
+    let said = |rest: &str| {
+        Some(format!(
+            "{passages}{rest} candidates for this search have no vector yet"
+        ))
+    };
     assert_eq!(degraded("zebra"), said("2 of the 5"));
     assert_eq!(degraded("road"), said("0 of the 3"));
     while engine.embed_pending().unwrap() > 0 {}
@@ -438,15 +565,32 @@ fn a_search_says_how_many_of_its_candidates_have_no_vector() {
 
 #[test]
 fn messages_are_embedded_in_the_background_too() {
-    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(true) });
+    let embedder = Arc::new(MoodyEmbedder {
+        inner: HashingEmbedder::default(),
+        is_away: AtomicBool::new(true),
+    });
     let engine = engine_with(embedder.clone());
     let ann = caller("ann", &WRITER);
-    let said = say(&engine, &ann, "c", vec![message(Role::Assistant, "The kettle is blue.")]).unwrap();
+    let said = say(
+        &engine,
+        &ann,
+        "c",
+        vec![message(Role::Assistant, "The kettle is blue.")],
+    )
+    .unwrap();
     assert!(said.pending.is_some());
     embedder.is_away.store(false, Ordering::SeqCst);
     assert_eq!(rounds(|| engine.embed_pending()), [1]);
-    let recall = Recall { tiers: vec![Tier::ShortTerm], ..question("kettle") };
-    assert!(engine.recall(&ann, &recall).unwrap().hits[0].signals.cosine.is_some());
+    let recall = Recall {
+        tiers: vec![Tier::ShortTerm],
+        ..question("kettle")
+    };
+    assert!(
+        engine.recall(&ann, &recall).unwrap().hits[0]
+            .signals
+            .cosine
+            .is_some()
+    );
 }
 
 /// Notes how many texts it is given at once, and loses the lease on embedding after some calls.
@@ -467,7 +611,14 @@ impl Embedder for StepEmbedder {
         self.sizes.lock().unwrap().push(texts.len());
         if self.calls_left.fetch_sub(1, Ordering::SeqCst) == 1 {
             let now = self.clock.advance(1_000);
-            self.store.lease(&format!("embed {}", self.model()), "somebody else", now, now.plus_seconds(600)).unwrap();
+            self.store
+                .lease(
+                    &format!("embed {}", self.model()),
+                    "somebody else",
+                    now,
+                    now.plus_seconds(600),
+                )
+                .unwrap();
         }
         self.inner.embed(texts)
     }
@@ -477,14 +628,26 @@ impl Embedder for StepEmbedder {
 #[test]
 fn a_lost_lease_throws_away_one_step_at_most() {
     let (_, _, store, clock) = two();
-    let without_model =
-        Engine::new(store.clone(), Arc::new(FailingEmbedder::default()), clock.clone(), SearchMode::Hybrid);
+    let without_model = Engine::new(
+        store.clone(),
+        Arc::new(FailingEmbedder::default()),
+        clock.clone(),
+        SearchMode::Hybrid,
+    );
     let long = "Some words follow here, and a few others come after them. ".repeat(600);
     for number in 0..6 {
-        without_model.remember(&Caller::local(), fact(&format!("{number} {long}"), Visibility::Common)).unwrap();
+        without_model
+            .remember(
+                &Caller::local(),
+                fact(&format!("{number} {long}"), Visibility::Common),
+            )
+            .unwrap();
     }
     let passages = store.inner.size().unwrap().passages as usize / 6;
-    assert!((33..64).contains(&passages), "two of them fill a step, which ends within the second: {passages}");
+    assert!(
+        (33..64).contains(&passages),
+        "two of them fill a step, which ends within the second: {passages}"
+    );
     let embedder = Arc::new(StepEmbedder {
         inner: HashingEmbedder::default(),
         store: store.inner.clone(),
@@ -503,7 +666,10 @@ fn a_lost_lease_throws_away_one_step_at_most() {
 fn a_slow_update_takes_no_memory_back_in_time() {
     let (slow, fast, store, clock) = two();
     let local = Caller::local();
-    let memory = slow.remember(&local, fact("one", Visibility::Common)).unwrap().memory;
+    let memory = slow
+        .remember(&local, fact("one", Visibility::Common))
+        .unwrap()
+        .memory;
     let (id, was_faster) = (memory.id.clone(), AtomicBool::new(false));
     let later = memory.updated_at.plus_seconds(60);
     store.before(move |method| {
@@ -514,7 +680,10 @@ fn a_slow_update_takes_no_memory_back_in_time() {
         Ok(())
     });
     let (updated, _) = slow.update(&local, &memory.id, "two", None).unwrap();
-    assert_eq!((updated.content.as_str(), updated.updated_at), ("two", later));
+    assert_eq!(
+        (updated.content.as_str(), updated.updated_at),
+        ("two", later)
+    );
     store.before(|_| Ok(()));
     assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);
 }
@@ -525,20 +694,51 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
     let (one, other, store, clock) = two();
     let ann = caller("ann", &WRITER);
     let memories = || store.inner.size().unwrap().memories;
-    one.remember(&ann, Remember { ttl_seconds: Some(90 * 86_400), ..fact("it expires", Visibility::Common) }).unwrap();
+    one.remember(
+        &ann,
+        Remember {
+            ttl_seconds: Some(90 * 86_400),
+            ..fact("it expires", Visibility::Common)
+        },
+    )
+    .unwrap();
     assert_eq!(one.sweep(), Ok(0));
-    let id = one.remember(&ann, fact("it was discarded", Visibility::Private)).unwrap().memory.id;
-    one.discard(&ann, &loci_engine::Discard { id: Some(id), ..loci_engine::Discard::default() }).unwrap();
+    let id = one
+        .remember(&ann, fact("it was discarded", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    one.discard(
+        &ann,
+        &loci_engine::Discard {
+            id: Some(id),
+            ..loci_engine::Discard::default()
+        },
+    )
+    .unwrap();
     clock.jump(3_650 * DAY);
-    assert!(one.list(&ann, everything(10)).unwrap().is_empty(), "reads go by the clock");
+    assert!(
+        one.list(&ann, everything(10)).unwrap().is_empty(),
+        "reads go by the clock"
+    );
     assert_eq!((rounds(|| one.sweep()), memories()), (vec![], 2));
-    assert_eq!((rounds(|| other.sweep()), memories()), (vec![], 2), "nor does another process");
+    assert_eq!(
+        (rounds(|| other.sweep()), memories()),
+        (vec![], 2),
+        "nor does another process"
+    );
     // Time goes on, and what it removes is removed.
     clock.advance(10);
     assert_eq!((rounds(|| one.sweep()), memories()), (vec![1], 1));
     // Set right again, it is as if there had been no jump.
     clock.jump(-3_650 * DAY);
-    assert_eq!((rounds(|| one.sweep()), one.list(&ann, everything(10)).unwrap().len()), (vec![], 1));
+    assert_eq!(
+        (
+            rounds(|| one.sweep()),
+            one.list(&ann, everything(10)).unwrap().len()
+        ),
+        (vec![], 1)
+    );
     assert_eq!(store.inner.sweep_clock().unwrap().unwrap().jump, None);
 }
 
@@ -551,7 +751,10 @@ fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
         assert_eq!(one.sweep(), Ok(0));
         one.remember(
             &Caller::local(),
-            Remember { ttl_seconds: Some(30 * 86_400), ..fact("later", Visibility::Common) },
+            Remember {
+                ttl_seconds: Some(30 * 86_400),
+                ..fact("later", Visibility::Common)
+            },
         )
         .unwrap();
         clock.jump(3_650 * DAY);
@@ -563,11 +766,18 @@ fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
         for hour in 0..24 {
             let swept = rounds(|| sweeper.sweep()).len();
             // The first is over after a second that did pass.
-            let expected = if is_told { usize::from(hour == 0) } else { usize::from(hour == 1) };
+            let expected = if is_told {
+                usize::from(hour == 0)
+            } else {
+                usize::from(hour == 1)
+            };
             assert_eq!(swept, expected, "{is_told} {is_seen} {hour}");
             clock.advance(3_600);
         }
         assert_eq!(rounds(|| sweeper.sweep()).len(), usize::from(!is_seen));
-        assert_eq!(store.inner.size().unwrap().memories, u64::from(is_seen && !is_told));
+        assert_eq!(
+            store.inner.size().unwrap().memories,
+            u64::from(is_seen && !is_told)
+        );
     }
 }

@@ -12,8 +12,8 @@ use super::*;
 /// More than one round embeds.
 const MEMORIES: usize = 40;
 
-/// A model whose vectors are those of another one, turned: compared with each other they rank as before, and compared
-/// with those of another turn they say something else.
+/// A model whose vectors are those of another one, turned: compared with each other they rank as
+/// before, and compared with those of another turn they say something else.
 struct Turned {
     inner: HashingEmbedder,
     model: ModelId,
@@ -35,7 +35,15 @@ impl Turned {
     fn refusing(name: &str, by: usize, refuses: &'static str) -> Arc<Self> {
         let (inner, model) = (HashingEmbedder::default(), ModelId::new(name));
         let (is_away, dimensions) = (AtomicBool::new(false), AtomicUsize::new(usize::MAX));
-        Arc::new(Turned { inner, model, by, read: Mutex::default(), is_away, refuses, dimensions })
+        Arc::new(Turned {
+            inner,
+            model,
+            by,
+            read: Mutex::default(),
+            is_away,
+            refuses,
+            dimensions,
+        })
     }
 
     fn both() -> [Arc<Self>; 2] {
@@ -43,7 +51,12 @@ impl Turned {
     }
 
     fn has_read(&self, text: &str) -> usize {
-        self.read.lock().unwrap().iter().filter(|read| *read == text).count()
+        self.read
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|read| *read == text)
+            .count()
     }
 }
 
@@ -53,8 +66,13 @@ impl Embedder for Turned {
     }
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        self.read.lock().unwrap().extend(texts.iter().map(|text| (*text).to_owned()));
-        if self.is_away.load(Ordering::SeqCst) || texts.iter().any(|text| text.contains(self.refuses)) {
+        self.read
+            .lock()
+            .unwrap()
+            .extend(texts.iter().map(|text| (*text).to_owned()));
+        if self.is_away.load(Ordering::SeqCst)
+            || texts.iter().any(|text| text.contains(self.refuses))
+        {
             return Err(Error::unavailable("the model is away"));
         }
         let mut vectors = self.inner.embed(texts)?;
@@ -89,18 +107,32 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(1_000_000)));
-        Place { store: FaultyStore::new(Arc::new(NaiveStore::new())), clock }
+        Place {
+            store: FaultyStore::new(Arc::new(NaiveStore::new())),
+            clock,
+        }
     }
 
     /// An engine with that model, in a process of its own as far as the store can tell.
     fn engine(&self, model: &Arc<Turned>, others: &[&Arc<Turned>]) -> Engine {
         let shelf = Shelf(others.iter().map(|other| Arc::clone(other)).collect());
-        Engine::new(self.store.clone(), model.clone(), self.clock.clone(), SearchMode::Hybrid)
-            .with_former_models(Arc::new(shelf))
+        Engine::new(
+            self.store.clone(),
+            model.clone(),
+            self.clock.clone(),
+            SearchMode::Hybrid,
+        )
+        .with_former_models(Arc::new(shelf))
     }
 
     fn models(&self) -> Vec<String> {
-        self.store.inner.models().unwrap().into_iter().map(|(model, _)| model.to_string()).collect()
+        self.store
+            .inner
+            .models()
+            .unwrap()
+            .into_iter()
+            .map(|(model, _)| model.to_string())
+            .collect()
     }
 
     fn pending(&self, model: &Turned) -> u64 {
@@ -109,15 +141,23 @@ impl Place {
 }
 
 fn keep(engine: &Engine, content: &str) -> Embedding {
-    engine.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap().embedding
+    engine
+        .remember(&Caller::local(), fact(content, Visibility::Common))
+        .unwrap()
+        .embedding
 }
 
 /// Memories that are near some questions, more and less.
 fn fill(engine: &Engine) {
     const WORDS: [&str; 5] = ["tea", "bread", "honey", "rain", "stone"];
     for number in 0..MEMORIES {
-        let words: Vec<&str> = (0..=number % 4).map(|word| WORDS[(number / 4 + word) % 5]).collect();
-        assert_eq!(keep(engine, &format!("{number} {}", words.join(" "))), Embedding::Done);
+        let words: Vec<&str> = (0..=number % 4)
+            .map(|word| WORDS[(number / 4 + word) % 5])
+            .collect();
+        assert_eq!(
+            keep(engine, &format!("{number} {}", words.join(" "))),
+            Embedding::Done
+        );
     }
 }
 
@@ -127,14 +167,20 @@ type Found = Vec<(MemoryId, f64, Option<f32>)>;
 fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
     let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
     let hit = |hit: loci_engine::Hit| (hit.memory.id, hit.score, hit.signals.cosine);
-    (recalled.hits.into_iter().map(hit).collect(), recalled.degraded)
+    (
+        recalled.hits.into_iter().map(hit).collect(),
+        recalled.degraded,
+    )
 }
 
 /// What the question finds; fails unless it is found by meaning, too, and nothing is left out.
 fn ask_whole(engine: &Engine, query: &str) -> Found {
     let (found, degraded) = ask(engine, query);
     assert_eq!(degraded, None, "{query}");
-    assert!(!found.is_empty() && found.iter().all(|(_, _, cosine)| cosine.is_some()), "{query}: {found:?}");
+    assert!(
+        !found.is_empty() && found.iter().all(|(_, _, cosine)| cosine.is_some()),
+        "{query}: {found:?}"
+    );
     found
 }
 
@@ -142,8 +188,8 @@ fn state(engine: &Engine) -> ModelState {
     engine.model_state().unwrap().unwrap()
 }
 
-/// All rounds until there is nothing to do; how many memories were embedded, and from how many passages vectors were
-/// removed.
+/// All rounds until there is nothing to do; how many memories were embedded, and from how many
+/// passages vectors were removed.
 fn rounds(engine: &Engine) -> (usize, usize) {
     let (mut embedded, mut retired) = (0, 0);
     loop {
@@ -166,7 +212,13 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     let engine = place.engine(&new, &[&old]);
     assert_eq!(ask_whole(&engine, "tea and bread"), before);
     assert_eq!(new.has_read("tea and bread"), 0);
-    assert_eq!(engine.resembling(&Caller::local(), "tea", &similar()).unwrap().degraded, None);
+    assert_eq!(
+        engine
+            .resembling(&Caller::local(), "tea", &similar())
+            .unwrap()
+            .degraded,
+        None
+    );
     // What is written meanwhile is found by its meaning at once.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     let written = ask_whole(&engine, "a table with a cup");
@@ -185,31 +237,59 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     let mut embedded = Vec::new();
     loop {
         if place.pending(&new) > 0 {
-            assert_eq!(engine.tend_models(), Ok(0), "nothing is removed before all is read");
+            assert_eq!(
+                engine.tend_models(),
+                Ok(0),
+                "nothing is removed before all is read"
+            );
         }
         match engine.embed_pending().unwrap() {
             0 => break,
             some => embedded.push(some),
         }
         assert_eq!(ask_whole(&engine, "tea and bread"), before, "{embedded:?}");
-        assert_eq!(ask_whole(&engine, "a table with a cup"), written, "{embedded:?}");
+        assert_eq!(
+            ask_whole(&engine, "a table with a cup"),
+            written,
+            "{embedded:?}"
+        );
     }
-    assert!(embedded.len() > 1 && embedded.iter().sum::<usize>() == MEMORIES + 1, "{embedded:?}");
+    assert!(
+        embedded.len() > 1 && embedded.iter().sum::<usize>() == MEMORIES + 1,
+        "{embedded:?}"
+    );
     let [asked_old, asked_new] = [&old, &new].map(|model| model.has_read("stone"));
     ask_whole(&engine, "stone");
-    assert_eq!([&old, &new].map(|model| model.has_read("stone")), [asked_old, asked_new + 1], "the new one serves");
+    assert_eq!(
+        [&old, &new].map(|model| model.has_read("stone")),
+        [asked_old, asked_new + 1],
+        "the new one serves"
+    );
     assert_eq!(ask_whole(&engine, "tea and bread"), before);
     assert_eq!(place.models(), ["new", "old"]);
 
     assert_eq!(rounds(&engine), (0, MEMORIES + 1));
     assert_eq!(place.models(), ["new"]);
     assert_eq!(ask_whole(&engine, "tea and bread"), before);
-    let ModelState { chosen, serving, pending: 0, not_found: 0, others } = state(&engine) else { panic!() };
+    let ModelState {
+        chosen,
+        serving,
+        pending: 0,
+        not_found: 0,
+        others,
+    } = state(&engine)
+    else {
+        panic!()
+    };
     assert_eq!((chosen, others), (serving, vec![]));
 }
 
 fn similar() -> SimilarQuery {
-    SimilarQuery { collections: CollectionFilter::Any, limit: 5, cosine_min: 0.5 }
+    SimilarQuery {
+        collections: CollectionFilter::Any,
+        limit: 5,
+        cosine_min: 0.5,
+    }
 }
 
 #[test]
@@ -242,10 +322,17 @@ fn a_read_that_fails_leaves_the_former_model_serving() {
             entered if entered == failing => Err(Error::unavailable("the store is busy")),
             _ => Ok(()),
         });
-        assert_eq!(engine.model_state().unwrap_err().code, ErrorCode::Unavailable);
+        assert_eq!(
+            engine.model_state().unwrap_err().code,
+            ErrorCode::Unavailable
+        );
         place.store.before(|_| Ok(()));
         assert_eq!(ask_whole(&engine, "rain"), before, "{failing}");
-        assert_eq!((old.has_read("rain"), new.has_read("rain")), (2, 0), "{failing}");
+        assert_eq!(
+            (old.has_read("rain"), new.has_read("rain")),
+            (2, 0),
+            "{failing}"
+        );
     }
 }
 
@@ -285,7 +372,13 @@ fn two_processes_with_two_models_leave_each_other_alone() {
             assert_eq!(ask_whole(engine, "number written").len(), 10);
         }
         // Whatever each of them finds to do, it is that one memory.
-        assert_eq!([rounds(&one), rounds(&other)].iter().map(|done| done.0).sum::<usize>(), 1);
+        assert_eq!(
+            [rounds(&one), rounds(&other)]
+                .iter()
+                .map(|done| done.0)
+                .sum::<usize>(),
+            1
+        );
     }
     assert_eq!((place.pending(&old), place.pending(&new)), (0, 0));
     let version = one.version();
@@ -297,7 +390,10 @@ fn two_processes_with_two_models_leave_each_other_alone() {
     for (engine, model, not) in [(&one, &old, &new), (&other, &new, &old)] {
         let (asked, not_asked) = (model.has_read("rain"), not.has_read("rain"));
         ask_whole(engine, "rain");
-        assert_eq!((model.has_read("rain"), not.has_read("rain")), (asked + 1, not_asked));
+        assert_eq!(
+            (model.has_read("rain"), not.has_read("rain")),
+            (asked + 1, not_asked)
+        );
     }
     // Until the one ends, and not while it answers its last calls.
     one.end_rounds();
@@ -305,7 +401,8 @@ fn two_processes_with_two_models_leave_each_other_alone() {
     one.hand_back();
     assert_eq!(rounds(&other), (0, MEMORIES + 6));
     assert_eq!(place.models(), ["new"]);
-    // A process that comes back with the old model is served by the new one, and has it read everything again.
+    // A process that comes back with the old model is served by the new one, and has it read
+    // everything again.
     let again = place.engine(&old, &[&new]);
     ask_whole(&again, "rain");
     assert_eq!(rounds(&again), (MEMORIES + 6, 0));
@@ -327,7 +424,8 @@ fn a_model_whose_process_ended_without_a_word_is_retired_later() {
     assert_eq!(rounds(&engine), (0, MEMORIES));
 }
 
-/// Vectors are removed in batches, between which a process that begins to use their model gets its claim in.
+/// Vectors are removed in batches, between which a process that begins to use their model gets its
+/// claim in.
 #[test]
 fn who_begins_to_use_a_model_ends_its_removal() {
     let place = Place::new();
@@ -353,13 +451,24 @@ fn without_the_former_model_search_says_what_it_lacks() {
     fill(&place.engine(&old, &[]));
     let engine = place.engine(&new, &[]);
     let (found, degraded) = ask(&engine, "tea");
-    assert!(degraded.is_some_and(|notice| notice.starts_with("40 of 40 passages are not embedded yet")));
+    assert!(
+        degraded.is_some_and(|notice| notice.starts_with("40 of 40 passages are not embedded yet"))
+    );
     assert!(!found.is_empty() && found.iter().all(|(_, _, cosine)| cosine.is_none()));
-    let ModelState { chosen, serving, pending, not_found, .. } = state(&engine);
+    let ModelState {
+        chosen,
+        serving,
+        pending,
+        not_found,
+        ..
+    } = state(&engine);
     assert_eq!((chosen, pending, not_found), (serving, 40, 40));
     let first = engine.embed_pending().unwrap();
     let notice = ask(&engine, "tea").1.unwrap();
-    assert!(notice.starts_with(&format!("{} of 40 passages", 40 - first)), "{notice}");
+    assert!(
+        notice.starts_with(&format!("{} of 40 passages", 40 - first)),
+        "{notice}"
+    );
     rounds(&engine);
     ask_whole(&engine, "tea");
     assert_eq!(place.models(), ["new"]);
@@ -376,7 +485,10 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
     old.is_away.store(true, Ordering::SeqCst);
     for _ in 0..3 {
         let notice = ask(&engine, "tea").1.unwrap();
-        assert!(notice.starts_with("40 of 40 passages are not embedded yet"), "{notice}");
+        assert!(
+            notice.starts_with("40 of 40 passages are not embedded yet"),
+            "{notice}"
+        );
     }
     assert_eq!(old.has_read("tea"), 2, "once in vain");
     // What is written now is read by the new model, and by the old one when that is back.
@@ -386,7 +498,12 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
     place.clock.advance(61);
     engine.embed_pending().unwrap();
     assert!(place.pending(&new) > 0);
-    let cosines = |found: Found| found.into_iter().map(|(id, _, cosine)| (id, cosine)).collect::<Vec<_>>();
+    let cosines = |found: Found| {
+        found
+            .into_iter()
+            .map(|(id, _, cosine)| (id, cosine))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(cosines(ask_whole(&engine, "tea")), cosines(before));
 }
 
@@ -419,7 +536,10 @@ fn a_text_that_the_new_model_refuses_does_not_hold_up_the_change() {
     let engine = place.engine(&new, &[&old]);
     ask_whole(&engine, "poison");
     assert_eq!(rounds(&engine), (MEMORIES, MEMORIES + 1));
-    assert_eq!((place.models(), place.pending(&new)), (vec!["new".to_owned()], 1));
+    assert_eq!(
+        (place.models(), place.pending(&new)),
+        (vec!["new".to_owned()], 1)
+    );
     assert!(ask(&engine, "tea").1.unwrap().starts_with("1 of 41"));
     // What comes in later is read all the same.
     keep(&engine, "a cup on the table");
@@ -448,12 +568,18 @@ fn while_the_new_model_is_away_the_former_one_serves() {
     assert_eq!(rounds(&engine), (3, 3));
 }
 
-/// Of another model than the one that serves, a few vectors are no reason to read everything with it.
+/// Of another model than the one that serves, a few vectors are no reason to read everything with
+/// it.
 #[test]
 fn a_model_that_has_read_little_does_not_serve() {
     let place = Place::new();
     let [old, new] = Turned::both();
-    let words = Engine::new(place.store.clone(), old.clone(), place.clock.clone(), SearchMode::Words);
+    let words = Engine::new(
+        place.store.clone(),
+        old.clone(),
+        place.clock.clone(),
+        SearchMode::Words,
+    );
     for number in 0..20 {
         keep(&words, &format!("tea {number}"));
     }
@@ -483,8 +609,9 @@ fn where_nothing_changes_a_search_asks_the_store_for_candidates_alone() {
     place.store.before(|_| Ok(()));
 }
 
-/// Whatever answers by a model's name now is another one if its vectors have another number of components. Without a
-/// look at them, search by meaning would be lost for ever, and nothing would say so.
+/// Whatever answers by a model's name now is another one if its vectors have another number of
+/// components. Without a look at them, search by meaning would be lost for ever, and nothing would
+/// say so.
 #[test]
 fn another_model_under_the_same_name_reads_everything_anew() {
     let place = Place::new();
@@ -493,10 +620,14 @@ fn another_model_under_the_same_name_reads_everything_anew() {
     let dimensions = model.embed(&["tea"]).unwrap()[0].len();
     for now in [dimensions / 2, dimensions] {
         model.dimensions.store(now, Ordering::SeqCst);
-        // Each in a process of its own: what is asked once, what goes on in the background, what comes after it.
+        // Each in a process of its own: what is asked once, what goes on in the background, what
+        // comes after it.
         let asks = place.engine(&model, &[]);
         let notice = ask(&asks, "tea").1.unwrap();
-        assert!(notice.starts_with("40 of 40 passages are not embedded yet"), "{notice}");
+        assert!(
+            notice.starts_with("40 of 40 passages are not embedded yet"),
+            "{notice}"
+        );
         assert!(state(&asks).pending > 0, "it is seen that they wait");
         let serves = place.engine(&model, &[]);
         let mut turns = 0;
@@ -505,7 +636,13 @@ fn another_model_under_the_same_name_reads_everything_anew() {
             assert!(turns < 100, "it ends");
         }
         assert_eq!(place.pending(&model), 0);
-        assert!(!place.store.inner.has_other_dimensions(model.model(), now).unwrap());
+        assert!(
+            !place
+                .store
+                .inner
+                .has_other_dimensions(model.model(), now)
+                .unwrap()
+        );
         for engine in [&serves, &asks, &place.engine(&model, &[])] {
             ask_whole(engine, "tea");
         }
@@ -516,7 +653,8 @@ fn another_model_under_the_same_name_reads_everything_anew() {
     }
 }
 
-/// A process that writes without a search stores vectors beside those that they cannot be compared with.
+/// A process that writes without a search stores vectors beside those that they cannot be compared
+/// with.
 #[test]
 fn vectors_of_two_numbers_of_components_do_not_stay() {
     let place = Place::new();
@@ -537,7 +675,13 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
     let next = place.engine(&model, &[]);
     while next.embed_pending().unwrap() > 0 {}
     assert_eq!(place.pending(&model), 0);
-    assert!(!place.store.inner.has_other_dimensions(model.model(), 7).unwrap());
+    assert!(
+        !place
+            .store
+            .inner
+            .has_other_dimensions(model.model(), 7)
+            .unwrap()
+    );
     ask_whole(&next, "bread");
 }
 

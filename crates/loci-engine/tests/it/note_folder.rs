@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use loci_core::{
-    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan,
-    MemoryId, Note, NoteContent, NoteFolder, NoteLock, Result, Timestamp,
+    Clock, ContentHash, Created, Error, ErrorCode, FileProblem, FileProblemKind, FileRead,
+    FileStamp, FolderScan, MemoryId, Note, NoteContent, NoteFolder, NoteLock, Result, Timestamp,
 };
 use loci_testkit::FixedClock;
 
@@ -16,8 +16,8 @@ pub type Texts = BTreeMap<String, (String, i64)>;
 
 type Hook = Box<dyn FnOnce(&MemoryFolder) + Send>;
 
-/// Frontmatter is lines of `key: value`, moments are microseconds, tags are parted by commas. A line without a
-/// colon breaks it, but for the line that forgets the note.
+/// Frontmatter is lines of `key: value`, moments are microseconds, tags are parted by commas. A
+/// line without a colon breaks it, but for the line that forgets the note.
 pub struct MemoryFolder {
     clock: Arc<FixedClock>,
     files: Mutex<Files>,
@@ -51,7 +51,10 @@ impl MemoryFolder {
     pub fn new(clock: Arc<FixedClock>) -> Arc<Self> {
         Arc::new(MemoryFolder {
             clock,
-            files: Mutex::new(Files { identity: Some("folder".to_owned()), ..Files::default() }),
+            files: Mutex::new(Files {
+                identity: Some("folder".to_owned()),
+                ..Files::default()
+            }),
             locked: Arc::default(),
             reads: AtomicUsize::new(0),
             meanwhile: Mutex::default(),
@@ -122,9 +125,17 @@ impl MemoryFolder {
     fn read_now(&self, path: &str) -> Option<FileRead> {
         let files = self.files();
         let (text, time) = files.texts.get(path)?.clone();
-        let stamp = FileStamp { bytes: text.len() as u64, modified_nanoseconds: time };
+        let stamp = FileStamp {
+            bytes: text.len() as u64,
+            modified_nanoseconds: time,
+        };
         let now = self.clock.now().microseconds() * 1_000;
-        let problem = |kind, message: &str| Some(FileProblem { kind, message: message.to_owned() });
+        let problem = |kind, message: &str| {
+            Some(FileProblem {
+                kind,
+                message: message.to_owned(),
+            })
+        };
         let mut read = FileRead {
             stamp,
             is_settled: now - time >= 2_000_000_000,
@@ -134,8 +145,17 @@ impl MemoryFolder {
         };
         if files.hidden.contains(path) {
             let problem = problem(FileProblemKind::Unreadable, "it cannot be read");
-            let stamp = FileStamp { bytes: 0, modified_nanoseconds: 0 };
-            return Some(FileRead { stamp, is_settled: false, hash: ContentHash([0; 32]), problem, ..read });
+            let stamp = FileStamp {
+                bytes: 0,
+                modified_nanoseconds: 0,
+            };
+            return Some(FileRead {
+                stamp,
+                is_settled: false,
+                hash: ContentHash([0; 32]),
+                problem,
+                ..read
+            });
         }
         if text.contains('\0') {
             read.problem = problem(FileProblemKind::NotText, "it is no text");
@@ -159,9 +179,17 @@ impl MemoryFolder {
                 .filter_map(|word| word.trim_end_matches('.').strip_prefix('#'))
                 .map(str::to_owned)
                 .collect();
-            let links =
-                note.body.split("[[").skip(1).filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned())).collect();
-            read.content = Some(NoteContent { note, text_tags, links });
+            let links = note
+                .body
+                .split("[[")
+                .skip(1)
+                .filter_map(|rest| Some(rest.split_once("]]")?.0.to_owned()))
+                .collect();
+            read.content = Some(NoteContent {
+                note,
+                text_tags,
+                links,
+            });
         }
         Some(read)
     }
@@ -179,7 +207,10 @@ fn hash(text: &str) -> ContentHash {
 
 /// The frontmatter, if there is any, and the body.
 fn parts(text: &str) -> (Option<&str>, &str) {
-    match text.strip_prefix("---\n").and_then(|rest| rest.split_once("---\n")) {
+    match text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.split_once("---\n"))
+    {
         Some((front, body)) => (Some(front), body),
         None => (None, text),
     }
@@ -187,11 +218,17 @@ fn parts(text: &str) -> (Option<&str>, &str) {
 
 fn parse(text: &str) -> Option<Note> {
     let (front, body) = parts(text);
-    let mut note = Note { body: body.trim_end_matches('\n').to_owned(), ..Note::default() };
+    let mut note = Note {
+        body: body.trim_end_matches('\n').to_owned(),
+        ..Note::default()
+    };
     for line in front.unwrap_or_default().lines() {
         let (key, value) = line.split_once(':')?;
         let value = value.trim();
-        let (text, moment) = (Some(value.to_owned()), value.parse().ok().map(Timestamp::from_microseconds));
+        let (text, moment) = (
+            Some(value.to_owned()),
+            value.parse().ok().map(Timestamp::from_microseconds),
+        );
         match key {
             "uid" => note.id = Some(MemoryId::new(value)),
             "title" => note.title = text,
@@ -218,21 +255,40 @@ fn lines(note: &Note) -> Vec<(&'static str, String)> {
         ("status", note.is_deleted.then(|| "deleted".to_owned())),
         ("created_at", moment(note.created_at)),
         ("updated_at", moment(note.updated_at)),
-        ("tags", Some(note.tags.join(", ")).filter(|tags| !tags.is_empty())),
+        (
+            "tags",
+            Some(note.tags.join(", ")).filter(|tags| !tags.is_empty()),
+        ),
         ("always_load", note.always_load.then(|| "true".to_owned())),
         ("deleted_at", moment(note.deleted_at)),
         ("wing", note.collection.clone()),
         ("room", note.section.clone()),
     ];
-    lines.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    lines
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect()
 }
 
 fn render(before: &str, note: &Note) -> String {
-    const OURS: [&str; 10] =
-        ["uid", "title", "status", "created_at", "updated_at", "tags", "always_load", "deleted_at", "wing", "room"];
+    const OURS: [&str; 10] = [
+        "uid",
+        "title",
+        "status",
+        "created_at",
+        "updated_at",
+        "tags",
+        "always_load",
+        "deleted_at",
+        "wing",
+        "room",
+    ];
     let unknown = parts(before).0.unwrap_or_default().lines();
-    let unknown = unknown.filter(|line| !OURS.contains(&line.split(':').next().unwrap_or_default()));
-    let ours = lines(note).into_iter().map(|(key, value)| format!("{key}: {value}"));
+    let unknown =
+        unknown.filter(|line| !OURS.contains(&line.split(':').next().unwrap_or_default()));
+    let ours = lines(note)
+        .into_iter()
+        .map(|(key, value)| format!("{key}: {value}"));
     let front: Vec<String> = unknown.map(str::to_owned).chain(ours).collect();
     format!("---\n{}\n---\n{}\n", front.join("\n"), note.body)
 }
@@ -240,7 +296,9 @@ fn render(before: &str, note: &Note) -> String {
 impl NoteFolder for MemoryFolder {
     fn lock(&self) -> Result<Box<dyn NoteLock>> {
         let (is_locked, released) = &*self.locked;
-        let mut is_locked = released.wait_while(is_locked.lock().unwrap(), |is_locked| *is_locked).unwrap();
+        let mut is_locked = released
+            .wait_while(is_locked.lock().unwrap(), |is_locked| *is_locked)
+            .unwrap();
         *is_locked = true;
         Ok(Box::new(Lock(self.locked.clone())))
     }
@@ -251,15 +309,36 @@ impl NoteFolder for MemoryFolder {
 
     fn scan(&self) -> Result<FolderScan> {
         let files = self.files();
-        let is_hidden = |path: &str| files.hidden.iter().any(|hidden| path.starts_with(&format!("{hidden}/")));
+        let is_hidden = |path: &str| {
+            files
+                .hidden
+                .iter()
+                .any(|hidden| path.starts_with(&format!("{hidden}/")))
+        };
         let file = |(path, (text, time)): (&String, &(String, i64))| {
-            (path.clone(), FileStamp { bytes: text.len() as u64, modified_nanoseconds: *time })
+            (
+                path.clone(),
+                FileStamp {
+                    bytes: text.len() as u64,
+                    modified_nanoseconds: *time,
+                },
+            )
         };
         Ok(FolderScan {
             identity: files.identity.clone(),
-            files: files.texts.iter().map(file).filter(|(path, _)| !is_hidden(path)).collect(),
+            files: files
+                .texts
+                .iter()
+                .map(file)
+                .filter(|(path, _)| !is_hidden(path))
+                .collect(),
             skipped: Vec::new(),
-            unreadable_folders: files.hidden.iter().filter(|path| !path.contains('.')).cloned().collect(),
+            unreadable_folders: files
+                .hidden
+                .iter()
+                .filter(|path| !path.contains('.'))
+                .cloned()
+                .collect(),
         })
     }
 
@@ -269,17 +348,36 @@ impl NoteFolder for MemoryFolder {
     }
 
     fn create(&self, note: &Note, may_be_there: bool) -> Result<Created> {
-        let name = note.title.as_deref().unwrap().replace(' ', "-").to_lowercase();
-        let bits = |id: &Option<MemoryId>| id.as_ref().map(|id| id.as_str().get(14..).unwrap_or_default().to_owned());
+        let name = note
+            .title
+            .as_deref()
+            .unwrap()
+            .replace(' ', "-")
+            .to_lowercase();
+        let bits = |id: &Option<MemoryId>| {
+            id.as_ref()
+                .map(|id| id.as_str().get(14..).unwrap_or_default().to_owned())
+        };
         for number in 1.. {
-            let path = if number == 1 { format!("{name}.md") } else { format!("{name}-{number}.md") };
+            let path = if number == 1 {
+                format!("{name}.md")
+            } else {
+                format!("{name}-{number}.md")
+            };
             let Some(there) = self.read_now(&path) else {
-                self.files().identity.get_or_insert_with(|| "made".to_owned());
+                self.files()
+                    .identity
+                    .get_or_insert_with(|| "made".to_owned());
                 self.write(&path, &render("", note));
                 let read = self.read_now(&path).unwrap();
                 return Ok(Created::New(path, read));
             };
-            if may_be_there && there.content.as_ref().is_some_and(|there| bits(&there.note.id) == bits(&note.id)) {
+            if may_be_there
+                && there
+                    .content
+                    .as_ref()
+                    .is_some_and(|there| bits(&there.note.id) == bits(&note.id))
+            {
                 return Ok(Created::Before(path, there));
             }
         }
@@ -291,7 +389,9 @@ impl NoteFolder for MemoryFolder {
         if let Some(meanwhile) = meanwhile {
             meanwhile(self);
         }
-        let read = self.read_now(path).ok_or_else(|| Error::not_found("the file is gone"))?;
+        let read = self
+            .read_now(path)
+            .ok_or_else(|| Error::not_found("the file is gone"))?;
         if read.hash != *expected || read.problem.is_some() {
             return Err(Error::new(ErrorCode::Conflict, "the file changed"));
         }

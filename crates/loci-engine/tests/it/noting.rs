@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use loci_core::{
-    Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader, RecordVerb, Store,
+    Batch, Change, Clock, Expect, FileProblemKind, Forgotten, NoteFolder, NoteStore, Reader,
+    RecordVerb, Store,
 };
 use loci_engine::{AppendNote, Appended, Discard, KeyedNote, Reconciled};
 
@@ -14,11 +15,19 @@ use super::reconciling::{Vault, engine_on, vault};
 use super::*;
 
 fn ann() -> Caller {
-    Caller { origin: "vault", ..caller("ann", &WRITER) }
+    Caller {
+        origin: "vault",
+        ..caller("ann", &WRITER)
+    }
 }
 
 fn note(title: &str, body: &str) -> AppendNote<'static> {
-    AppendNote { title: title.to_owned(), body: body.to_owned(), tags: Vec::new(), keyed: None }
+    AppendNote {
+        title: title.to_owned(),
+        body: body.to_owned(),
+        tags: Vec::new(),
+        keyed: None,
+    }
 }
 
 /// What is answered: the id.
@@ -27,7 +36,11 @@ fn answer(memory: &Memory) -> String {
 }
 
 fn keyed(key: &str) -> KeyedNote<'_> {
-    KeyedNote { operation: "append", key, answer: &answer }
+    KeyedNote {
+        operation: "append",
+        key,
+        answer: &answer,
+    }
 }
 
 fn append(engine: &Engine, title: &str, body: &str) -> Memory {
@@ -39,7 +52,13 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
 
 /// The id under a key, and whether it is a new note.
 fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
-    let appended = engine.append_note(&ann(), AppendNote { keyed: Some(keyed(key)), ..note(title, body) })?;
+    let appended = engine.append_note(
+        &ann(),
+        AppendNote {
+            keyed: Some(keyed(key)),
+            ..note(title, body)
+        },
+    )?;
     Ok(match appended {
         Appended::New(memory, _) | Appended::Unindexed(memory, _) => (answer(&memory), true),
         Appended::Before(answer) => (answer, false),
@@ -50,19 +69,40 @@ fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(
 fn a_note_is_in_its_file_and_found_at_once() {
     let vault = vault();
     let tags = ["#bees", "honey", "bees"].map(str::to_owned).to_vec();
-    let request = AppendNote { tags, ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n") };
-    let Appended::New(memory, Embedding::Done) = vault.engine.append_note(&ann(), request).unwrap() else {
+    let request = AppendNote {
+        tags,
+        ..note("On bees", "They hum.\r\n\r\nAnd #make honey.\r\n\n")
+    };
+    let Appended::New(memory, Embedding::Done) = vault.engine.append_note(&ann(), request).unwrap()
+    else {
         panic!("it is new");
     };
     let text = vault.folder.text("on-bees.md");
-    assert!(text.ends_with("\n---\nThey hum.\n\nAnd #make honey.\n"), "{text:?}");
+    assert!(
+        text.ends_with("\n---\nThey hum.\n\nAnd #make honey.\n"),
+        "{text:?}"
+    );
     assert_eq!(memory.content, "They hum.\n\nAnd #make honey.");
     assert_eq!(memory.tags, ["bees", "honey", "make"]);
-    assert_eq!((memory.owner.as_deref(), memory.origin.as_str()), (Some("ann"), "vault"));
-    assert_eq!((memory.created_at, memory.updated_at), (vault.clock.now(), vault.clock.now()));
+    assert_eq!(
+        (memory.owner.as_deref(), memory.origin.as_str()),
+        (Some("ann"), "vault")
+    );
+    assert_eq!(
+        (memory.created_at, memory.updated_at),
+        (vault.clock.now(), vault.clock.now())
+    );
     assert_eq!(vault.stored(&memory.id).as_ref(), Some(&*memory));
-    assert_eq!(found(&vault.engine, &caller("bob", &WRITER), "humming"), std::slice::from_ref(&memory.id));
-    assert_eq!(vault.store.pending_embeddings(HashingEmbedder::default().model()), Ok(0));
+    assert_eq!(
+        found(&vault.engine, &caller("bob", &WRITER), "humming"),
+        std::slice::from_ref(&memory.id)
+    );
+    assert_eq!(
+        vault
+            .store
+            .pending_embeddings(HashingEmbedder::default().model()),
+        Ok(0)
+    );
     // The next look finds nothing to do.
     let reconciled = vault.reconcile();
     assert_eq!(reconciled, Reconciled::default());
@@ -73,7 +113,9 @@ fn a_note_is_in_its_file_and_found_at_once() {
 #[test]
 fn titles_may_be_the_same() {
     let vault = vault();
-    let ids: BTreeSet<MemoryId> = (0..3).map(|_| append(&vault.engine, "Same", "text").id).collect();
+    let ids: BTreeSet<MemoryId> = (0..3)
+        .map(|_| append(&vault.engine, "Same", "text").id)
+        .collect();
     assert_eq!((ids.len(), vault.folder.paths().len()), (3, 3));
     vault.reconcile();
     vault.assert_settled();
@@ -83,7 +125,10 @@ fn titles_may_be_the_same() {
 fn what_is_no_note_is_refused() {
     let vault = vault();
     let long = |length: usize| "x".repeat(length);
-    let tagged = |tag: &str| AppendNote { tags: vec!["good".to_owned(), tag.to_owned()], ..note("t", "b") };
+    let tagged = |tag: &str| AppendNote {
+        tags: vec!["good".to_owned(), tag.to_owned()],
+        ..note("t", "b")
+    };
     let rows = [
         (note(" ", "b"), "title"),
         (note(&long(257), "b"), "title"),
@@ -94,15 +139,41 @@ fn what_is_no_note_is_refused() {
         (tagged(""), "tags.1"),
         (tagged("#"), "tags.1"),
         (tagged(&long(129)), "tags.1"),
-        (AppendNote { keyed: Some(keyed(" ")), ..note("t", "b") }, "idempotency_key"),
+        (
+            AppendNote {
+                keyed: Some(keyed(" ")),
+                ..note("t", "b")
+            },
+            "idempotency_key",
+        ),
     ];
     for (request, argument) in rows {
         let error = vault.engine.append_note(&ann(), request).unwrap_err();
-        assert!(error.message.starts_with(&format!("`{argument}`")), "{}", error.message);
+        assert!(
+            error.message.starts_with(&format!("`{argument}`")),
+            "{}",
+            error.message
+        );
     }
-    let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann() };
-    assert_eq!(vault.engine.append_note(&elsewhere, note("t", "b")).unwrap_err().code, ErrorCode::Forbidden);
-    assert_eq!(engine().append_note(&ann(), note("t", "b")).unwrap_err().code, ErrorCode::Unavailable);
+    let elsewhere = Caller {
+        space: Space::parse("space", "elsewhere").unwrap(),
+        ..ann()
+    };
+    assert_eq!(
+        vault
+            .engine
+            .append_note(&elsewhere, note("t", "b"))
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
+    assert_eq!(
+        engine()
+            .append_note(&ann(), note("t", "b"))
+            .unwrap_err()
+            .code,
+        ErrorCode::Unavailable
+    );
     assert!(vault.folder.paths().is_empty());
 }
 
@@ -112,11 +183,20 @@ fn nothing_is_written_into_a_folder_that_is_away() {
     let first = append(&vault.engine, "First", "text").id;
     for identity in [None, Some("empty place")] {
         let files = vault.folder.mount(identity, Texts::default());
-        let error = vault.engine.append_note(&ann(), note("Second", "text")).unwrap_err();
+        let error = vault
+            .engine
+            .append_note(&ann(), note("Second", "text"))
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
         let message = error.message;
-        assert!(message.contains("--accept-missing") && !message.contains(&vault.folder.location()), "{message}");
-        assert_eq!(vault.engine.forget_softly(&ann(), &first).unwrap_err().code, ErrorCode::Unavailable);
+        assert!(
+            message.contains("--accept-missing") && !message.contains(&vault.folder.location()),
+            "{message}"
+        );
+        assert_eq!(
+            vault.engine.forget_softly(&ann(), &first).unwrap_err().code,
+            ErrorCode::Unavailable
+        );
         assert!(vault.folder.paths().is_empty());
         vault.folder.mount(Some("folder"), files);
     }
@@ -127,7 +207,12 @@ fn nothing_is_written_into_a_folder_that_is_away() {
     vault.assert_settled();
     // The folder that was made is the known one.
     vault.folder.mount(Some("other"), Texts::default());
-    assert!(vault.engine.append_note(&ann(), note("Third", "text")).is_err());
+    assert!(
+        vault
+            .engine
+            .append_note(&ann(), note("Third", "text"))
+            .is_err()
+    );
 }
 
 #[test]
@@ -135,14 +220,29 @@ fn a_key_writes_one_note() {
     let vault = vault();
     let engine = &vault.engine;
     let (id, _) = append_keyed(engine, "k", "One", "text").unwrap();
-    assert_eq!(append_keyed(engine, "k", "One", "text"), Ok((id.clone(), false)));
-    assert_eq!(append_keyed(engine, "k", "One", "other").unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        append_keyed(engine, "k", "One", "text"),
+        Ok((id.clone(), false))
+    );
+    assert_eq!(
+        append_keyed(engine, "k", "One", "other").unwrap_err().code,
+        ErrorCode::Conflict
+    );
     assert_eq!(vault.folder.paths(), ["one.md"]);
     // Another key, and another caller.
     assert_ne!(append_keyed(engine, "l", "One", "text").unwrap().0, id);
-    let request = AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
-    let bob = Caller { origin: "vault", ..caller("bob", &WRITER) };
-    assert!(matches!(engine.append_note(&bob, request), Ok(Appended::New(..))));
+    let request = AppendNote {
+        keyed: Some(keyed("k")),
+        ..note("One", "text")
+    };
+    let bob = Caller {
+        origin: "vault",
+        ..caller("bob", &WRITER)
+    };
+    assert!(matches!(
+        engine.append_note(&bob, request),
+        Ok(Appended::New(..))
+    ));
     assert_eq!(vault.folder.paths().len(), 3);
     // A day later, the key is as good as new.
     vault.clock.advance(86_400);
@@ -153,32 +253,52 @@ fn a_key_writes_one_note() {
     vault.assert_settled();
 }
 
-/// A note that waits for its index may get it in the middle of a call that takes it away: either way, what was
-/// acknowledged is in the file, too.
+/// A note that waits for its index may get it in the middle of a call that takes it away: either
+/// way, what was acknowledged is in the file, too.
 #[test]
 fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
     type Forget = fn(&Engine, &MemoryId) -> Result<()>;
-    let forgets: [Forget; 2] =
-        [|engine, id| engine.forget(&ann(), id), |engine, id| engine.forget_softly(&ann(), id).map(drop)];
-    for (forget, indexed_before) in forgets.into_iter().flat_map(|forget| [(forget, 0), (forget, 1)]) {
+    let forgets: [Forget; 2] = [
+        |engine, id| engine.forget(&ann(), id),
+        |engine, id| engine.forget_softly(&ann(), id).map(drop),
+    ];
+    for (forget, indexed_before) in forgets
+        .into_iter()
+        .flat_map(|forget| [(forget, 0), (forget, 1)])
+    {
         let vault = vault();
         vault.store.before(|method| {
-            if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+            if method == "commit_rebuildable" {
+                Err(Error::unavailable("the disk is full"))
+            } else {
+                Ok(())
+            }
         });
-        let Appended::Unindexed(memory, _) = vault.engine.append_note(&ann(), note("One", "text")).unwrap() else {
+        let Appended::Unindexed(memory, _) = vault
+            .engine
+            .append_note(&ann(), note("One", "text"))
+            .unwrap()
+        else {
             panic!("it is in its file, and nowhere else");
         };
         let other = engine_on(&vault.store, &vault.folder, &vault.clock);
         let calls = AtomicUsize::new(0);
         vault.store.before(move |_| {
             let is_now = calls.fetch_add(1, Ordering::SeqCst) == indexed_before;
-            if is_now { other.reconcile().map(drop) } else { Ok(()) }
+            if is_now {
+                other.reconcile().map(drop)
+            } else {
+                Ok(())
+            }
         });
         let forgotten = forget(&vault.engine, &memory.id);
         vault.store.before(|_| Ok(()));
         assert!(forgotten.is_ok() == (indexed_before == 0), "{forgotten:?}");
         vault.reconcile();
-        assert_eq!(vault.stored(&memory.id).unwrap().forgotten_at.is_some(), forgotten.is_ok());
+        assert_eq!(
+            vault.stored(&memory.id).unwrap().forgotten_at.is_some(),
+            forgotten.is_ok()
+        );
         vault.assert_settled();
     }
 }
@@ -189,20 +309,38 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     type Act = fn(&Engine, &MemoryId) -> Result<()>;
     let acts: [(Act, &str); 3] = [
         (|engine, id| engine.forget(&ann(), id), "status: deleted"),
-        (|engine, id| engine.forget_softly(&ann(), id).map(drop), "status: deleted"),
-        (|engine, id| engine.update(&ann(), id, "said anew", None).map(drop), "said anew"),
+        (
+            |engine, id| engine.forget_softly(&ann(), id).map(drop),
+            "status: deleted",
+        ),
+        (
+            |engine, id| engine.update(&ann(), id, "said anew", None).map(drop),
+            "said anew",
+        ),
     ];
     for (act, written) in acts {
         let vault = vault();
         vault.folder.write("a.md", "---\nuid: u1\n---\ntext");
         vault.reconcile();
-        let lost = vec![Change::DeleteNoteFile { path: "a.md".to_owned() }];
-        vault.store.commit(Batch { space: Space::default(), changes: lost }).unwrap();
+        let lost = vec![Change::DeleteNoteFile {
+            path: "a.md".to_owned(),
+        }];
+        vault
+            .store
+            .commit(Batch {
+                space: Space::default(),
+                changes: lost,
+            })
+            .unwrap();
         let other = engine_on(&vault.store, &vault.folder, &vault.clock);
         let is_first = AtomicBool::new(true);
         vault.store.before(move |method| {
             let is_now = method == "commit" && is_first.swap(false, Ordering::SeqCst);
-            if is_now { other.reconcile().map(drop) } else { Ok(()) }
+            if is_now {
+                other.reconcile().map(drop)
+            } else {
+                Ok(())
+            }
         });
         act(&vault.engine, &MemoryId::new("u1")).unwrap();
         vault.store.before(|_| Ok(()));
@@ -220,9 +358,20 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
         vault.folder.write("a.md", "text without a uid");
         vault.reconcile();
         let (row, memory) = (vault.row("a.md"), vault.memory("a.md"));
-        let changes = vec![Change::DeleteNoteFile { path: "a.md".to_owned() }];
-        vault.store.commit(Batch { space: Space::default(), changes }).unwrap();
-        let expected = vault.engine.expect_notes(&[(&row, Expect::Revision(memory.revision))]).unwrap();
+        let changes = vec![Change::DeleteNoteFile {
+            path: "a.md".to_owned(),
+        }];
+        vault
+            .store
+            .commit(Batch {
+                space: Space::default(),
+                changes,
+            })
+            .unwrap();
+        let expected = vault
+            .engine
+            .expect_notes(&[(&row, Expect::Revision(memory.revision))])
+            .unwrap();
         assert_eq!(expected, [true]);
         (vault, memory)
     };
@@ -241,7 +390,10 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
         let (vault, memory) = expecting();
         vault.folder.remove("a.md");
         if is_changed_first {
-            vault.engine.update(&ann(), &memory.id, "said anew", None).unwrap();
+            vault
+                .engine
+                .update(&ann(), &memory.id, "said anew", None)
+                .unwrap();
             assert_eq!(vault.stored(&memory.id).unwrap().content, "said anew");
         }
         vault.engine.forget(&ann(), &memory.id).unwrap();
@@ -262,10 +414,19 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
     for is_reconciled in [false, true] {
         let vault = vault();
         vault.store.before(|method| {
-            if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+            if method == "commit_rebuildable" {
+                Err(Error::unavailable("the disk is full"))
+            } else {
+                Ok(())
+            }
         });
-        let request = AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
-        let Appended::Unindexed(memory, reason) = vault.engine.append_note(&ann(), request).unwrap() else {
+        let request = AppendNote {
+            keyed: Some(keyed("k")),
+            ..note("One", "text")
+        };
+        let Appended::Unindexed(memory, reason) =
+            vault.engine.append_note(&ann(), request).unwrap()
+        else {
             panic!("it is in its file, and nowhere else");
         };
         assert!(reason.contains("the disk is full"));
@@ -277,10 +438,24 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
             assert_eq!(vault.stored(&memory.id).unwrap().owner, None);
         }
         vault.clock.advance(3);
-        assert_eq!(append_keyed(&vault.engine, "k", "One", "other").unwrap_err().code, ErrorCode::Conflict);
-        assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((answer(&memory), true)));
-        assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((answer(&memory), false)));
-        assert_eq!(vault.stored(&memory.id).unwrap().owner.as_deref(), Some("ann"));
+        assert_eq!(
+            append_keyed(&vault.engine, "k", "One", "other")
+                .unwrap_err()
+                .code,
+            ErrorCode::Conflict
+        );
+        assert_eq!(
+            append_keyed(&vault.engine, "k", "One", "text"),
+            Ok((answer(&memory), true))
+        );
+        assert_eq!(
+            append_keyed(&vault.engine, "k", "One", "text"),
+            Ok((answer(&memory), false))
+        );
+        assert_eq!(
+            vault.stored(&memory.id).unwrap().owner.as_deref(),
+            Some("ann")
+        );
         assert_eq!(vault.folder.paths(), ["one.md"]);
         vault.reconcile();
         vault.assert_settled();
@@ -309,8 +484,10 @@ fn many_at_once_lose_nothing() {
     const WRITERS: usize = 6;
     let vault = vault();
     let victim = append(&vault.engine, "Victim", "text").id;
-    let engines =
-        [engine_on(&vault.store, &vault.folder, &vault.clock), engine_on(&vault.store, &vault.folder, &vault.clock)];
+    let engines = [
+        engine_on(&vault.store, &vault.folder, &vault.clock),
+        engine_on(&vault.store, &vault.folder, &vault.clock),
+    ];
     let engines = Arc::new(engines);
     let writers: Vec<_> = (0..WRITERS)
         .map(|number| {
@@ -330,8 +507,14 @@ fn many_at_once_lose_nothing() {
             })
         })
         .collect();
-    let written: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
-    let moments: BTreeSet<_> = written.iter().map(|(_, forgotten_at)| *forgotten_at).collect();
+    let written: Vec<_> = writers
+        .into_iter()
+        .map(|writer| writer.join().unwrap())
+        .collect();
+    let moments: BTreeSet<_> = written
+        .iter()
+        .map(|(_, forgotten_at)| *forgotten_at)
+        .collect();
     assert_eq!(moments, BTreeSet::from([Some(vault.clock.now())]));
     assert_eq!(vault.folder.paths().len(), WRITERS * 4 + 1);
     vault.reconcile();
@@ -349,22 +532,48 @@ fn many_at_once_lose_nothing() {
 fn a_note_is_forgotten_in_its_file_once() {
     let vault = vault();
     let id = append(&vault.engine, "One", "honey").id;
-    vault.folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid");
+    vault
+        .folder
+        .replace("one.md", "---\nuid", "---\nmood: calm\nuid");
     let forgotten = vault.engine.forget_softly(&ann(), &id).unwrap();
     let first = vault.clock.now();
     assert_eq!(forgotten.forgotten_at, Some(first));
     let text = vault.folder.text("one.md");
-    for line in ["status: deleted", &format!("deleted_at: {}", first.microseconds()), "mood: calm", "honey"] {
+    for line in [
+        "status: deleted",
+        &format!("deleted_at: {}", first.microseconds()),
+        "mood: calm",
+        "honey",
+    ] {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(found(&vault.engine, &ann(), "honey").is_empty());
-    assert_eq!(vault.engine.show(&ann(), &id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        vault.engine.show(&ann(), &id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     vault.clock.advance(60);
-    assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at, Some(first));
+    assert_eq!(
+        vault
+            .engine
+            .forget_softly(&ann(), &id)
+            .unwrap()
+            .forgotten_at,
+        Some(first)
+    );
     assert_eq!(vault.folder.text("one.md"), text);
     // Brought back by hand, and forgotten again before that was seen.
-    vault.folder.replace("one.md", "status: deleted", "status: active");
-    assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at, Some(vault.clock.now()));
+    vault
+        .folder
+        .replace("one.md", "status: deleted", "status: active");
+    assert_eq!(
+        vault
+            .engine
+            .forget_softly(&ann(), &id)
+            .unwrap()
+            .forgotten_at,
+        Some(vault.clock.now())
+    );
     vault.reconcile();
     vault.assert_settled();
 }
@@ -379,10 +588,17 @@ fn a_note_without_uid_gets_one_when_it_is_forgotten() {
     for path in ["a.md", "copy.md"] {
         let id = vault.id(path);
         vault.engine.forget_softly(&ann(), &id).unwrap();
-        assert!(vault.folder.text(path).contains(&format!("uid: {id}\n")), "{}", vault.folder.text(path));
+        assert!(
+            vault.folder.text(path).contains(&format!("uid: {id}\n")),
+            "{}",
+            vault.folder.text(path)
+        );
         vault.reconcile();
         let row = vault.row(path);
-        assert_eq!((row.memory, row.says_id, row.problem), (Some(id), true, None));
+        assert_eq!(
+            (row.memory, row.says_id, row.problem),
+            (Some(id), true, None)
+        );
     }
     assert_eq!(vault.memory("b.md").forgotten_at, None);
     vault.assert_settled();
@@ -393,15 +609,32 @@ fn a_memory_without_a_file_is_forgotten_in_the_index() {
     let vault = vault();
     let engine = &vault.engine;
     let bob = caller("bob", &WRITER);
-    let id = engine.remember(&bob, fact("honey", Visibility::Shared)).unwrap().memory.id;
-    assert_eq!(engine.forget_softly(&ann(), &id).unwrap_err().code, ErrorCode::Forbidden);
-    let hidden = engine.remember(&bob, fact("secret", Visibility::Private)).unwrap().memory.id;
-    assert_eq!(engine.forget_softly(&ann(), &hidden).unwrap_err().code, ErrorCode::NotFound);
+    let id = engine
+        .remember(&bob, fact("honey", Visibility::Shared))
+        .unwrap()
+        .memory
+        .id;
+    assert_eq!(
+        engine.forget_softly(&ann(), &id).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
+    let hidden = engine
+        .remember(&bob, fact("secret", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    assert_eq!(
+        engine.forget_softly(&ann(), &hidden).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     let first = engine.forget_softly(&bob, &id).unwrap();
     assert_eq!(first.forgotten_at, Some(vault.clock.now()));
     vault.clock.advance(9);
     assert_eq!(engine.forget_softly(&bob, &id).unwrap(), first);
-    assert_eq!(engine.show(&bob, &id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.show(&bob, &id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     assert_eq!(vault.stored(&id), Some(first));
 }
 
@@ -417,7 +650,9 @@ fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
             folder.write("one.md", "wax of somebody else");
             folder.replace("two.md", "honey", "wax");
         }),
-        ("one.md", |folder| folder.replace("one.md", "title: One", "title: Won\nmood: calm")),
+        ("one.md", |folder| {
+            folder.replace("one.md", "title: One", "title: Won\nmood: calm");
+        }),
     ];
     for (number, (path, edit)) in edits.into_iter().enumerate() {
         for is_meanwhile in [false, true] {
@@ -428,10 +663,14 @@ fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
             } else {
                 edit(&vault.folder);
             }
-            let edited = |text: &str| text.contains("wax") || text.contains("mood") || path == "two.md";
+            let edited =
+                |text: &str| text.contains("wax") || text.contains("mood") || path == "two.md";
             vault.engine.forget_softly(&ann(), &id).unwrap();
             let text = vault.folder.text(path);
-            assert!(edited(&text) && text.contains("status: deleted"), "{number}: {text}");
+            assert!(
+                edited(&text) && text.contains("status: deleted"),
+                "{number}: {text}"
+            );
             assert_eq!(vault.row(path).memory, Some(id.clone()));
             assert!(vault.stored(&id).unwrap().forgotten_at.is_some());
             vault.reconcile();
@@ -456,16 +695,33 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
     let [broken, locked, gone] = ["broken.md", "locked.md", "gone.md"].map(|path| vault.id(path));
     vault.folder.hide("locked.md", true);
     vault.folder.remove("gone.md");
-    for (id, code) in [(broken, ErrorCode::Conflict), (locked, ErrorCode::Unavailable), (gone, ErrorCode::NotFound)] {
-        assert_eq!(vault.engine.update(&ann(), &id, "new", None).unwrap_err().code, code);
-        assert_eq!(vault.engine.forget_softly(&ann(), &id).unwrap_err().code, code);
+    for (id, code) in [
+        (broken, ErrorCode::Conflict),
+        (locked, ErrorCode::Unavailable),
+        (gone, ErrorCode::NotFound),
+    ] {
+        assert_eq!(
+            vault
+                .engine
+                .update(&ann(), &id, "new", None)
+                .unwrap_err()
+                .code,
+            code
+        );
+        assert_eq!(
+            vault.engine.forget_softly(&ann(), &id).unwrap_err().code,
+            code
+        );
     }
     assert_eq!(vault.folder.text("broken.md"), "---\nno colon\n---\ntext");
     // Others that change it whenever loci would.
     vault.folder.write("restless.md", "text");
     vault.reconcile();
     vault.folder.meanwhile(again);
-    let error = vault.engine.forget_softly(&ann(), &vault.id("restless.md")).unwrap_err();
+    let error = vault
+        .engine
+        .forget_softly(&ann(), &vault.id("restless.md"))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(!vault.folder.text("restless.md").contains("deleted"));
 }
@@ -477,16 +733,28 @@ fn no_verb_of_others_takes_a_note_away() {
     let deletes: [Delete; 3] = [
         |engine, id| engine.forget(&ann(), id).unwrap(),
         |engine, id| {
-            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            let which = Discard {
+                id: Some(id.clone()),
+                ..Discard::default()
+            };
             assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
             assert_eq!(engine.discard(&ann(), &which), Ok(1));
             assert_eq!(engine.discard(&ann(), &which), Ok(0));
         },
         |engine, _| {
             engine
-                .remember(&ann(), Remember { tags: vec!["bees".to_owned()], ..fact("tagged", Visibility::Private) })
+                .remember(
+                    &ann(),
+                    Remember {
+                        tags: vec!["bees".to_owned()],
+                        ..fact("tagged", Visibility::Private)
+                    },
+                )
                 .unwrap();
-            let which = Discard { tags: vec!["bees".to_owned()], ..Discard::default() };
+            let which = Discard {
+                tags: vec!["bees".to_owned()],
+                ..Discard::default()
+            };
             for left in [2, 0] {
                 assert_eq!(engine.count_discarded(&ann(), &which), Ok(left));
                 assert_eq!(engine.discard(&ann(), &which), Ok(left));
@@ -496,18 +764,34 @@ fn no_verb_of_others_takes_a_note_away() {
     for delete in deletes {
         let vault = vault();
         let other = append(&vault.engine, "Two", "another").id;
-        let bobs = Caller { origin: "vault", ..caller("bob", &WRITER) };
-        let request = AppendNote { tags: vec!["bees".to_owned()], ..note("Bees", "text") };
-        let Appended::New(bob, _) = vault.engine.append_note(&bobs, request).unwrap() else { panic!("it is new") };
+        let bobs = Caller {
+            origin: "vault",
+            ..caller("bob", &WRITER)
+        };
+        let request = AppendNote {
+            tags: vec!["bees".to_owned()],
+            ..note("Bees", "text")
+        };
+        let Appended::New(bob, _) = vault.engine.append_note(&bobs, request).unwrap() else {
+            panic!("it is new")
+        };
         vault.engine.forget(&ann(), &other).unwrap();
-        let request = AppendNote { tags: vec!["bees".to_owned()], ..note("One", "text") };
-        let Appended::New(one, _) = vault.engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+        let request = AppendNote {
+            tags: vec!["bees".to_owned()],
+            ..note("One", "text")
+        };
+        let Appended::New(one, _) = vault.engine.append_note(&ann(), request).unwrap() else {
+            panic!("it is new")
+        };
         delete(&vault.engine, &one.id);
         let stored = vault.stored(&one.id).unwrap();
         assert_eq!(stored.forgotten_at, Some(vault.clock.now()));
         assert!(vault.folder.text("one.md").contains("status: deleted"));
         assert_eq!(vault.stored(&bob.id).unwrap().forgotten_at, None);
-        assert_eq!(vault.engine.forget(&ann(), &one.id).unwrap_err().code, ErrorCode::NotFound);
+        assert_eq!(
+            vault.engine.forget(&ann(), &one.id).unwrap_err().code,
+            ErrorCode::NotFound
+        );
         vault.reconcile();
         vault.assert_settled();
     }
@@ -518,9 +802,18 @@ fn no_verb_of_others_takes_a_note_away() {
 fn what_clears_a_tool_set_leaves_notes() {
     let vault = vault();
     let id = append(&vault.engine, "One", "text").id;
-    let through_other = Caller { origin: "other", ..ann() };
-    vault.engine.remember(&through_other, fact("fact", Visibility::Private)).unwrap();
-    assert_eq!(vault.engine.clear(&through_other, CollectionFilter::Any), Ok(1));
+    let through_other = Caller {
+        origin: "other",
+        ..ann()
+    };
+    vault
+        .engine
+        .remember(&through_other, fact("fact", Visibility::Private))
+        .unwrap();
+    assert_eq!(
+        vault.engine.clear(&through_other, CollectionFilter::Any),
+        Ok(1)
+    );
     assert_eq!(vault.stored(&id).unwrap().forgotten_at, None);
     assert_eq!(vault.folder.paths(), ["one.md"]);
 }
@@ -533,12 +826,18 @@ fn what_was_forgotten_can_be_deleted() {
         |engine, id| engine.forget(&ann(), id).map(|()| 1),
         |engine, _| engine.clear(&ann(), CollectionFilter::Global),
         |engine, id| {
-            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            let which = Discard {
+                id: Some(id.clone()),
+                ..Discard::default()
+            };
             assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
             engine.discard(&ann(), &which)
         },
         |engine, _| {
-            let which = Discard { tags: vec!["bees".to_owned()], ..Discard::default() };
+            let which = Discard {
+                tags: vec!["bees".to_owned()],
+                ..Discard::default()
+            };
             assert_eq!(engine.count_discarded(&ann(), &which), Ok(1));
             engine.discard(&ann(), &which)
         },
@@ -547,14 +846,25 @@ fn what_was_forgotten_can_be_deleted() {
         let vault = vault();
         let engine = &vault.engine;
         let tagged = || vec!["bees".to_owned()];
-        let bees = Remember { tags: tagged(), ..fact("bees", Visibility::Private) };
+        let bees = Remember {
+            tags: tagged(),
+            ..fact("bees", Visibility::Private)
+        };
         let id = engine.remember(&ann(), bees).unwrap().memory.id;
         engine.forget_softly(&ann(), &id).unwrap();
         let bobs = caller("bob", &WRITER);
-        assert_eq!(engine.forget(&bobs, &id).unwrap_err().code, ErrorCode::NotFound);
+        assert_eq!(
+            engine.forget(&bobs, &id).unwrap_err().code,
+            ErrorCode::NotFound
+        );
         let kept = (number != 1).then(|| {
-            let request = AppendNote { tags: tagged(), ..note("One", "text") };
-            let Appended::New(kept, _) = engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+            let request = AppendNote {
+                tags: tagged(),
+                ..note("One", "text")
+            };
+            let Appended::New(kept, _) = engine.append_note(&ann(), request).unwrap() else {
+                panic!("it is new")
+            };
             engine.forget_softly(&ann(), &kept.id).unwrap();
             kept.id
         });
@@ -562,10 +872,16 @@ fn what_was_forgotten_can_be_deleted() {
         assert_eq!(vault.stored(&id), None, "{number}");
         if let Some(id) = kept {
             assert!(vault.stored(&id).is_some());
-            let which = Discard { id: Some(id.clone()), ..Discard::default() };
+            let which = Discard {
+                id: Some(id.clone()),
+                ..Discard::default()
+            };
             assert_eq!(engine.count_discarded(&ann(), &which), Ok(0));
             assert_eq!(engine.discard(&ann(), &which), Ok(0));
-            assert_eq!(engine.forget(&ann(), &id).unwrap_err().code, ErrorCode::NotFound);
+            assert_eq!(
+                engine.forget(&ann(), &id).unwrap_err().code,
+                ErrorCode::NotFound
+            );
         }
     }
 }
@@ -576,28 +892,57 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     let vault = vault();
     let tagged = || vec!["bees".to_owned()];
     let ids = ["a", "b", "c", "d"].map(|title| {
-        let request = AppendNote { tags: tagged(), ..note(title, "text") };
-        let Appended::New(memory, _) = vault.engine.append_note(&ann(), request).unwrap() else { panic!("it is new") };
+        let request = AppendNote {
+            tags: tagged(),
+            ..note(title, "text")
+        };
+        let Appended::New(memory, _) = vault.engine.append_note(&ann(), request).unwrap() else {
+            panic!("it is new")
+        };
         memory.id
     });
     vault.folder.replace("b.md", "title", "broken\ntitle");
     vault.folder.hide("d.md", true);
-    let tagged_fact = Remember { tags: tagged(), ..fact("fact", Visibility::Private) };
-    let other = vault.engine.remember(&ann(), tagged_fact).unwrap().memory.id;
-    let which = Discard { tags: tagged(), ..Discard::default() };
+    let tagged_fact = Remember {
+        tags: tagged(),
+        ..fact("fact", Visibility::Private)
+    };
+    let other = vault
+        .engine
+        .remember(&ann(), tagged_fact)
+        .unwrap()
+        .memory
+        .id;
+    let which = Discard {
+        tags: tagged(),
+        ..Discard::default()
+    };
     let error = vault.engine.discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     for (place, id) in ids.iter().enumerate() {
         let remains = place % 2 == 1;
-        assert_eq!(error.message.contains(id.as_str()), remains, "{}", error.message);
+        assert_eq!(
+            error.message.contains(id.as_str()),
+            remains,
+            "{}",
+            error.message
+        );
         assert_eq!(vault.stored(id).unwrap().forgotten_at.is_none(), remains);
     }
-    assert!(vault.stored(&other).is_none() && error.message.starts_with("deleted: 3;"), "{}", error.message);
+    assert!(
+        vault.stored(&other).is_none() && error.message.starts_with("deleted: 3;"),
+        "{}",
+        error.message
+    );
     // What the first one's file says.
     vault.folder.replace("b.md", "broken\ntitle", "title");
     let error = vault.engine.discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
-    assert!(error.message.starts_with("deleted: 1;"), "{}", error.message);
+    assert!(
+        error.message.starts_with("deleted: 1;"),
+        "{}",
+        error.message
+    );
 }
 
 /// What was sent in another form, and is written in the same, is the same.
@@ -606,13 +951,30 @@ fn a_key_is_for_what_is_written() {
     let vault = vault();
     let append = |body: &str, tags: &[&str]| {
         let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
-        vault.engine.append_note(&ann(), AppendNote { tags, keyed: Some(keyed("k")), ..note("One", body) })
+        vault.engine.append_note(
+            &ann(),
+            AppendNote {
+                tags,
+                keyed: Some(keyed("k")),
+                ..note("One", body)
+            },
+        )
     };
-    let Ok(Appended::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else { panic!("it is new") };
-    for (body, tags) in [("a\nb", &["x", "y"][..]), ("a\nb\r\n\n", &["x", "#x", "y", "x"])] {
+    let Ok(Appended::New(first, _)) = append("a\r\nb\n", &["#x", "y"]) else {
+        panic!("it is new")
+    };
+    for (body, tags) in [
+        ("a\nb", &["x", "y"][..]),
+        ("a\nb\r\n\n", &["x", "#x", "y", "x"]),
+    ] {
         assert_eq!(append(body, tags), Ok(Appended::Before(answer(&first))));
     }
-    for (body, tags) in [("a\nb", &["y", "x"][..]), ("a\nb ", &["x", "y"]), ("a\nb", &["x"]), ("a\nb", &["xy"])] {
+    for (body, tags) in [
+        ("a\nb", &["y", "x"][..]),
+        ("a\nb ", &["x", "y"]),
+        ("a\nb", &["x"]),
+        ("a\nb", &["xy"]),
+    ] {
         assert_eq!(append(body, tags).unwrap_err().code, ErrorCode::Conflict);
     }
     assert_eq!(vault.folder.paths(), ["one.md"]);
@@ -623,7 +985,11 @@ fn a_key_is_for_what_is_written() {
 fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
     let vault = vault();
     vault.store.before(|method| {
-        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        if method == "commit_rebuildable" {
+            Err(Error::unavailable("the disk is full"))
+        } else {
+            Ok(())
+        }
     });
     let (id, _) = append_keyed(&vault.engine, "k", "One", "text").unwrap();
     vault.store.before(|_| Ok(()));
@@ -638,9 +1004,15 @@ fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
         }
         Ok(())
     });
-    assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((id.to_string(), true)));
+    assert_eq!(
+        append_keyed(&vault.engine, "k", "One", "text"),
+        Ok((id.to_string(), true))
+    );
     assert_eq!(vault.stored(&id).unwrap().owner.as_deref(), Some("ann"));
-    assert_eq!(append_keyed(&vault.engine, "k", "One", "text"), Ok((id.to_string(), false)));
+    assert_eq!(
+        append_keyed(&vault.engine, "k", "One", "text"),
+        Ok((id.to_string(), false))
+    );
 }
 
 #[test]
@@ -649,12 +1021,24 @@ fn a_broken_file_stops_what_would_delete_it() {
     let one = append(&vault.engine, "One", "text").id;
     vault.folder.replace("one.md", "title", "broken\ntitle");
     vault.reconcile();
-    assert_eq!(vault.engine.forget(&ann(), &one).unwrap_err().code, ErrorCode::Conflict);
-    let which = Discard { id: Some(one.clone()), ..Discard::default() };
+    assert_eq!(
+        vault.engine.forget(&ann(), &one).unwrap_err().code,
+        ErrorCode::Conflict
+    );
+    let which = Discard {
+        id: Some(one.clone()),
+        ..Discard::default()
+    };
     let error = vault.engine.discard(&ann(), &which).unwrap_err();
-    assert!(error.code == ErrorCode::Conflict && error.message.contains(one.as_str()), "{error}");
+    assert!(
+        error.code == ErrorCode::Conflict && error.message.contains(one.as_str()),
+        "{error}"
+    );
     assert!(vault.stored(&one).is_some());
-    assert_eq!(vault.row("one.md").problem.unwrap().kind, FileProblemKind::BrokenFrontmatter);
+    assert_eq!(
+        vault.row("one.md").problem.unwrap().kind,
+        FileProblemKind::BrokenFrontmatter
+    );
 }
 
 #[test]
@@ -664,16 +1048,46 @@ fn a_text_is_changed_in_its_file() {
     append(&vault.engine, "Two", "text");
     vault.reconcile();
     assert_eq!(vault.stored(&id).unwrap().links.len(), 1);
-    vault.folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid");
+    vault
+        .folder
+        .replace("one.md", "---\nuid", "---\nmood: calm\nuid");
     vault.clock.advance(60);
-    let (memory, embedding) = vault.engine.update(&ann(), &id, "wax\r\n", Some(true)).unwrap();
-    assert_eq!((memory.content.as_str(), memory.updated_at, embedding), ("wax", vault.clock.now(), Embedding::Done));
+    let (memory, embedding) = vault
+        .engine
+        .update(&ann(), &id, "wax\r\n", Some(true))
+        .unwrap();
+    assert_eq!(
+        (memory.content.as_str(), memory.updated_at, embedding),
+        ("wax", vault.clock.now(), Embedding::Done)
+    );
     let text = vault.folder.text("one.md");
-    assert!(text.contains("mood: calm") && text.ends_with("---\nwax\n"), "{text}");
+    assert!(
+        text.contains("mood: calm") && text.ends_with("---\nwax\n"),
+        "{text}"
+    );
     assert!(text.contains(&format!("updated_at: {}", vault.clock.now().microseconds())));
-    assert_eq!(vault.store.pending_embeddings(HashingEmbedder::default().model()), Ok(0));
-    assert_eq!(vault.engine.set_shared(&ann(), &id, false).unwrap_err().code, ErrorCode::InvalidArgument);
-    assert_eq!(vault.engine.update(&ann(), &id, "x", Some(false)).unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(
+        vault
+            .store
+            .pending_embeddings(HashingEmbedder::default().model()),
+        Ok(0)
+    );
+    assert_eq!(
+        vault
+            .engine
+            .set_shared(&ann(), &id, false)
+            .unwrap_err()
+            .code,
+        ErrorCode::InvalidArgument
+    );
+    assert_eq!(
+        vault
+            .engine
+            .update(&ann(), &id, "x", Some(false))
+            .unwrap_err()
+            .code,
+        ErrorCode::InvalidArgument
+    );
     assert_eq!(vault.folder.text("one.md"), text);
     vault.reconcile();
     assert_eq!(vault.stored(&id).unwrap().links, []);
@@ -693,20 +1107,33 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
         } else {
             edit(&vault.folder);
         }
-        let error = vault.engine.update(&ann(), &id, "of an agent", None).unwrap_err();
+        let error = vault
+            .engine
+            .update(&ann(), &id, "of an agent", None)
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
         assert!(vault.folder.text("one.md").contains("honey by hand"));
         // It is known by now, so that the next attempt is one on the new text.
         assert!(vault.stored(&id).unwrap().content.contains("by hand"));
     }
-    assert!(vault.engine.update(&ann(), &id, "of an agent", None).is_ok());
+    assert!(
+        vault
+            .engine
+            .update(&ann(), &id, "of an agent", None)
+            .is_ok()
+    );
     // What is the same text is no conflict, nor is another line of the frontmatter.
     vault.folder.replace("one.md", "of an agent", "the same");
     assert!(vault.engine.update(&ann(), &id, "the same", None).is_ok());
-    vault.folder.meanwhile(|folder| folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid"));
+    vault
+        .folder
+        .meanwhile(|folder| folder.replace("one.md", "---\nuid", "---\nmood: calm\nuid"));
     assert!(vault.engine.update(&ann(), &id, "at last", None).is_ok());
     let text = vault.folder.text("one.md");
-    assert!(text.contains("mood: calm") && text.ends_with("at last\n"), "{text}");
+    assert!(
+        text.contains("mood: calm") && text.ends_with("at last\n"),
+        "{text}"
+    );
     vault.reconcile();
     vault.assert_settled();
 }
@@ -716,7 +1143,10 @@ fn nothing_is_stored_in_the_place_of_a_note() {
     let vault = vault();
     let id = append(&vault.engine, "One", "text").id;
     for kind in ["note", "fact"] {
-        let error = vault.engine.remember_as(&ann(), &id, Remember::new("other", kind)).unwrap_err();
+        let error = vault
+            .engine
+            .remember_as(&ann(), &id, Remember::new("other", kind))
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
     }
     assert_eq!(vault.stored(&id).unwrap().content, "text");
@@ -728,9 +1158,20 @@ fn without_its_folder_a_note_cannot_be_changed() {
     let vault = vault();
     let id = append(&vault.engine, "One", "text").id;
     let embedder = Arc::new(HashingEmbedder::default());
-    let engine = Engine::new(vault.store.clone(), embedder, vault.clock.clone(), SearchMode::Hybrid);
-    assert_eq!(engine.forget(&ann(), &id).unwrap_err().code, ErrorCode::Unavailable);
-    assert_eq!(engine.update(&ann(), &id, "new", None).unwrap_err().code, ErrorCode::Unavailable);
+    let engine = Engine::new(
+        vault.store.clone(),
+        embedder,
+        vault.clock.clone(),
+        SearchMode::Hybrid,
+    );
+    assert_eq!(
+        engine.forget(&ann(), &id).unwrap_err().code,
+        ErrorCode::Unavailable
+    );
+    assert_eq!(
+        engine.update(&ann(), &id, "new", None).unwrap_err().code,
+        ErrorCode::Unavailable
+    );
     assert_eq!(vault.stored(&id).unwrap().content, "text");
 }
 
@@ -741,13 +1182,28 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
     let id = append(&vault.engine, "One", "honey").id;
     vault.reconcile();
     vault.store.before(|method| {
-        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        if method == "commit_rebuildable" {
+            Err(Error::unavailable("the disk is full"))
+        } else {
+            Ok(())
+        }
     });
     let error = vault.engine.forget_softly(&ann(), &id).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
-    assert!(error.message.contains("was changed") && error.message.contains("the disk is full"), "{}", error.message);
+    assert!(
+        error.message.contains("was changed") && error.message.contains("the disk is full"),
+        "{}",
+        error.message
+    );
     vault.store.before(|_| Ok(()));
-    assert!(vault.engine.forget_softly(&ann(), &id).unwrap().forgotten_at.is_some());
+    assert!(
+        vault
+            .engine
+            .forget_softly(&ann(), &id)
+            .unwrap()
+            .forgotten_at
+            .is_some()
+    );
     vault.reconcile();
     vault.assert_settled();
 }
@@ -755,15 +1211,42 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
 /// Callers without a name write notes, too.
 #[test]
 fn a_note_of_an_anonymous_caller_is_nobodys() {
-    let Vault { engine, store, clock, .. } = vault();
-    let nobody = Caller { origin: "vault", ..anonymous() };
-    let request = || AppendNote { keyed: Some(keyed("k")), ..note("One", "text") };
-    let Appended::New(memory, _) = engine.append_note(&nobody, request()).unwrap() else { panic!("it is new") };
-    assert_eq!(engine.append_note(&nobody, request()).unwrap(), Appended::Before(answer(&memory)));
+    let Vault {
+        engine,
+        store,
+        clock,
+        ..
+    } = vault();
+    let nobody = Caller {
+        origin: "vault",
+        ..anonymous()
+    };
+    let request = || AppendNote {
+        keyed: Some(keyed("k")),
+        ..note("One", "text")
+    };
+    let Appended::New(memory, _) = engine.append_note(&nobody, request()).unwrap() else {
+        panic!("it is new")
+    };
+    assert_eq!(
+        engine.append_note(&nobody, request()).unwrap(),
+        Appended::Before(answer(&memory))
+    );
     assert_eq!(memory.owner, None);
     engine.forget(&nobody, &memory.id).unwrap();
     let filter = loci_core::Filter::of(Space::default(), Reader::everything(), clock.now());
-    let shown = |forgotten| store.notes_among(&loci_core::Filter { forgotten, ..filter.clone() }, 10).unwrap().len();
+    let shown = |forgotten| {
+        store
+            .notes_among(
+                &loci_core::Filter {
+                    forgotten,
+                    ..filter.clone()
+                },
+                10,
+            )
+            .unwrap()
+            .len()
+    };
     assert_eq!((shown(Forgotten::Show), shown(Forgotten::Hide)), (1, 0));
 }
 
@@ -773,10 +1256,21 @@ fn a_change_that_cannot_be_indexed_is_on_the_trail() {
     let vault = vault();
     let memory = append(&vault.engine, "One", "text");
     vault.store.before(|method| {
-        if method == "commit_rebuildable" { Err(Error::unavailable("the disk is full")) } else { Ok(()) }
+        if method == "commit_rebuildable" {
+            Err(Error::unavailable("the disk is full"))
+        } else {
+            Ok(())
+        }
     });
     let caller = ann();
-    vault.engine.update(&caller, &memory.id, "other text", None).unwrap_err();
+    vault
+        .engine
+        .update(&caller, &memory.id, "other text", None)
+        .unwrap_err();
     let (records, _) = caller.trail.take();
-    assert!(records.iter().any(|record| record.verb == RecordVerb::Changed && record.id == memory.id.as_str()));
+    assert!(
+        records
+            .iter()
+            .any(|record| record.verb == RecordVerb::Changed && record.id == memory.id.as_str())
+    );
 }

@@ -8,7 +8,11 @@ use loci_engine::{Answer, Keyed, Policy};
 use super::*;
 
 fn keyed<'a>(key: &'a str, request: &'a str) -> Keyed<'a> {
-    Keyed { operation: "bundle", key, request }
+    Keyed {
+        operation: "bundle",
+        key,
+        request,
+    }
 }
 
 fn says(answer: &str) -> impl FnOnce() -> Result<Answer> + use<> {
@@ -18,7 +22,11 @@ fn says(answer: &str) -> impl FnOnce() -> Result<Answer> + use<> {
 
 /// An answer that is to be kept.
 fn whole(text: &str) -> Answer {
-    Answer { text: text.to_owned(), memories: Vec::new(), is_kept: true }
+    Answer {
+        text: text.to_owned(),
+        memories: Vec::new(),
+        is_kept: true,
+    }
 }
 
 /// Work that nobody should do.
@@ -31,80 +39,170 @@ fn an_answer_serves_the_same_request_under_its_key_until_its_time_is_over() {
     let Bench { engine, clock, .. } = bench();
     let ann = caller("ann", &WRITER);
     let begun = clock.now();
-    assert_eq!(engine.once(&ann, keyed("k", "one"), says("first")), Ok("first".to_owned()));
-    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "one"), says("first")),
+        Ok("first".to_owned())
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "one"), never),
+        Ok("first".to_owned())
+    );
     let error = engine.once(&ann, keyed("k", "two"), never).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.starts_with("`idempotency_key`"));
 
     let ttl = i64::try_from(Policy::default().keyed_answer_ttl_seconds).unwrap();
-    clock.set(Timestamp::from_microseconds(begun.plus_seconds(ttl).microseconds() - 1));
-    assert_eq!(engine.once(&ann, keyed("k", "one"), never), Ok("first".to_owned()));
+    clock.set(Timestamp::from_microseconds(
+        begun.plus_seconds(ttl).microseconds() - 1,
+    ));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "one"), never),
+        Ok("first".to_owned())
+    );
     clock.set(begun.plus_seconds(ttl));
-    assert_eq!(engine.once(&ann, keyed("k", "two"), says("second")), Ok("second".to_owned()));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "two"), says("second")),
+        Ok("second".to_owned())
+    );
 }
 
 #[test]
 fn keys_are_apart_by_caller_space_operation_and_name() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    assert_eq!(engine.once(&ann, keyed("k", "r"), says("anns")), Ok("anns".to_owned()));
-    let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann.clone() };
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), says("anns")),
+        Ok("anns".to_owned())
+    );
+    let elsewhere = Caller {
+        space: Space::parse("space", "elsewhere").unwrap(),
+        ..ann.clone()
+    };
     let others = [
         (caller("bob", &WRITER), keyed("k", "r"), "bobs"),
         (anonymous(), keyed("k", "r"), "nobodys"),
         (elsewhere, keyed("k", "r"), "elsewhere"),
-        (ann.clone(), Keyed { operation: "append", ..keyed("k", "r") }, "another operation"),
+        (
+            ann.clone(),
+            Keyed {
+                operation: "append",
+                ..keyed("k", "r")
+            },
+            "another operation",
+        ),
         (ann.clone(), keyed("K", "r"), "another key"),
     ];
     for (caller, keyed, answer) in &others {
-        assert_eq!(engine.once(caller, *keyed, says(answer)).as_deref(), Ok(*answer));
+        assert_eq!(
+            engine.once(caller, *keyed, says(answer)).as_deref(),
+            Ok(*answer)
+        );
     }
     for (caller, keyed, answer) in &others {
         assert_eq!(engine.once(caller, *keyed, never).as_deref(), Ok(*answer));
     }
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("anns"));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        Ok("anns")
+    );
 }
 
 /// What was asked for under a key was asked for, whichever token or transport it came through.
 #[test]
 fn an_answer_is_for_all_tokens_of_its_owner() {
     let engine = engine();
-    let claiming = |origin| Caller { origin, is_claimed: true, ..caller("ann", &WRITER) };
-    let callers = [caller("ann", &[Scope::Admin]), caller("ann", &WRITER), claiming("one"), claiming("two")];
+    let claiming = |origin| Caller {
+        origin,
+        is_claimed: true,
+        ..caller("ann", &WRITER)
+    };
+    let callers = [
+        caller("ann", &[Scope::Admin]),
+        caller("ann", &WRITER),
+        claiming("one"),
+        claiming("two"),
+    ];
     for (place, first) in callers.iter().enumerate() {
         let key = place.to_string();
-        engine.once(first, keyed(&key, "r"), says("answer")).unwrap();
+        engine
+            .once(first, keyed(&key, "r"), says("answer"))
+            .unwrap();
         for other in &callers {
-            assert_eq!(engine.once(other, keyed(&key, "r"), never).as_deref(), Ok("answer"));
-            assert_eq!(engine.once(other, keyed(&key, "s"), never).unwrap_err().code, ErrorCode::Conflict);
+            assert_eq!(
+                engine.once(other, keyed(&key, "r"), never).as_deref(),
+                Ok("answer")
+            );
+            assert_eq!(
+                engine
+                    .once(other, keyed(&key, "s"), never)
+                    .unwrap_err()
+                    .code,
+                ErrorCode::Conflict
+            );
         }
     }
 }
 
 /// A memory, and an answer that holds its text.
 fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId, Answer) {
-    let id = engine.remember(owner, fact("the bees swarm in May", visibility)).unwrap().memory.id;
-    (id.clone(), Answer { memories: vec![id], ..whole("the bees swarm in May") })
+    let id = engine
+        .remember(owner, fact("the bees swarm in May", visibility))
+        .unwrap()
+        .memory
+        .id;
+    (
+        id.clone(),
+        Answer {
+            memories: vec![id],
+            ..whole("the bees swarm in May")
+        },
+    )
 }
 
-/// It may have been given through a token with other rights: then the work is done for this one alone.
+/// It may have been given through a token with other rights: then the work is done for this one
+/// alone.
 #[test]
 fn an_answer_with_what_this_token_may_not_read_is_not_given() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let (root, ann) = (caller("ann", &[Scope::Admin]), caller("ann", &WRITER));
     let (_, bobs) = holding(&engine, &caller("bob", &WRITER), Visibility::Private);
     let first = engine.once(&root, keyed("k", "r"), || Ok(bobs.clone()));
     assert_eq!(first.as_deref(), Ok("the bees swarm in May"));
     for again in ["fresh", "fresher"] {
-        assert_eq!(engine.once(&ann, keyed("k", "r"), says(again)).as_deref(), Ok(again));
+        assert_eq!(
+            engine.once(&ann, keyed("k", "r"), says(again)).as_deref(),
+            Ok(again)
+        );
     }
-    assert_eq!(engine.once(&root, keyed("k", "r"), never), first, "to others it is what it was");
-    assert_eq!(engine.once(&ann, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        engine.once(&root, keyed("k", "r"), never),
+        first,
+        "to others it is what it was"
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "s"), never).unwrap_err().code,
+        ErrorCode::Conflict
+    );
     // The answer of a process that was faster.
-    let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
-    let slower = || other.once(&root, keyed("l", "r"), || Ok(bobs)).map(|_| whole("slower"));
-    assert_eq!(engine.once(&ann, keyed("l", "r"), slower).as_deref(), Ok("slower"));
+    let other = Engine::new(
+        store,
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Hybrid,
+    );
+    let slower = || {
+        other
+            .once(&root, keyed("l", "r"), || Ok(bobs))
+            .map(|_| whole("slower"))
+    };
+    assert_eq!(
+        engine.once(&ann, keyed("l", "r"), slower).as_deref(),
+        Ok("slower")
+    );
 }
 
 /// What it was made of may change, and not go: then it goes, too, be it while it is made.
@@ -113,45 +211,106 @@ fn an_answer_ends_with_the_memories_in_it() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
-    assert_eq!(engine.once(&ann, keyed("k", "r"), || Ok(answer)).as_deref(), Ok("the bees swarm in May"));
-    engine.update(&bob, &id, "the wasps swarm in May", None).unwrap();
-    assert_eq!(engine.once(&ann, keyed("k", "r"), says("the wasps")).as_deref(), Ok("the wasps"));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), || Ok(answer)).as_deref(),
+        Ok("the bees swarm in May")
+    );
+    engine
+        .update(&bob, &id, "the wasps swarm in May", None)
+        .unwrap();
+    assert_eq!(
+        engine
+            .once(&ann, keyed("k", "r"), says("the wasps"))
+            .as_deref(),
+        Ok("the wasps")
+    );
     engine.forget(&bob, &id).unwrap();
-    assert_eq!(engine.once(&ann, keyed("k", "s"), says("fresh")).as_deref(), Ok("fresh"));
-    assert_eq!(engine.once(&ann, keyed("k", "s"), never).as_deref(), Ok("fresh"));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "s"), says("fresh")).as_deref(),
+        Ok("fresh")
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "s"), never).as_deref(),
+        Ok("fresh")
+    );
 
     let (id, answer) = holding(&engine, &bob, Visibility::Common);
     let meanwhile = || engine.forget(&bob, &id).map(|()| answer);
-    assert_eq!(engine.once(&ann, keyed("l", "r"), meanwhile).as_deref(), Ok("the bees swarm in May"));
-    assert_eq!(engine.once(&ann, keyed("l", "r"), says("fresh")).as_deref(), Ok("fresh"));
+    assert_eq!(
+        engine.once(&ann, keyed("l", "r"), meanwhile).as_deref(),
+        Ok("the bees swarm in May")
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("l", "r"), says("fresh")).as_deref(),
+        Ok("fresh")
+    );
 }
 
 /// It is not yesterday's answer in today's session, nor after a change in this one.
 #[test]
 fn an_answer_is_for_its_session_and_for_what_the_store_holds() {
     let engine = engine();
-    let in_session = |session: &str| Caller { session: Some(session.to_owned()), ..caller("ann", &WRITER) };
+    let in_session = |session: &str| Caller {
+        session: Some(session.to_owned()),
+        ..caller("ann", &WRITER)
+    };
     let (one, two) = (in_session("one"), in_session("two"));
-    assert_eq!(engine.once(&one, keyed("k", "r"), says("first")).as_deref(), Ok("first"));
-    assert_eq!(engine.once(&one, keyed("k", "r"), never).as_deref(), Ok("first"));
+    assert_eq!(
+        engine.once(&one, keyed("k", "r"), says("first")).as_deref(),
+        Ok("first")
+    );
+    assert_eq!(
+        engine.once(&one, keyed("k", "r"), never).as_deref(),
+        Ok("first")
+    );
     // Another session may use the key for another request.
-    assert_eq!(engine.once(&two, keyed("k", "s"), says("second")).as_deref(), Ok("second"));
-    assert_eq!(engine.once(&one, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
-    engine.remember(&two, fact("the bees swarm in May", Visibility::Private)).unwrap();
+    assert_eq!(
+        engine
+            .once(&two, keyed("k", "s"), says("second"))
+            .as_deref(),
+        Ok("second")
+    );
+    assert_eq!(
+        engine.once(&one, keyed("k", "s"), never).unwrap_err().code,
+        ErrorCode::Conflict
+    );
+    engine
+        .remember(&two, fact("the bees swarm in May", Visibility::Private))
+        .unwrap();
     for again in ["third", "fourth"] {
-        assert_eq!(engine.once(&one, keyed("k", "r"), says(again)).as_deref(), Ok(again));
+        assert_eq!(
+            engine.once(&one, keyed("k", "r"), says(again)).as_deref(),
+            Ok(again)
+        );
     }
-    assert_eq!(engine.once(&one, keyed("k", "s"), never).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        engine.once(&one, keyed("k", "s"), never).unwrap_err().code,
+        ErrorCode::Conflict
+    );
 }
 
 #[test]
 fn an_answer_that_lacks_something_is_not_kept() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    let partly = || Ok(Answer { is_kept: false, ..whole("less") });
-    assert_eq!(engine.once(&ann, keyed("k", "r"), partly).as_deref(), Ok("less"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), says("all")).as_deref(), Ok("all"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("all"));
+    let partly = || {
+        Ok(Answer {
+            is_kept: false,
+            ..whole("less")
+        })
+    };
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), partly).as_deref(),
+        Ok("less")
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), says("all")).as_deref(),
+        Ok("all")
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        Ok("all")
+    );
 }
 
 #[test]
@@ -159,15 +318,28 @@ fn work_that_fails_leaves_nothing_and_keys_have_limits() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let fails = || Err(Error::unavailable("the disk is full"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), fails).unwrap_err().code, ErrorCode::Unavailable);
-    assert_eq!(engine.once(&ann, keyed("k", "another"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), fails).unwrap_err().code,
+        ErrorCode::Unavailable
+    );
+    assert_eq!(
+        engine
+            .once(&ann, keyed("k", "another"), says("done"))
+            .as_deref(),
+        Ok("done")
+    );
     for key in ["", " ", "a\nb", &"k".repeat(257)] {
         let error = engine.once(&ann, keyed(key, "r"), never).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         assert!(error.message.starts_with("`idempotency_key`"), "{error}");
     }
     let longest = "é".repeat(256);
-    assert_eq!(engine.once(&ann, keyed(&longest, "r"), says("done")).as_deref(), Ok("done"));
+    assert_eq!(
+        engine
+            .once(&ann, keyed(&longest, "r"), says("done"))
+            .as_deref(),
+        Ok("done")
+    );
 }
 
 #[test]
@@ -176,7 +348,12 @@ fn of_several_calls_at_once_one_does_the_work() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let done = AtomicUsize::new(0);
-    let work = || Ok(whole(&format!("answer {}", done.fetch_add(1, Ordering::SeqCst))));
+    let work = || {
+        Ok(whole(&format!(
+            "answer {}",
+            done.fetch_add(1, Ordering::SeqCst)
+        )))
+    };
     let answers: Vec<String> = std::thread::scope(|scope| {
         let call = || engine.once(&ann, keyed("k", "r"), work).unwrap();
         let calls: Vec<_> = (0..CALLS).map(|_| scope.spawn(call)).collect();
@@ -188,22 +365,40 @@ fn of_several_calls_at_once_one_does_the_work() {
 
 #[test]
 fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let ann = caller("ann", &WRITER);
-    let other = Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid);
+    let other = Engine::new(
+        store,
+        Arc::new(HashingEmbedder::default()),
+        clock,
+        SearchMode::Hybrid,
+    );
     let slower = || {
         other.once(&ann, keyed("k", "r"), says("faster"))?;
         other.once(&ann, keyed("l", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
-    assert_eq!(engine.once(&ann, keyed("k", "r"), slower).as_deref(), Ok("faster"));
-    assert_eq!(engine.once(&ann, keyed("k", "r"), never).as_deref(), Ok("faster"));
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), slower).as_deref(),
+        Ok("faster")
+    );
+    assert_eq!(
+        engine.once(&ann, keyed("k", "r"), never).as_deref(),
+        Ok("faster")
+    );
     // The faster one asked for something else.
     let slower = || {
         other.once(&ann, keyed("m", "another"), says("faster"))?;
         Ok(whole("slower"))
     };
-    assert_eq!(engine.once(&ann, keyed("m", "r"), slower).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        engine.once(&ann, keyed("m", "r"), slower).unwrap_err().code,
+        ErrorCode::Conflict
+    );
 }
 
 #[test]
@@ -212,9 +407,16 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
     let ann = caller("ann", &WRITER);
     engine.once(&ann, keyed("k", "r"), says("before")).unwrap();
     let wiped = || engine.wipe(&ann).map(|_| whole("meanwhile"));
-    assert_eq!(engine.once(&ann, keyed("l", "r"), wiped).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        engine.once(&ann, keyed("l", "r"), wiped).unwrap_err().code,
+        ErrorCode::Conflict
+    );
     for key in ["k", "l"] {
-        assert_eq!(engine.once(&ann, keyed(key, "r"), says("after")).as_deref(), Ok("after"), "{key}");
+        assert_eq!(
+            engine.once(&ann, keyed(key, "r"), says("after")).as_deref(),
+            Ok("after"),
+            "{key}"
+        );
     }
 }
 
@@ -223,9 +425,22 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
 fn the_work_may_change_memories() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    let id = engine.remember(&ann, fact("counts to zero", Visibility::Private)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("counts to zero", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
     for number in 0..200 {
-        let work = || engine.update(&ann, &id, &format!("counts to {number}"), None).map(|_| whole("done"));
-        assert_eq!(engine.once(&ann, keyed(&number.to_string(), "r"), work).as_deref(), Ok("done"));
+        let work = || {
+            engine
+                .update(&ann, &id, &format!("counts to {number}"), None)
+                .map(|_| whole("done"))
+        };
+        assert_eq!(
+            engine
+                .once(&ann, keyed(&number.to_string(), "r"), work)
+                .as_deref(),
+            Ok("done")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Whose a memory is: storing under a named id, clearing, sharing, and names that are merely claimed.
+//! Whose a memory is: storing under a named id, clearing, sharing, and names that are merely
+//! claimed.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -16,16 +17,29 @@ const DARK: &str = "I prefer dark mode in every editor that I use";
 
 /// A caller through the tool set where ownership is strict.
 fn strict(caller: Caller) -> Caller {
-    Caller { origin: "engram", ownership: Ownership::Strict, ..caller }
+    Caller {
+        origin: "engram",
+        ownership: Ownership::Strict,
+        ..caller
+    }
 }
 
 /// An anonymous caller who says to be this user.
 fn claiming(user: &str) -> Caller {
-    Caller { origin: "memory-mcp", ..anonymous() }.acting_for("user_id", user).unwrap()
+    Caller {
+        origin: "memory-mcp",
+        ..anonymous()
+    }
+    .acting_for("user_id", user)
+    .unwrap()
 }
 
 fn discovery(content: &str) -> Remember {
-    Remember { tier: Tier::Apart, collection: Some("maps".to_owned()), ..Remember::new(content, "discovery") }
+    Remember {
+        tier: Tier::Apart,
+        collection: Some("maps".to_owned()),
+        ..Remember::new(content, "discovery")
+    }
 }
 
 fn id() -> MemoryId {
@@ -33,8 +47,17 @@ fn id() -> MemoryId {
 }
 
 fn apart(engine: &Engine, caller: &Caller, query: &str) -> Vec<String> {
-    let recall = Recall { tiers: vec![Tier::Apart], ..question(query) };
-    engine.recall(caller, &recall).unwrap().hits.into_iter().map(|hit| hit.memory.content).collect()
+    let recall = Recall {
+        tiers: vec![Tier::Apart],
+        ..question(query)
+    };
+    engine
+        .recall(caller, &recall)
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| hit.memory.content)
+        .collect()
 }
 
 /// Two engines on one store, in two processes as far as it can tell.
@@ -42,18 +65,30 @@ fn two() -> (Engine, Arc<Engine>, Arc<FaultyStore>) {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let engine = || {
         let embedder = Arc::new(HashingEmbedder::default());
-        Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), SearchMode::Hybrid)
+        Engine::new(
+            store.clone(),
+            embedder,
+            Arc::new(FixedClock::default()),
+            SearchMode::Hybrid,
+        )
     };
     (engine(), Arc::new(engine()), store)
 }
 
 /// Does something before the first commits that the store is asked for, `times` of them.
-fn before_commits(store: &FaultyStore, times: usize, act: impl Fn() -> Result<()> + Send + Sync + 'static) {
+fn before_commits(
+    store: &FaultyStore,
+    times: usize,
+    act: impl Fn() -> Result<()> + Send + Sync + 'static,
+) {
     let counted = AtomicUsize::new(0);
     // What is done commits, too.
     let is_within = AtomicBool::new(false);
     store.before(move |method| {
-        if method != "commit" || is_within.load(Ordering::SeqCst) || counted.load(Ordering::SeqCst) >= times {
+        if method != "commit"
+            || is_within.load(Ordering::SeqCst)
+            || counted.load(Ordering::SeqCst) >= times
+        {
             return Ok(());
         }
         counted.fetch_add(1, Ordering::SeqCst);
@@ -68,23 +103,57 @@ fn before_commits(store: &FaultyStore, times: usize, act: impl Fn() -> Result<()
 fn a_named_id_is_created_and_then_replaced_in_place() {
     let Bench { engine, clock, .. } = bench();
     let ann = strict(caller("ann", &WRITER));
-    let ann = Caller { principal: Principal { actor: Some("Ann".to_owned()), ..ann.principal.clone() }, ..ann };
-    let first = engine.remember_as(&ann, &id(), Remember { tags: vec!["old".to_owned()], ..discovery("honey jars") });
+    let ann = Caller {
+        principal: Principal {
+            actor: Some("Ann".to_owned()),
+            ..ann.principal.clone()
+        },
+        ..ann
+    };
+    let first = engine.remember_as(
+        &ann,
+        &id(),
+        Remember {
+            tags: vec!["old".to_owned()],
+            ..discovery("honey jars")
+        },
+    );
     let first = first.unwrap().memory;
-    assert_eq!((&first.id, first.revision, first.owner.as_deref()), (&id(), 1, Some("ann")));
-    assert_eq!((first.actor.as_deref(), first.origin.as_str()), (Some("Ann"), "engram"));
+    assert_eq!(
+        (&first.id, first.revision, first.owner.as_deref()),
+        (&id(), 1, Some("ann"))
+    );
+    assert_eq!(
+        (first.actor.as_deref(), first.origin.as_str()),
+        (Some("Ann"), "engram")
+    );
     let shared = engine.set_shared(&ann, &id(), true).unwrap();
     clock.advance(60);
 
     // Under another name for people, and through another tool set.
     let later = Caller::new(Space::default(), Principal::new("ann", Scopes::of(&WRITER)));
-    let citation =
-        Citation { kind: CitationKind::File, reference: "bees.rs".to_owned(), locator: None, pin: None, excerpt: None };
-    let request = Remember { citations: vec![citation], section: Some("map".to_owned()), ..discovery("wax candles") };
-    let second = engine.remember_as(&later, &id(), request.clone()).unwrap().memory;
+    let citation = Citation {
+        kind: CitationKind::File,
+        reference: "bees.rs".to_owned(),
+        locator: None,
+        pin: None,
+        excerpt: None,
+    };
+    let request = Remember {
+        citations: vec![citation],
+        section: Some("map".to_owned()),
+        ..discovery("wax candles")
+    };
+    let second = engine
+        .remember_as(&later, &id(), request.clone())
+        .unwrap()
+        .memory;
     let expected = Memory {
         content: "wax candles".to_owned(),
-        place: Place { collection: Some("maps".to_owned()), section: "map".to_owned() },
+        place: Place {
+            collection: Some("maps".to_owned()),
+            section: "map".to_owned(),
+        },
         tags: Vec::new(),
         citations: request.citations,
         updated_at: engine.now(),
@@ -97,8 +166,17 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
     // The words and the meaning of the old text are gone, those of the new one are there.
     let ranking = |signals: &Signals| f64::from(signals.bm25);
     let score = |query| {
-        let recall = Recall { tiers: vec![Tier::Apart], ranking: &ranking, ..question(query) };
-        engine.recall(&ann, &recall).unwrap().hits.first().map_or(0.0, |hit| hit.score)
+        let recall = Recall {
+            tiers: vec![Tier::Apart],
+            ranking: &ranking,
+            ..question(query)
+        };
+        engine
+            .recall(&ann, &recall)
+            .unwrap()
+            .hits
+            .first()
+            .map_or(0.0, |hit| hit.score)
     };
     assert_eq!((score("honey jars"), score("old")), (0.0, 0.0));
     assert!(score("bees.rs") > 0.0);
@@ -109,37 +187,140 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
 fn a_named_id_of_something_else_is_refused() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let (root, nobody) = (caller("root", &[Scope::Admin]), anonymous());
-    let of = |visibility| Remember { visibility, ..discovery("there before") };
+    let of = |visibility| Remember {
+        visibility,
+        ..discovery("there before")
+    };
     let (private, shared, common) = (Visibility::Private, Visibility::Shared, Visibility::Common);
-    let long_term = Remember { tier: Tier::LongTerm, ..of(private) };
-    let other_kind = Remember { kind: "fact".to_owned(), ..of(private) };
+    let long_term = Remember {
+        tier: Tier::LongTerm,
+        ..of(private)
+    };
+    let other_kind = Remember {
+        kind: "fact".to_owned(),
+        ..of(private)
+    };
     let (missing, conflict) = (Some(ErrorCode::NotFound), Some(ErrorCode::Conflict));
     let rows = [
         ("her own", &ann, of(private), strict(ann.clone()), None),
-        ("her own that is shared", &ann, of(shared), strict(ann.clone()), None),
-        ("her own that is common", &ann, of(common), strict(ann.clone()), None),
-        ("her own of another tier", &ann, long_term.clone(), strict(ann.clone()), conflict),
-        ("her own of another kind", &ann, other_kind, strict(ann.clone()), conflict),
+        (
+            "her own that is shared",
+            &ann,
+            of(shared),
+            strict(ann.clone()),
+            None,
+        ),
+        (
+            "her own that is common",
+            &ann,
+            of(common),
+            strict(ann.clone()),
+            None,
+        ),
+        (
+            "her own of another tier",
+            &ann,
+            long_term.clone(),
+            strict(ann.clone()),
+            conflict,
+        ),
+        (
+            "her own of another kind",
+            &ann,
+            other_kind,
+            strict(ann.clone()),
+            conflict,
+        ),
         ("another's", &ann, of(private), strict(bob.clone()), missing),
-        ("another's of another tier", &ann, long_term, strict(bob.clone()), missing),
-        ("another's that is shared", &ann, of(shared), strict(bob.clone()), missing),
-        ("another's that is common", &ann, of(common), strict(bob.clone()), missing),
-        ("another's that is common, where that is everyone's", &ann, of(common), bob, None),
-        ("another's, of nobody's", &ann, of(private), strict(nobody.clone()), missing),
-        ("another's, for an admin", &ann, of(private), strict(root), None),
-        ("nobody's", &nobody, of(private), strict(nobody.clone()), None),
-        ("nobody's, for somebody", &nobody, of(private), strict(ann.clone()), missing),
-        ("her own, for who claims her name", &ann, of(private), claiming("ann"), missing),
-        ("her own, without the scope", &ann, of(private), strict(caller("ann", &[Scope::Read])), missing),
+        (
+            "another's of another tier",
+            &ann,
+            long_term,
+            strict(bob.clone()),
+            missing,
+        ),
+        (
+            "another's that is shared",
+            &ann,
+            of(shared),
+            strict(bob.clone()),
+            missing,
+        ),
+        (
+            "another's that is common",
+            &ann,
+            of(common),
+            strict(bob.clone()),
+            missing,
+        ),
+        (
+            "another's that is common, where that is everyone's",
+            &ann,
+            of(common),
+            bob,
+            None,
+        ),
+        (
+            "another's, of nobody's",
+            &ann,
+            of(private),
+            strict(nobody.clone()),
+            missing,
+        ),
+        (
+            "another's, for an admin",
+            &ann,
+            of(private),
+            strict(root),
+            None,
+        ),
+        (
+            "nobody's",
+            &nobody,
+            of(private),
+            strict(nobody.clone()),
+            None,
+        ),
+        (
+            "nobody's, for somebody",
+            &nobody,
+            of(private),
+            strict(ann.clone()),
+            missing,
+        ),
+        (
+            "her own, for who claims her name",
+            &ann,
+            of(private),
+            claiming("ann"),
+            missing,
+        ),
+        (
+            "her own, without the scope",
+            &ann,
+            of(private),
+            strict(caller("ann", &[Scope::Read])),
+            missing,
+        ),
     ];
     for (name, owner, before, writer, expected) in rows {
         let engine = engine();
         let old = engine.remember_as(owner, &id(), before).unwrap().memory;
         let outcome = engine.remember_as(&writer, &id(), discovery("put in its place"));
-        assert_eq!(outcome.as_ref().err().map(|error| error.code), expected, "{name}");
-        let now = engine.show(&caller("root", &[Scope::Admin]), &id()).unwrap();
+        assert_eq!(
+            outcome.as_ref().err().map(|error| error.code),
+            expected,
+            "{name}"
+        );
+        let now = engine
+            .show(&caller("root", &[Scope::Admin]), &id())
+            .unwrap();
         match expected {
-            None => assert_eq!((now.content.as_str(), now.owner), ("put in its place", old.owner), "{name}"),
+            None => assert_eq!(
+                (now.content.as_str(), now.owner),
+                ("put in its place", old.owner),
+                "{name}"
+            ),
             Some(_) => assert_eq!(now, old, "{name}"),
         }
     }
@@ -149,26 +330,57 @@ fn a_named_id_of_something_else_is_refused() {
 fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
     let Bench { engine, clock, .. } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let said = say(&engine, &ann, "c", vec![message(Role::Assistant, DARK)]).unwrap().ids.remove(0);
-    let expiring = Remember { ttl_seconds: Some(1), ..fact("soon over", Visibility::Private) };
+    let said = say(&engine, &ann, "c", vec![message(Role::Assistant, DARK)])
+        .unwrap()
+        .ids
+        .remove(0);
+    let expiring = Remember {
+        ttl_seconds: Some(1),
+        ..fact("soon over", Visibility::Private)
+    };
     let expired = engine.remember(&ann, expiring).unwrap().memory.id;
-    let deleted = engine.remember(&ann, fact("soon deleted", Visibility::Private)).unwrap().memory.id;
-    assert_eq!(engine.discard(&ann, &Discard { id: Some(deleted.clone()), ..Discard::default() }), Ok(1));
+    let deleted = engine
+        .remember(&ann, fact("soon deleted", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    assert_eq!(
+        engine.discard(
+            &ann,
+            &Discard {
+                id: Some(deleted.clone()),
+                ..Discard::default()
+            }
+        ),
+        Ok(1)
+    );
     clock.advance(1);
     let (missing, conflict) = (ErrorCode::NotFound, ErrorCode::Conflict);
-    let rows = [(&said, conflict, missing), (&expired, conflict, missing), (&deleted, conflict, conflict)];
+    let rows = [
+        (&said, conflict, missing),
+        (&expired, conflict, missing),
+        (&deleted, conflict, conflict),
+    ];
     for (id, hers, his) in rows {
         for (caller, code) in [(&ann, hers), (&bob, his)] {
-            let error = engine.remember_as(&strict(caller.clone()), id, discovery("in its place")).unwrap_err();
+            let error = engine
+                .remember_as(&strict(caller.clone()), id, discovery("in its place"))
+                .unwrap_err();
             assert_eq!(error.code, code, "{error}");
             assert!(error.message.contains(id.as_str()), "{error}");
         }
     }
     assert!(apart(&engine, &ann, "place").is_empty());
     // Removed for good, an id is free.
-    let forgotten = engine.remember(&bob, fact("soon forgotten", Visibility::Private)).unwrap().memory.id;
+    let forgotten = engine
+        .remember(&bob, fact("soon forgotten", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
     engine.forget(&bob, &forgotten).unwrap();
-    engine.remember_as(&strict(ann.clone()), &forgotten, discovery("in its place")).unwrap();
+    engine
+        .remember_as(&strict(ann.clone()), &forgotten, discovery("in its place"))
+        .unwrap();
 }
 
 /// The later one of two writers at once replaces what the first one stored, if it may.
@@ -179,13 +391,24 @@ fn of_two_writers_with_one_id_the_later_one_replaces_or_finds_nothing() {
         let ann = strict(caller("ann", &WRITER));
         let other = strict(caller(other, &WRITER));
         let (racing, racer) = (faster.clone(), other.clone());
-        before_commits(&store, 1, move || racing.remember_as(&racer, &id(), discovery("of the faster one")).map(drop));
+        before_commits(&store, 1, move || {
+            racing
+                .remember_as(&racer, &id(), discovery("of the faster one"))
+                .map(drop)
+        });
         let outcome = engine.remember_as(&ann, &id(), discovery("of the slower one"));
         assert_eq!(outcome.as_ref().err().map(|error| error.code), expected);
         store.before(|_| Ok(()));
         let stored = faster.show(&other, &id()).unwrap();
-        let (content, revision) = if expected.is_none() { ("of the slower one", 2) } else { ("of the faster one", 1) };
-        assert_eq!((stored.content.as_str(), stored.revision), (content, revision));
+        let (content, revision) = if expected.is_none() {
+            ("of the slower one", 2)
+        } else {
+            ("of the faster one", 1)
+        };
+        assert_eq!(
+            (stored.content.as_str(), stored.revision),
+            (content, revision)
+        );
     }
 }
 
@@ -195,13 +418,28 @@ fn many_writers_of_one_id_all_succeed() {
     let engine = engine();
     let ann = strict(caller("ann", &WRITER));
     thread::scope(|scope| {
-        let write = |number| engine.remember_as(&ann, &id(), discovery(&format!("number {number}"))).unwrap();
-        let writers: Vec<_> = (0..WRITERS).map(|number| scope.spawn(move || write(number).memory.revision)).collect();
-        let mut revisions: Vec<u64> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+        let write = |number| {
+            engine
+                .remember_as(&ann, &id(), discovery(&format!("number {number}")))
+                .unwrap()
+        };
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|number| scope.spawn(move || write(number).memory.revision))
+            .collect();
+        let mut revisions: Vec<u64> = writers
+            .into_iter()
+            .map(|writer| writer.join().unwrap())
+            .collect();
         revisions.sort_unstable();
         assert!(revisions.into_iter().eq(1..=WRITERS));
     });
-    assert_eq!((engine.show(&ann, &id()).unwrap().revision, engine.size().unwrap().memories), (WRITERS, 1));
+    assert_eq!(
+        (
+            engine.show(&ann, &id()).unwrap().revision,
+            engine.size().unwrap().memories
+        ),
+        (WRITERS, 1)
+    );
 }
 
 /// Whenever the wipe comes, nothing of hers is there afterwards, be it new or a replacement.
@@ -212,10 +450,18 @@ fn a_named_id_does_not_outlive_a_wipe() {
             let embedder = Arc::new(GatedEmbedder::default());
             let store = FaultyStore::new(Arc::new(NaiveStore::new()));
             let engine = |embedder: Arc<dyn Embedder>, mode| {
-                Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), mode)
+                Engine::new(
+                    store.clone(),
+                    embedder,
+                    Arc::new(FixedClock::default()),
+                    mode,
+                )
             };
             // Another process; it needs no model.
-            let other = Arc::new(engine(Arc::new(FailingEmbedder::default()), SearchMode::Words));
+            let other = Arc::new(engine(
+                Arc::new(FailingEmbedder::default()),
+                SearchMode::Words,
+            ));
             let writing = engine(embedder.clone(), SearchMode::Hybrid);
             let ann = strict(caller("ann", &WRITER));
             if is_there {
@@ -231,7 +477,11 @@ fn a_named_id_does_not_outlive_a_wipe() {
                     other.wipe(&ann).unwrap();
                 }
                 embedder.open();
-                assert_eq!(written.join().unwrap().unwrap_err().code, ErrorCode::Conflict, "{is_there} {is_late}");
+                assert_eq!(
+                    written.join().unwrap().unwrap_err().code,
+                    ErrorCode::Conflict,
+                    "{is_there} {is_late}"
+                );
             });
             store.before(|_| Ok(()));
             assert_eq!(other.size().unwrap().memories, 0, "{is_there} {is_late}");
@@ -244,17 +494,34 @@ fn a_named_id_does_not_outlive_a_wipe() {
 fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
     let (engine, faster, store) = two();
     let ann = strict(caller("ann", &WRITER));
-    let tagged = |tag: &str| Remember { tags: vec![tag.to_owned()], ..discovery("the gateway") };
+    let tagged = |tag: &str| Remember {
+        tags: vec![tag.to_owned()],
+        ..discovery("the gateway")
+    };
     engine.remember_as(&ann, &id(), tagged("walrus")).unwrap();
     let (racing, racer) = (faster.clone(), ann.clone());
-    before_commits(&store, 1, move || racing.remember_as(&racer, &id(), tagged("pelican")).map(drop));
+    before_commits(&store, 1, move || {
+        racing
+            .remember_as(&racer, &id(), tagged("pelican"))
+            .map(drop)
+    });
     let (memory, _) = engine.update(&ann, &id(), "the new gateway", None).unwrap();
     store.before(|_| Ok(()));
-    assert_eq!((memory.tags, memory.revision), (vec!["pelican".to_owned()], 3));
+    assert_eq!(
+        (memory.tags, memory.revision),
+        (vec!["pelican".to_owned()], 3)
+    );
     for (query, is_there) in [("pelican", true), ("walrus", false)] {
-        let recall = Recall { tiers: vec![Tier::Apart], ..question(query) };
+        let recall = Recall {
+            tiers: vec![Tier::Apart],
+            ..question(query)
+        };
         let hits = engine.recall(&ann, &recall).unwrap().hits;
-        assert_eq!(hits.iter().any(|hit| hit.signals.bm25 > 0.0), is_there, "{query}");
+        assert_eq!(
+            hits.iter().any(|hit| hit.signals.bm25 > 0.0),
+            is_there,
+            "{query}"
+        );
     }
 }
 
@@ -266,7 +533,10 @@ fn what_is_said_of_a_memory_has_limits() {
         attributes: BTreeMap::from([(name.to_owned(), text.to_owned())]),
         ..discovery("x")
     };
-    let summary = |text: &str| Remember { summary: Some(text.to_owned()), ..discovery("x") };
+    let summary = |text: &str| Remember {
+        summary: Some(text.to_owned()),
+        ..discovery("x")
+    };
     let cited = |reference: &str, pin: Option<&str>, excerpt: Option<&str>| Citation {
         kind: CitationKind::File,
         reference: reference.to_owned(),
@@ -274,11 +544,17 @@ fn what_is_said_of_a_memory_has_limits() {
         pin: pin.map(str::to_owned),
         excerpt: excerpt.map(str::to_owned),
     };
-    let citing = |citations: Vec<Citation>| Remember { citations, ..discovery("x") };
+    let citing = |citations: Vec<Citation>| Remember {
+        citations,
+        ..discovery("x")
+    };
     let good = || cited("a.rs", None, None);
     let long = "x".repeat(limits::REFERENCE_BYTES_MAX + 1);
     let excerpt = "x".repeat(limits::EXCERPT_BYTES_MAX);
-    let located = Citation { locator: Some(" ".to_owned()), ..good() };
+    let located = Citation {
+        locator: Some(" ".to_owned()),
+        ..good()
+    };
     let (invalid, large) = (ErrorCode::InvalidArgument, ErrorCode::TooLarge);
     let rows = [
         (said("repo", " "), invalid, "`repo` "),
@@ -286,26 +562,68 @@ fn what_is_said_of_a_memory_has_limits() {
         (said("base_dir", &long), large, "`base_dir` "),
         (summary(""), invalid, "`summary` "),
         (summary(&long), large, "`summary` "),
-        (citing(vec![good(); limits::CITATIONS_MAX + 1]), invalid, "`citations` "),
-        (citing(vec![good(), cited(" ", None, None)]), invalid, "`citations.1.ref` "),
-        (citing(vec![cited(&long, None, None)]), large, "`citations.0.ref` "),
+        (
+            citing(vec![good(); limits::CITATIONS_MAX + 1]),
+            invalid,
+            "`citations` ",
+        ),
+        (
+            citing(vec![good(), cited(" ", None, None)]),
+            invalid,
+            "`citations.1.ref` ",
+        ),
+        (
+            citing(vec![cited(&long, None, None)]),
+            large,
+            "`citations.0.ref` ",
+        ),
         (citing(vec![located]), invalid, "`citations.0.locator` "),
-        (citing(vec![cited("a", Some(&long), None)]), large, "`citations.0.pin` "),
-        (citing(vec![cited("a", None, Some("\0"))]), invalid, "`citations.0.excerpt` "),
-        (citing(vec![cited("a", None, Some(&format!("{excerpt}x")))]), large, "`citations.0.excerpt` "),
+        (
+            citing(vec![cited("a", Some(&long), None)]),
+            large,
+            "`citations.0.pin` ",
+        ),
+        (
+            citing(vec![cited("a", None, Some("\0"))]),
+            invalid,
+            "`citations.0.excerpt` ",
+        ),
+        (
+            citing(vec![cited("a", None, Some(&format!("{excerpt}x")))]),
+            large,
+            "`citations.0.excerpt` ",
+        ),
     ];
     for (request, code, beginning) in rows {
         for error in [
             engine.remember(&ann, request.clone()).unwrap_err(),
-            engine.remember_as(&ann, &id(), request.clone()).unwrap_err(),
+            engine
+                .remember_as(&ann, &id(), request.clone())
+                .unwrap_err(),
         ] {
-            assert_eq!((error.code, error.message.starts_with(beginning)), (code, true), "{error}");
+            assert_eq!(
+                (error.code, error.message.starts_with(beginning)),
+                (code, true),
+                "{error}"
+            );
         }
     }
     assert_eq!(engine.size().unwrap().memories, 0);
-    let largest = Remember { summary: Some(long[1..].to_owned()), ..said("repo", &long[1..]) };
-    let citations = vec![cited(&long[1..], Some(&long[1..]), Some(&excerpt)); limits::CITATIONS_MAX];
-    engine.remember(&ann, Remember { citations, ..largest }).unwrap();
+    let largest = Remember {
+        summary: Some(long[1..].to_owned()),
+        ..said("repo", &long[1..])
+    };
+    let citations =
+        vec![cited(&long[1..], Some(&long[1..]), Some(&excerpt)); limits::CITATIONS_MAX];
+    engine
+        .remember(
+            &ann,
+            Remember {
+                citations,
+                ..largest
+            },
+        )
+        .unwrap();
 }
 
 #[test]
@@ -327,7 +645,11 @@ fn a_uuid_has_one_form() {
         "\u{663}",
     ] {
         let error = check::uuid("id", text).unwrap_err();
-        assert_eq!((error.code, error.message.starts_with("`id` ")), (ErrorCode::InvalidArgument, true), "{text}");
+        assert_eq!(
+            (error.code, error.message.starts_with("`id` ")),
+            (ErrorCode::InvalidArgument, true),
+            "{text}"
+        );
     }
 }
 
@@ -335,18 +657,33 @@ fn a_uuid_has_one_form() {
 fn what_is_kept_apart_is_not_replaced_by_what_is_not() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    let apart = engine.remember(&ann, discovery("kept apart")).unwrap().memory;
-    let instead = Remember { supersedes: Some(apart.id.clone()), ..Remember::new("instead", "fact") };
+    let apart = engine
+        .remember(&ann, discovery("kept apart"))
+        .unwrap()
+        .memory;
+    let instead = Remember {
+        supersedes: Some(apart.id.clone()),
+        ..Remember::new("instead", "fact")
+    };
     let error = engine.remember(&ann, instead).unwrap_err();
-    assert_eq!((error.code, error.message.starts_with("`supersedes` ")), (ErrorCode::InvalidArgument, true));
-    let instead = Remember { supersedes: Some(apart.id), ..discovery("instead") };
+    assert_eq!(
+        (error.code, error.message.starts_with("`supersedes` ")),
+        (ErrorCode::InvalidArgument, true)
+    );
+    let instead = Remember {
+        supersedes: Some(apart.id),
+        ..discovery("instead")
+    };
     assert!(engine.remember(&ann, instead).is_ok());
 }
 
 #[test]
 fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     let engine = bench_with(Arc::new(FailingEmbedder::default()), SearchMode::Words).engine;
-    let (ann, bob) = (strict(caller("ann", &WRITER)), strict(caller("bob", &WRITER)));
+    let (ann, bob) = (
+        strict(caller("ann", &WRITER)),
+        strict(caller("bob", &WRITER)),
+    );
     let filed = |collection: &str| Remember {
         collection: Some(collection.to_owned()).filter(|name| name != "global"),
         ..Remember::new("filed", "fact")
@@ -354,26 +691,62 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     let kept = [
         engine.remember(&bob, filed("here")),
         engine.remember(&strict(anonymous()), filed("here")),
-        engine.remember(&Caller { origin: "mememory", ..ann.clone() }, filed("here")),
+        engine.remember(
+            &Caller {
+                origin: "mememory",
+                ..ann.clone()
+            },
+            filed("here"),
+        ),
         engine.remember(&ann, filed("there")),
         engine.remember(&ann, filed("global")),
-        engine.remember(&Caller { space: Space::parse("space", "elsewhere").unwrap(), ..ann.clone() }, filed("here")),
+        engine.remember(
+            &Caller {
+                space: Space::parse("space", "elsewhere").unwrap(),
+                ..ann.clone()
+            },
+            filed("here"),
+        ),
     ]
     .map(|outcome| outcome.unwrap().memory);
-    let talking = Caller { origin: "engram", ..caller("ann", &WRITER) };
-    say(&engine, &talking, "here", vec![message(Role::Assistant, "a message")]).unwrap();
+    let talking = Caller {
+        origin: "engram",
+        ..caller("ann", &WRITER)
+    };
+    say(
+        &engine,
+        &talking,
+        "here",
+        vec![message(Role::Assistant, "a message")],
+    )
+    .unwrap();
     // More than three transactions, with some that are shared or kept apart.
     for number in 0..100 {
         let memory = match number % 3 {
-            0 => Remember { visibility: Visibility::Shared, ..filed("here") },
-            1 => Remember { tier: Tier::Apart, ..filed("here") },
+            0 => Remember {
+                visibility: Visibility::Shared,
+                ..filed("here")
+            },
+            1 => Remember {
+                tier: Tier::Apart,
+                ..filed("here")
+            },
             _ => filed("here"),
         };
         engine.remember(&ann, memory).unwrap();
     }
     let here = || CollectionFilter::Only("here".to_owned());
-    assert_eq!(engine.clear(&strict(caller("ann", &[Scope::Read])), here()).unwrap_err().code, ErrorCode::Forbidden);
-    assert_eq!(engine.clear(&strict(caller("root", &[Scope::Admin])), here()), Ok(0));
+    assert_eq!(
+        engine
+            .clear(&strict(caller("ann", &[Scope::Read])), here())
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
+    assert_eq!(
+        engine.clear(&strict(caller("root", &[Scope::Admin])), here()),
+        Ok(0)
+    );
     assert_eq!(engine.clear(&claiming("ann"), here()), Ok(0));
     assert_eq!(engine.clear(&ann, here()), Ok(100));
     assert_eq!(engine.clear(&ann, here()), Ok(0));
@@ -381,22 +754,39 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     assert_eq!(engine.size().unwrap().memories, kept.len() as u64 + 1);
     let root = caller("root", &[Scope::Admin]);
     for memory in kept {
-        let reader = Caller { space: memory.space.clone(), ..root.clone() };
+        let reader = Caller {
+            space: memory.space.clone(),
+            ..root.clone()
+        };
         assert_eq!(engine.show(&reader, &memory.id), Ok(memory));
     }
     assert_eq!(engine.clear(&ann, CollectionFilter::Global), Ok(1));
     assert_eq!(engine.clear(&strict(anonymous()), here()), Ok(1));
-    assert_eq!(engine.clear(&strict(caller("bob", &[Scope::Write])), here()), Ok(1));
+    assert_eq!(
+        engine.clear(&strict(caller("bob", &[Scope::Write])), here()),
+        Ok(1)
+    );
 }
 
-/// What changes or goes meanwhile is taken as it is then, what comes is left, what changes for ever is given up.
+/// What changes or goes meanwhile is taken as it is then, what comes is left, what changes for ever
+/// is given up.
 #[test]
 fn a_clear_goes_on_over_the_changes_of_others() {
     type Act = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
     let rows: [(&str, Act, usize, Result<usize, ErrorCode>); 4] = [
-        ("changed once", |other, ann, id| other.update(ann, id, "changed", None).map(drop), 1, Ok(40)),
+        (
+            "changed once",
+            |other, ann, id| other.update(ann, id, "changed", None).map(drop),
+            1,
+            Ok(40),
+        ),
         ("deleted", |other, ann, id| other.forget(ann, id), 1, Ok(39)),
-        ("one more", |other, ann, _| other.remember(ann, Remember::new("new", "fact")).map(drop), 1, Ok(40)),
+        (
+            "one more",
+            |other, ann, _| other.remember(ann, Remember::new("new", "fact")).map(drop),
+            1,
+            Ok(40),
+        ),
         (
             "changed for ever",
             |other, ann, id| other.update(ann, id, "again", None).map(drop),
@@ -409,7 +799,13 @@ fn a_clear_goes_on_over_the_changes_of_others() {
         let ann = strict(caller("ann", &WRITER));
         let mut last = None;
         for _ in 0..40 {
-            last = Some(engine.remember(&ann, Remember::new("filed", "fact")).unwrap().memory.id);
+            last = Some(
+                engine
+                    .remember(&ann, Remember::new("filed", "fact"))
+                    .unwrap()
+                    .memory
+                    .id,
+            );
         }
         let (changing, id) = (ann.clone(), last.unwrap());
         before_commits(&store, times, move || act(&other, &changing, &id));
@@ -423,57 +819,121 @@ fn a_clear_goes_on_over_the_changes_of_others() {
 
 #[test]
 fn sharing_changes_who_reads_and_nothing_else() {
-    let embedder = Arc::new(MoodyEmbedder { inner: HashingEmbedder::default(), is_away: AtomicBool::new(false) });
+    let embedder = Arc::new(MoodyEmbedder {
+        inner: HashingEmbedder::default(),
+        is_away: AtomicBool::new(false),
+    });
     let Bench { engine, clock, .. } = bench_with(embedder.clone(), SearchMode::Hybrid);
-    let (ann, bob) = (strict(caller("ann", &WRITER)), strict(caller("bob", &WRITER)));
-    let start = Remember { delivery: Delivery::Bootstrap, ..fact("bees and honey", Visibility::Private) };
+    let (ann, bob) = (
+        strict(caller("ann", &WRITER)),
+        strict(caller("bob", &WRITER)),
+    );
+    let start = Remember {
+        delivery: Delivery::Bootstrap,
+        ..fact("bees and honey", Visibility::Private)
+    };
     let before = engine.remember(&ann, start).unwrap().memory;
     let id = before.id.clone();
     clock.advance(60);
     // The model is not asked.
     embedder.is_away.store(true, Ordering::SeqCst);
-    assert_eq!(engine.set_shared(&bob, &id, true).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.set_shared(&bob, &id, true).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     for (shared, visibility, revision, his) in [
         (true, Visibility::Shared, 2, ErrorCode::Forbidden),
         (true, Visibility::Shared, 3, ErrorCode::Forbidden),
         (false, Visibility::Private, 4, ErrorCode::NotFound),
     ] {
-        let expected = Memory { visibility, revision, ..before.clone() };
+        let expected = Memory {
+            visibility,
+            revision,
+            ..before.clone()
+        };
         assert_eq!(engine.set_shared(&ann, &id, shared), Ok(expected.clone()));
         assert_eq!(engine.show(&ann, &id), Ok(expected));
         assert_eq!(engine.set_shared(&bob, &id, false).unwrap_err().code, his);
     }
     embedder.is_away.store(false, Ordering::SeqCst);
     let hits = engine.recall(&ann, &question("bees")).unwrap().hits;
-    assert!(hits[0].signals.cosine.is_some(), "its vector is still there");
+    assert!(
+        hits[0].signals.cosine.is_some(),
+        "its vector is still there"
+    );
     let reading = strict(caller("ann", &[Scope::Read]));
-    assert_eq!(engine.set_shared(&reading, &id, true).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        engine.set_shared(&reading, &id, true).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
 }
 
 #[test]
 fn what_is_common_is_shared_already() {
     let engine = engine();
-    let (ann, bob) = (strict(caller("ann", &WRITER)), strict(caller("bob", &WRITER)));
-    let id = engine.remember(&ann, fact("of everyone", Visibility::Common)).unwrap().memory.id;
-    for (caller, code) in [(&bob, ErrorCode::Forbidden), (&strict(anonymous()), ErrorCode::Forbidden)] {
-        assert_eq!(engine.set_shared(caller, &id, false).unwrap_err().code, code);
-        assert_eq!(engine.update(caller, &id, "mine", Some(false)).unwrap_err().code, code);
+    let (ann, bob) = (
+        strict(caller("ann", &WRITER)),
+        strict(caller("bob", &WRITER)),
+    );
+    let id = engine
+        .remember(&ann, fact("of everyone", Visibility::Common))
+        .unwrap()
+        .memory
+        .id;
+    for (caller, code) in [
+        (&bob, ErrorCode::Forbidden),
+        (&strict(anonymous()), ErrorCode::Forbidden),
+    ] {
+        assert_eq!(
+            engine.set_shared(caller, &id, false).unwrap_err().code,
+            code
+        );
+        assert_eq!(
+            engine
+                .update(caller, &id, "mine", Some(false))
+                .unwrap_err()
+                .code,
+            code
+        );
         assert_eq!(engine.forget(caller, &id).unwrap_err().code, code);
     }
-    assert_eq!(engine.set_shared(&ann, &id, true).unwrap().visibility, Visibility::Common);
+    assert_eq!(
+        engine.set_shared(&ann, &id, true).unwrap().visibility,
+        Visibility::Common
+    );
     // Through a tool set where what is common is everyone's.
-    assert!(engine.update(&caller("bob", &WRITER), &id, "still of everyone", None).is_ok());
+    assert!(
+        engine
+            .update(&caller("bob", &WRITER), &id, "still of everyone", None)
+            .is_ok()
+    );
     // Nothing could bring it back.
-    assert_eq!(engine.set_shared(&ann, &id, false).unwrap_err().code, ErrorCode::InvalidArgument);
-    assert_eq!(engine.update(&ann, &id, "mine", Some(false)).unwrap_err().code, ErrorCode::InvalidArgument);
-    assert_eq!(engine.show(&ann, &id).unwrap().visibility, Visibility::Common);
+    assert_eq!(
+        engine.set_shared(&ann, &id, false).unwrap_err().code,
+        ErrorCode::InvalidArgument
+    );
+    assert_eq!(
+        engine
+            .update(&ann, &id, "mine", Some(false))
+            .unwrap_err()
+            .code,
+        ErrorCode::InvalidArgument
+    );
+    assert_eq!(
+        engine.show(&ann, &id).unwrap().visibility,
+        Visibility::Common
+    );
 }
 
 #[test]
 fn an_update_may_say_whether_it_is_shared() {
     let engine = engine();
     let ann = strict(caller("ann", &WRITER));
-    let id = engine.remember(&ann, fact("zero", Visibility::Private)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("zero", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
     let rows = [
         (None, Visibility::Private),
         (Some(true), Visibility::Shared),
@@ -481,7 +941,9 @@ fn an_update_may_say_whether_it_is_shared() {
         (Some(false), Visibility::Private),
     ];
     for (number, (shared, expected)) in rows.into_iter().enumerate() {
-        let (memory, _) = engine.update(&ann, &id, &format!("number {number}"), shared).unwrap();
+        let (memory, _) = engine
+            .update(&ann, &id, &format!("number {number}"), shared)
+            .unwrap();
         assert_eq!(memory.visibility, expected, "{number}");
         assert_eq!(engine.show(&ann, &id), Ok(memory));
     }
@@ -492,73 +954,160 @@ fn an_update_may_say_whether_it_is_shared() {
 fn sharing_and_updating_at_once_are_both_made() {
     let (engine, other, store) = two();
     let ann = strict(caller("ann", &WRITER));
-    let id = engine.remember(&ann, fact("old", Visibility::Private)).unwrap().memory.id;
+    let id = engine
+        .remember(&ann, fact("old", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
     let (sharing, shared) = (ann.clone(), id.clone());
     let racing = other.clone();
-    before_commits(&store, 1, move || racing.set_shared(&sharing, &shared, true).map(drop));
+    before_commits(&store, 1, move || {
+        racing.set_shared(&sharing, &shared, true).map(drop)
+    });
     engine.update(&ann, &id, "new", None).unwrap();
     let (updating, updated) = (ann.clone(), id.clone());
     let racing = other.clone();
-    before_commits(&store, 1, move || racing.update(&updating, &updated, "newer", None).map(drop));
+    before_commits(&store, 1, move || {
+        racing.update(&updating, &updated, "newer", None).map(drop)
+    });
     engine.set_shared(&ann, &id, false).unwrap();
     store.before(|_| Ok(()));
     let memory = engine.show(&ann, &id).unwrap();
-    assert_eq!((memory.content.as_str(), memory.visibility, memory.revision), ("newer", Visibility::Private, 5));
+    assert_eq!(
+        (memory.content.as_str(), memory.visibility, memory.revision),
+        ("newer", Visibility::Private, 5)
+    );
 }
 
 #[test]
 fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
     let engine = engine();
     let ann = strict(caller("ann", &WRITER));
-    let tagged = || Remember { tags: vec!["a".to_owned()], ..fact(DARK, Visibility::Private) };
+    let tagged = || Remember {
+        tags: vec!["a".to_owned()],
+        ..fact(DARK, Visibility::Private)
+    };
     let own = engine.remember(&ann, tagged()).unwrap().memory;
-    let shared = Remember { visibility: Visibility::Shared, ..tagged() };
+    let shared = Remember {
+        visibility: Visibility::Shared,
+        ..tagged()
+    };
     let shared = engine.remember(&ann, shared).unwrap().memory;
     let apart = engine.remember(&ann, discovery(DARK)).unwrap().memory;
-    let common = Caller { origin: "mememory", ..caller("ann", &WRITER) };
-    let common = engine.remember(&common, fact(DARK, Visibility::Common)).unwrap().memory;
+    let common = Caller {
+        origin: "mememory",
+        ..caller("ann", &WRITER)
+    };
+    let common = engine
+        .remember(&common, fact(DARK, Visibility::Common))
+        .unwrap()
+        .memory;
     let claimed = claiming("ann");
-    let tag = Discard { tags: vec!["a".to_owned()], ..Discard::default() };
-    let one = |id: &MemoryId| Discard { id: Some(id.clone()), ..Discard::default() };
-    for which in [tag.clone(), one(&own.id), one(&shared.id), one(&apart.id), one(&common.id)] {
+    let tag = Discard {
+        tags: vec!["a".to_owned()],
+        ..Discard::default()
+    };
+    let one = |id: &MemoryId| Discard {
+        id: Some(id.clone()),
+        ..Discard::default()
+    };
+    for which in [
+        tag.clone(),
+        one(&own.id),
+        one(&shared.id),
+        one(&apart.id),
+        one(&common.id),
+    ] {
         assert_eq!(engine.count_discarded(&claimed, &which), Ok(0));
         assert_eq!(engine.discard(&claimed, &which), Ok(0));
     }
     // What came in under that name is another matter, whoever brought it.
-    let said = Message { tags: vec!["a".to_owned()], ..message(Role::Assistant, DARK) };
+    let said = Message {
+        tags: vec!["a".to_owned()],
+        ..message(Role::Assistant, DARK)
+    };
     say(&engine, &claimed, "c", vec![said.clone()]).unwrap();
-    say(&engine, &Caller { origin: "memory-mcp", ..caller("ann", &WRITER) }, "c", vec![said]).unwrap();
+    say(
+        &engine,
+        &Caller {
+            origin: "memory-mcp",
+            ..caller("ann", &WRITER)
+        },
+        "c",
+        vec![said],
+    )
+    .unwrap();
     assert_eq!(engine.discard(&claimed, &tag), Ok(2));
     say(&engine, &claimed, "c", vec![message(Role::Human, DARK)]).unwrap();
     engine.decide(&claimed, "theme", "dark", None).unwrap();
     // Those that were deleted softly are among them.
-    assert_eq!(engine.wipe(&claimed), Ok(Wiped { memories: 4, decisions: 1, ..Wiped::default() }));
+    assert_eq!(
+        engine.wipe(&claimed),
+        Ok(Wiped {
+            memories: 4,
+            decisions: 1,
+            ..Wiped::default()
+        })
+    );
     assert_eq!(engine.wipe(&claiming("local")), Ok(Wiped::default()));
     for memory in [&own, &shared, &apart, &common] {
-        assert_eq!(engine.show(&ann, &memory.id).as_ref(), Ok(memory), "name and all");
+        assert_eq!(
+            engine.show(&ann, &memory.id).as_ref(),
+            Ok(memory),
+            "name and all"
+        );
     }
     // She herself has everything of hers.
     assert_eq!(engine.discard(&ann, &one(&apart.id)), Ok(0), "kept apart");
     assert_eq!(engine.discard(&ann, &one(&common.id)), Ok(1));
     assert_eq!(engine.wipe(&ann).unwrap().memories, 3);
-    assert_eq!(engine.show(&ann, &shared.id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.show(&ann, &shared.id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
 }
 
-/// The ties of what is stored under a claimed name would otherwise be a way to find what its owner has.
+/// The ties of what is stored under a claimed name would otherwise be a way to find what its owner
+/// has.
 #[test]
 fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let ann = strict(caller("ann", &WRITER));
-    let own = engine.remember(&ann, Remember { weight: 0.5, ..fact(DARK, Visibility::Private) }).unwrap().memory;
-    let apart = Remember { visibility: Visibility::Shared, ..discovery(DARK) };
+    let own = engine
+        .remember(
+            &ann,
+            Remember {
+                weight: 0.5,
+                ..fact(DARK, Visibility::Private)
+            },
+        )
+        .unwrap()
+        .memory;
+    let apart = Remember {
+        visibility: Visibility::Shared,
+        ..discovery(DARK)
+    };
     engine.remember(&ann, apart).unwrap();
     clock.advance(1);
     let hears = |caller: &Caller| {
         clock.advance(1);
-        let said = say(&engine, caller, "c", vec![message(Role::Human, DARK)]).unwrap().ids.remove(0);
+        let said = say(&engine, caller, "c", vec![message(Role::Human, DARK)])
+            .unwrap()
+            .ids
+            .remove(0);
         while engine.enrich().unwrap() {}
-        let made = listed(&engine, caller).into_iter().find(|memory| memory.source.as_ref() == Some(&said)).unwrap();
-        made.links.into_iter().map(|link| link.target).collect::<Vec<_>>()
+        let made = listed(&engine, caller)
+            .into_iter()
+            .find(|memory| memory.source.as_ref() == Some(&said))
+            .unwrap();
+        made.links
+            .into_iter()
+            .map(|link| link.target)
+            .collect::<Vec<_>>()
     };
     assert_eq!(hears(&claiming("ann")), []);
     assert_eq!(store.get(&own.space, &own.id).unwrap(), Some(own.clone()));

@@ -5,11 +5,20 @@ use super::*;
 /// The contents found, best first, and the notice.
 fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
     let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
-    (recalled.hits.into_iter().map(|hit| hit.memory.content).collect(), recalled.degraded)
+    (
+        recalled
+            .hits
+            .into_iter()
+            .map(|hit| hit.memory.content)
+            .collect(),
+        recalled.degraded,
+    )
 }
 
 fn remember(engine: &Engine, content: &str) {
-    engine.remember(&Caller::local(), fact(content, Visibility::Common)).unwrap();
+    engine
+        .remember(&Caller::local(), fact(content, Visibility::Common))
+        .unwrap();
 }
 
 #[test]
@@ -21,7 +30,11 @@ fn who_holds_the_words_in_another_order_is_no_answer() {
         }
         remember(&engine, "She polished the Copper  kettle, again.");
         let (found, notice) = ask(&engine, "who polished the \"copper kettle\"?");
-        assert_eq!(found, ["She polished the Copper  kettle, again."], "{mode:?}");
+        assert_eq!(
+            found,
+            ["She polished the Copper  kettle, again."],
+            "{mode:?}"
+        );
         assert_eq!(notice, None);
     }
 }
@@ -32,18 +45,28 @@ fn what_nobody_holds_is_told_and_what_comes_near_is_shown() {
     remember(&engine, "the kettle is made of copper");
     let (found, notice) = ask(&engine, "where is the \"copper kettle\"?");
     assert_eq!(found.len(), 1);
-    assert!(notice.unwrap().contains("\u{201c}copper kettle\u{201d} word for word"));
+    assert!(
+        notice
+            .unwrap()
+            .contains("\u{201c}copper kettle\u{201d} word for word")
+    );
     let Bench { engine, .. } = bench_with(Arc::new(FailingEmbedder::default()), SearchMode::Hybrid);
     remember(&engine, "the kettle is made of copper");
     let notice = ask(&engine, "where is the \"copper kettle\"?").1.unwrap();
-    assert!(notice.contains("by words alone") && notice.contains("word for word"), "{notice}");
+    assert!(
+        notice.contains("by words alone") && notice.contains("word for word"),
+        "{notice}"
+    );
 }
 
 #[test]
 fn quotations_may_stand_far_apart_cross_passages_and_be_of_stop_words() {
     let filler = "Some filler follows here to make the text a long one indeed. ".repeat(60);
     let Bench { engine, .. } = bench_with(Arc::new(FailingEmbedder::default()), SearchMode::Words);
-    remember(&engine, &format!("The red falcon sleeps. {filler} A blue otter swims."));
+    remember(
+        &engine,
+        &format!("The red falcon sleeps. {filler} A blue otter swims."),
+    );
     remember(&engine, "Hamlet: to be or not to be");
     assert_eq!(ask(&engine, "\"red falcon\" and \"blue otter\"").0.len(), 1);
     assert_eq!(ask(&engine, &format!("\"{}\"", filler.trim())).0.len(), 1);
@@ -56,12 +79,28 @@ fn pairs_of_messages_leave_room_for_others() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     for number in 0..30 {
-        for text in ["kettle made of bright copper", "bright copper kettle that whistles"] {
-            say(&engine, &ann, "c", vec![message(Role::Human, &format!("A {text}, number {number}"))]).unwrap();
+        for text in [
+            "kettle made of bright copper",
+            "bright copper kettle that whistles",
+        ] {
+            say(
+                &engine,
+                &ann,
+                "c",
+                vec![message(Role::Human, &format!("A {text}, number {number}"))],
+            )
+            .unwrap();
         }
     }
-    let recall = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), limit: 10, ..question("\"copper kettle\"") };
+    let recall = Recall {
+        tiers: Tier::OF_CONVERSATIONS.to_vec(),
+        limit: 10,
+        ..question("\"copper kettle\"")
+    };
     let hits = engine.recall(&ann, &recall).unwrap().hits;
     assert_eq!(hits.len(), 10);
-    assert!(hits.iter().all(|hit| hit.memory.content.contains("copper kettle")));
+    assert!(
+        hits.iter()
+            .all(|hit| hit.memory.content.contains("copper kettle"))
+    );
 }

@@ -14,33 +14,67 @@ const LONG: &str = "we deploy the service on the first Monday of a month";
 fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
     let Bench { engine, .. } = bench();
     let ann = caller("ann", &WRITER);
-    let short_term = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap().ids.remove(0);
+    let short_term = say(&engine, &ann, "c1", vec![message(Role::Human, LONG)])
+        .unwrap()
+        .ids
+        .remove(0);
     let long_term = listed(&engine, &ann)[0].id.clone();
     let hits = |tiers: &[Tier], ranking: &dyn Fn(&Signals) -> f64| -> Vec<MemoryId> {
-        let recall = Recall { tiers: tiers.to_vec(), ranking, ..question("deploy") };
-        engine.recall(&ann, &recall).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect()
+        let recall = Recall {
+            tiers: tiers.to_vec(),
+            ranking,
+            ..question("deploy")
+        };
+        engine
+            .recall(&ann, &recall)
+            .unwrap()
+            .hits
+            .into_iter()
+            .map(|hit| hit.memory.id)
+            .collect()
     };
-    assert_eq!(hits(&[Tier::ShortTerm], &|_| 1.0), std::slice::from_ref(&short_term));
-    assert_eq!(hits(&[Tier::LongTerm], &|_| 1.0), std::slice::from_ref(&long_term));
+    assert_eq!(
+        hits(&[Tier::ShortTerm], &|_| 1.0),
+        std::slice::from_ref(&short_term)
+    );
+    assert_eq!(
+        hits(&[Tier::LongTerm], &|_| 1.0),
+        std::slice::from_ref(&long_term)
+    );
     // Equal scores: what was made from the message, although the message has the lower id.
     assert!(short_term < long_term);
     assert_eq!(hits(&Tier::OF_CONVERSATIONS, &|_| 1.0), [long_term]);
     // The ranking cannot tell the two apart, so their turns decide.
     let turn = std::cell::Cell::new(0.0);
     let earlier_is_better = |_: &Signals| turn.replace(turn.get() - 1.0);
-    assert_eq!(hits(&Tier::OF_CONVERSATIONS, &earlier_is_better), [short_term]);
+    assert_eq!(
+        hits(&Tier::OF_CONVERSATIONS, &earlier_is_better),
+        [short_term]
+    );
 }
 
 #[test]
 fn an_installation_may_allow_more_results() {
     let ann = caller("ann", &WRITER);
     for (results_max, expected) in [(10, 100), (120, 120)] {
-        let engine = engine().with_policy(Policy { results_max, ..Policy::default() });
+        let engine = engine().with_policy(Policy {
+            results_max,
+            ..Policy::default()
+        });
         for number in 0..130 {
-            engine.remember(&ann, fact(&format!("tea {number}"), Visibility::Private)).unwrap();
+            engine
+                .remember(&ann, fact(&format!("tea {number}"), Visibility::Private))
+                .unwrap();
         }
-        let recall = Recall { limit: 1_000, ..question("tea") };
-        assert_eq!(engine.recall(&ann, &recall).unwrap().hits.len(), expected, "{results_max}");
+        let recall = Recall {
+            limit: 1_000,
+            ..question("tea")
+        };
+        assert_eq!(
+            engine.recall(&ann, &recall).unwrap().hits.len(),
+            expected,
+            "{results_max}"
+        );
     }
 }
 
@@ -50,9 +84,19 @@ fn pairs_leave_room_for_others() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     for number in 0..MESSAGES {
-        say(&engine, &ann, "c1", vec![message(Role::Human, &format!("{LONG}, number {number}"))]).unwrap();
+        say(
+            &engine,
+            &ann,
+            "c1",
+            vec![message(Role::Human, &format!("{LONG}, number {number}"))],
+        )
+        .unwrap();
     }
-    let recall = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), limit: MESSAGES, ..question("deploy the service") };
+    let recall = Recall {
+        tiers: Tier::OF_CONVERSATIONS.to_vec(),
+        limit: MESSAGES,
+        ..question("deploy the service")
+    };
     let hits = engine.recall(&ann, &recall).unwrap().hits;
     let mut contents: Vec<String> = hits.into_iter().map(|hit| hit.memory.content).collect();
     contents.sort_unstable();
@@ -65,20 +109,42 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     let Bench { engine, store, .. } = bench();
     let ann = caller("ann", &WRITER);
     let ids: Vec<MemoryId> = ["tea in the garden", "tea in the kitchen", "coffee"]
-        .map(|content| engine.remember(&ann, fact(content, Visibility::Private)).unwrap().memory.id)
+        .map(|content| {
+            engine
+                .remember(&ann, fact(content, Visibility::Private))
+                .unwrap()
+                .memory
+                .id
+        })
         .to_vec();
     let ask = |limit, counts_access| {
-        let recall = Recall { limit, counts_access, ..question("tea garden") };
+        let recall = Recall {
+            limit,
+            counts_access,
+            ..question("tea garden")
+        };
         let hits = engine.recall(&ann, &recall).unwrap().hits;
-        let counts = hits.into_iter().map(|hit| (hit.memory.id, hit.signals.access_count, hit.memory.access.count));
+        let counts = hits.into_iter().map(|hit| {
+            (
+                hit.memory.id,
+                hit.signals.access_count,
+                hit.memory.access.count,
+            )
+        });
         counts.collect::<Vec<_>>()
     };
     assert_eq!(ask(1, true), [(ids[0].clone(), 0, 0)]);
     // Before anything is written, and after; what was not returned has no count.
-    assert_eq!(ask(2, true), [(ids[0].clone(), 1, 1), (ids[1].clone(), 0, 0)]);
+    assert_eq!(
+        ask(2, true),
+        [(ids[0].clone(), 1, 1), (ids[1].clone(), 0, 0)]
+    );
     engine.flush().unwrap();
     assert_eq!(store.accesses(&ann.space, &ids), Ok(vec![2, 1, 0]));
-    assert_eq!(ask(2, true), [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]);
+    assert_eq!(
+        ask(2, true),
+        [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]
+    );
     // Who does not count sees the counts, and changes nothing.
     let version = engine.version().unwrap();
     assert_eq!(ask(1, false), [(ids[0].clone(), 0, 3)]);
@@ -98,13 +164,39 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
         SearchMode::Words,
     );
     let text = format!("word {id}");
-    let memory = engine.remember(&Caller::local(), fact(&text, Visibility::Common)).unwrap().memory;
-    let terms = if count == 0 { Vec::new() } else { vec![Term { text: "tea".to_owned(), count }] };
+    let memory = engine
+        .remember(&Caller::local(), fact(&text, Visibility::Common))
+        .unwrap()
+        .memory;
+    let terms = if count == 0 {
+        Vec::new()
+    } else {
+        vec![Term {
+            text: "tea".to_owned(),
+            count,
+        }]
+    };
     let vector = vector.map(|values| loci_testkit::quantise(&ModelId::new("flat"), &values));
-    let passages = Some(vec![Passage { range: 0..4, terms, vector }]);
-    let memory = Box::new(Memory { id: MemoryId::new(id), ..memory });
-    let change = Change::Put { memory, passages, expect: Expect::Absent };
-    store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+    let passages = Some(vec![Passage {
+        range: 0..4,
+        terms,
+        vector,
+    }]);
+    let memory = Box::new(Memory {
+        id: MemoryId::new(id),
+        ..memory
+    });
+    let change = Change::Put {
+        memory,
+        passages,
+        expect: Expect::Absent,
+    };
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: vec![change],
+        })
+        .unwrap();
 }
 
 /// Gives every text the first axis.
@@ -122,24 +214,53 @@ impl Embedder for FlatEmbedder {
 
 #[test]
 fn places_are_by_score_and_then_by_id_and_none_where_nothing_can_be_compared() {
-    let Bench { engine, store, .. } = bench_with(Arc::new(FlatEmbedder(ModelId::new("flat"))), SearchMode::Hybrid);
+    let Bench { engine, store, .. } = bench_with(
+        Arc::new(FlatEmbedder(ModelId::new("flat"))),
+        SearchMode::Hybrid,
+    );
     put(&store, "a", 0, Some([1.0, 0.0]));
     put(&store, "b", 1, Some([0.0, 1.0]));
     put(&store, "c", 1, None);
     put(&store, "d", 3, Some([1.0, 0.0]));
-    let hits = engine.recall(&Caller::local(), &question("tea")).unwrap().hits;
+    let hits = engine
+        .recall(&Caller::local(), &question("tea"))
+        .unwrap()
+        .hits;
     let mut places: Vec<_> = hits
         .iter()
-        .map(|hit| (hit.memory.id.as_str(), hit.signals.rank_by_words, hit.signals.rank_by_meaning))
+        .map(|hit| {
+            (
+                hit.memory.id.as_str(),
+                hit.signals.rank_by_words,
+                hit.signals.rank_by_meaning,
+            )
+        })
         .collect();
     places.sort_unstable();
-    let expected = [("a", Some(4), Some(2)), ("b", Some(3), Some(3)), ("c", Some(2), None), ("d", Some(1), Some(1))];
+    let expected = [
+        ("a", Some(4), Some(2)),
+        ("b", Some(3), Some(3)),
+        ("c", Some(2), None),
+        ("d", Some(1), Some(1)),
+    ];
     assert_eq!(places, expected);
 
-    let weights = FusionWeights { vector: 1.0, text: 0.7 };
-    let fused =
-        |id: &str| hits.iter().find(|hit| hit.memory.id.as_str() == id).unwrap().signals.reciprocal_rank(weights);
-    for (id, expected) in [("a", 0.7 / 64.0 + 1.0 / 62.0), ("b", 0.7 / 63.0 + 1.0 / 63.0), ("c", 0.7 / 62.0)] {
+    let weights = FusionWeights {
+        vector: 1.0,
+        text: 0.7,
+    };
+    let fused = |id: &str| {
+        hits.iter()
+            .find(|hit| hit.memory.id.as_str() == id)
+            .unwrap()
+            .signals
+            .reciprocal_rank(weights)
+    };
+    for (id, expected) in [
+        ("a", 0.7 / 64.0 + 1.0 / 62.0),
+        ("b", 0.7 / 63.0 + 1.0 / 63.0),
+        ("c", 0.7 / 62.0),
+    ] {
         assert!((fused(id) - expected).abs() < 1e-12, "{id}");
     }
 }
@@ -153,12 +274,27 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
     });
     let engine = || {
         let clock = Arc::new(FixedClock::default());
-        Engine::new(store.clone(), Arc::new(HashingEmbedder::default()), clock, SearchMode::Hybrid)
+        Engine::new(
+            store.clone(),
+            Arc::new(HashingEmbedder::default()),
+            clock,
+            SearchMode::Hybrid,
+        )
     };
     let ann = caller("ann", &WRITER);
-    let similar = SimilarQuery { collections: CollectionFilter::Any, cosine_min: 0.9, limit: 5 };
+    let similar = SimilarQuery {
+        collections: CollectionFilter::Any,
+        cosine_min: 0.9,
+        limit: 5,
+    };
     let outcomes = |engine: &Engine| {
-        let page = PageRequest { query: "tea", with_forgotten: false, limit: 5, cursor: None, budget_tokens: None };
+        let page = PageRequest {
+            query: "tea",
+            with_forgotten: false,
+            limit: 5,
+            cursor: None,
+            budget_tokens: None,
+        };
         [
             engine.recall(&ann, &question("tea")).map(|_| ()),
             engine.page(&ann, &page).map(|_| ()),
@@ -172,7 +308,10 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         assert!(refused.message.contains("45 % so far"), "{refused}");
     }
     // A write waits, and so does a search without a limit of time.
-    let request = Remember { compare_in: Some(CollectionFilter::Any), ..fact("tea", Visibility::Private) };
+    let request = Remember {
+        compare_in: Some(CollectionFilter::Any),
+        ..fact("tea", Visibility::Private)
+    };
     impatient.remember(&ann, request).unwrap();
     for outcome in outcomes(&engine()) {
         outcome.unwrap();
@@ -184,14 +323,30 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
     for mode in [SearchMode::Hybrid, SearchMode::Words, SearchMode::Vector] {
         let Bench { engine, store, .. } = bench_with(Arc::new(HashingEmbedder::default()), mode);
         let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-        let remember =
-            |caller: &Caller, text: &str| engine.remember(caller, fact(text, Visibility::Private)).unwrap().memory.id;
-        let mut equal: Vec<MemoryId> =
-            (0..150).map(|number| remember(&ann, ["tea  in the garden", "tea in\nthe garden\n"][number % 2])).collect();
+        let remember = |caller: &Caller, text: &str| {
+            engine
+                .remember(caller, fact(text, Visibility::Private))
+                .unwrap()
+                .memory
+                .id
+        };
+        let mut equal: Vec<MemoryId> = (0..150)
+            .map(|number| {
+                remember(
+                    &ann,
+                    ["tea  in the garden", "tea in\nthe garden\n"][number % 2],
+                )
+            })
+            .collect();
         remember(&bob, "tea in the garden");
-        let others: Vec<MemoryId> =
-            (0..3).map(|number| remember(&ann, &format!("tea of the kitchen, number {number}"))).collect();
-        let recall = Recall { limit: 4, counts_access: true, ..question("tea in the garden") };
+        let others: Vec<MemoryId> = (0..3)
+            .map(|number| remember(&ann, &format!("tea of the kitchen, number {number}")))
+            .collect();
+        let recall = Recall {
+            limit: 4,
+            counts_access: true,
+            ..question("tea in the garden")
+        };
         let hits = engine.recall(&ann, &recall).unwrap().hits;
         assert_eq!((hits.len(), hits[0].times_said()), (4, 150), "{mode:?}");
         let mut found: Vec<MemoryId> = hits[0].repeats.clone();
@@ -199,42 +354,114 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
         found.sort_unstable();
         equal.sort_unstable();
         assert_eq!(found, equal);
-        assert!(hits[1..].iter().all(|hit| others.contains(&hit.memory.id) && hit.times_said() == 1));
+        assert!(
+            hits[1..]
+                .iter()
+                .all(|hit| others.contains(&hit.memory.id) && hit.times_said() == 1)
+        );
         // The one that was shown was returned, and no other.
         engine.flush().unwrap();
-        assert_eq!(store.accesses(&ann.space, &equal).unwrap().into_iter().sum::<u64>(), 1);
+        assert_eq!(
+            store
+                .accesses(&ann.space, &equal)
+                .unwrap()
+                .into_iter()
+                .sum::<u64>(),
+            1
+        );
 
-        let first = engine.page(&ann, &PageRequest { query: "tea in the garden", ..PAGE }).unwrap();
+        let first = engine
+            .page(
+                &ann,
+                &PageRequest {
+                    query: "tea in the garden",
+                    ..PAGE
+                },
+            )
+            .unwrap();
         assert_eq!((first.hits.len(), first.hits[0].times_said()), (2, 150));
         let cursor = first.next_cursor.as_deref();
-        let second = engine.page(&ann, &PageRequest { query: "tea in the garden", cursor, ..PAGE }).unwrap();
-        assert_eq!((second.hits.len(), second.next_cursor), (2, None), "{mode:?}");
-        assert!(second.hits.iter().all(|hit| others.contains(&hit.memory.id)));
+        let second = engine
+            .page(
+                &ann,
+                &PageRequest {
+                    query: "tea in the garden",
+                    cursor,
+                    ..PAGE
+                },
+            )
+            .unwrap();
+        assert_eq!(
+            (second.hits.len(), second.next_cursor),
+            (2, None),
+            "{mode:?}"
+        );
+        assert!(
+            second
+                .hits
+                .iter()
+                .all(|hit| others.contains(&hit.memory.id))
+        );
     }
 }
 
-const PAGE: PageRequest<'_> =
-    PageRequest { query: "", with_forgotten: false, limit: 2, cursor: None, budget_tokens: None };
+const PAGE: PageRequest<'_> = PageRequest {
+    query: "",
+    with_forgotten: false,
+    limit: 2,
+    cursor: None,
+    budget_tokens: None,
+};
 
 #[test]
 fn titles_that_differ_and_forgotten_ones_make_texts_of_their_own() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let local = Caller::local();
     let remember = |title: Option<&str>, forgotten_at| {
-        let memory = engine.remember(&local, fact("nothing happened", Visibility::Common)).unwrap().memory;
+        let memory = engine
+            .remember(&local, fact("nothing happened", Visibility::Common))
+            .unwrap()
+            .memory;
         let (title, expect) = (title.map(str::to_owned), Expect::Revision(memory.revision));
-        let memory = Box::new(Memory { title, forgotten_at, revision: memory.revision + 1, ..memory });
-        let change = Change::Put { memory, passages: None, expect };
-        store.commit(Batch { space: Space::default(), changes: vec![change] }).unwrap();
+        let memory = Box::new(Memory {
+            title,
+            forgotten_at,
+            revision: memory.revision + 1,
+            ..memory
+        });
+        let change = Change::Put {
+            memory,
+            passages: None,
+            expect,
+        };
+        store
+            .commit(Batch {
+                space: Space::default(),
+                changes: vec![change],
+            })
+            .unwrap();
     };
     remember(Some("Monday"), None);
     remember(Some("Tuesday"), None);
     remember(Some(" Tuesday"), None);
     remember(None, None);
     remember(None, Some(clock.now()));
-    let request =
-        PageRequest { query: "nothing happened", with_forgotten: true, limit: 10, cursor: None, budget_tokens: None };
+    let request = PageRequest {
+        query: "nothing happened",
+        with_forgotten: true,
+        limit: 10,
+        cursor: None,
+        budget_tokens: None,
+    };
     let page = engine.page(&local, &request).unwrap();
     let times: Vec<usize> = page.hits.iter().map(loci_engine::Hit::times_said).collect();
-    assert_eq!((times.len(), times.iter().sum::<usize>()), (3, 5), "{times:?}");
+    assert_eq!(
+        (times.len(), times.iter().sum::<usize>()),
+        (3, 5),
+        "{times:?}"
+    );
 }

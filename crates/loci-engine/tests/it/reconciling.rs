@@ -5,7 +5,8 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use loci_core::{
-    Change, Clock, Delivery, FileProblemKind, Forgotten, Link, NoteFile, NoteFolder, NoteStore, Reader, Relation, Store,
+    Change, Clock, Delivery, FileProblemKind, Forgotten, Link, NoteFile, NoteFolder, NoteStore,
+    Reader, Relation, Store,
 };
 use loci_engine::{Discard, Reconciled};
 use loci_testkit::Random;
@@ -24,14 +25,27 @@ pub struct Vault {
 
 pub fn vault() -> Vault {
     let clock = Arc::new(FixedClock::default());
-    let (store, folder) = (FaultyStore::new(Arc::new(NaiveStore::new())), MemoryFolder::new(clock.clone()));
+    let (store, folder) = (
+        FaultyStore::new(Arc::new(NaiveStore::new())),
+        MemoryFolder::new(clock.clone()),
+    );
     let engine = Arc::new(engine_on(&store, &folder, &clock));
-    Vault { engine, store, folder, clock }
+    Vault {
+        engine,
+        store,
+        folder,
+        clock,
+    }
 }
 
-pub fn engine_on(store: &Arc<FaultyStore>, folder: &Arc<MemoryFolder>, clock: &Arc<FixedClock>) -> Engine {
+pub fn engine_on(
+    store: &Arc<FaultyStore>,
+    folder: &Arc<MemoryFolder>,
+    clock: &Arc<FixedClock>,
+) -> Engine {
     let embedder = Arc::new(HashingEmbedder::default());
-    Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid).with_notes(folder.clone(), "vault")
+    Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Hybrid)
+        .with_notes(folder.clone(), "vault")
 }
 
 impl Vault {
@@ -46,7 +60,10 @@ impl Vault {
     }
 
     pub fn row(&self, path: &str) -> NoteFile {
-        self.rows().into_iter().find(|row| row.path == path).unwrap()
+        self.rows()
+            .into_iter()
+            .find(|row| row.path == path)
+            .unwrap()
     }
 
     pub fn id(&self, path: &str) -> MemoryId {
@@ -63,31 +80,64 @@ impl Vault {
 
     /// The memories that the one at this path links to.
     fn linked(&self, path: &str) -> Vec<MemoryId> {
-        self.memory(path).links.into_iter().map(|link| link.target).collect()
+        self.memory(path)
+            .links
+            .into_iter()
+            .map(|link| link.target)
+            .collect()
     }
 
     /// Changes a memory behind the back of the engine.
     fn put(&self, id: &MemoryId, revision: u64, change: impl FnOnce(&mut Memory)) {
-        let mut memory = Memory { revision: revision + 1, ..self.stored(id).unwrap() };
+        let mut memory = Memory {
+            revision: revision + 1,
+            ..self.stored(id).unwrap()
+        };
         change(&mut memory);
         let expect = loci_core::Expect::Revision(revision);
-        let put = Change::Put { memory: Box::new(memory), passages: None, expect };
-        self.store.commit(loci_core::Batch { space: Space::default(), changes: vec![put] }).unwrap();
+        let put = Change::Put {
+            memory: Box::new(memory),
+            passages: None,
+            expect,
+        };
+        self.store
+            .commit(loci_core::Batch {
+                space: Space::default(),
+                changes: vec![put],
+            })
+            .unwrap();
     }
 
     fn all(&self) -> Vec<Memory> {
         let filter = loci_core::Filter::of(Space::default(), Reader::everything(), Timestamp::MIN);
-        self.store.list(&filter, loci_core::Page { offset: 0, limit: 1_000 }).unwrap()
+        self.store
+            .list(
+                &filter,
+                loci_core::Page {
+                    offset: 0,
+                    limit: 1_000,
+                },
+            )
+            .unwrap()
     }
 
     /// Reconciles, and nothing is read or written by it.
     pub fn assert_settled(&self) {
         self.clock.advance(10);
         self.engine.reconcile().unwrap();
-        let (version, reads) = (self.store.version().unwrap(), self.folder.reads.load(Ordering::SeqCst));
+        let (version, reads) = (
+            self.store.version().unwrap(),
+            self.folder.reads.load(Ordering::SeqCst),
+        );
         let files = self.folder.paths().len();
         let reconciled = self.engine.reconcile().unwrap();
-        assert_eq!(reconciled, Reconciled { unchanged: files, ..Reconciled::default() });
+        assert_eq!(
+            reconciled,
+            Reconciled {
+                unchanged: files,
+                ..Reconciled::default()
+            }
+        );
         assert_eq!(self.folder.reads.load(Ordering::SeqCst), reads);
         assert_eq!(self.store.version().unwrap(), version);
     }
@@ -104,14 +154,19 @@ const WHOLE: &str = "---\nuid: u1\ntitle: On bees\nstatus: active\ncreated_at: 1
 fn a_file_becomes_a_memory() {
     let vault = vault();
     vault.folder.write("Bees.md", WHOLE);
-    vault.folder.write("deep/Plain note.md", "nothing but text\n");
+    vault
+        .folder
+        .write("deep/Plain note.md", "nothing but text\n");
     vault.folder.write("Blank.md", "\n");
     assert_eq!(vault.reconcile().indexed, 3);
 
     let memory = vault.memory("Bees.md");
     let expected = Memory {
         title: Some("On bees".to_owned()),
-        place: Place { collection: Some("garden".to_owned()), section: "hives".to_owned() },
+        place: Place {
+            collection: Some("garden".to_owned()),
+            section: "hives".to_owned(),
+        },
         tags: ["bees", "honey", "hum"].map(str::to_owned).to_vec(),
         weight: 1.0,
         delivery: Delivery::Bootstrap,
@@ -119,18 +174,42 @@ fn a_file_becomes_a_memory() {
         visibility: Visibility::Common,
         by_admin: true,
         updated_at: moment(2_000),
-        ..Memory::new(Space::default(), MemoryId::new("u1"), "They #hum and make #honey.", "note", moment(1_000))
+        ..Memory::new(
+            Space::default(),
+            MemoryId::new("u1"),
+            "They #hum and make #honey.",
+            "note",
+            moment(1_000),
+        )
     };
     assert_eq!(memory, expected);
-    assert_eq!(found(&vault.engine, &Caller::local(), "humming bees"), [memory.id]);
+    assert_eq!(
+        found(&vault.engine, &Caller::local(), "humming bees"),
+        [memory.id]
+    );
 
     let plain = vault.memory("deep/Plain note.md");
-    assert_eq!((plain.title.as_deref(), plain.content.as_str()), (Some("Plain note"), "nothing but text"));
-    assert_eq!(plain.place, Place { collection: None, section: "note".to_owned() });
+    assert_eq!(
+        (plain.title.as_deref(), plain.content.as_str()),
+        (Some("Plain note"), "nothing but text")
+    );
+    assert_eq!(
+        plain.place,
+        Place {
+            collection: None,
+            section: "note".to_owned()
+        }
+    );
     let blank = vault.memory("Blank.md");
-    assert_eq!((blank.title.as_deref(), blank.content.as_str()), (Some("Blank"), "Blank"));
+    assert_eq!(
+        (blank.title.as_deref(), blank.content.as_str()),
+        (Some("Blank"), "Blank")
+    );
     // What the file does not say is when it was written.
-    assert_eq!(plain.created_at.microseconds(), vault.row("deep/Plain note.md").stamp.modified_nanoseconds / 1_000);
+    assert_eq!(
+        plain.created_at.microseconds(),
+        vault.row("deep/Plain note.md").stamp.modified_nanoseconds / 1_000
+    );
     vault.assert_settled();
 }
 
@@ -145,13 +224,24 @@ fn what_is_beyond_the_limits_is_left_out() {
         tags.join(",")
     );
     vault.folder.write("a.md", &text);
-    vault.folder.write("b.md", "---\ntitle: \u{7}one\u{7f}two\nuid:   \n---\ntext");
-    vault.folder.write("c.md", &format!("---\nuid: {}\ntitle:  \n---\ntext", "u".repeat(600)));
+    vault
+        .folder
+        .write("b.md", "---\ntitle: \u{7}one\u{7f}two\nuid:   \n---\ntext");
+    vault.folder.write(
+        "c.md",
+        &format!("---\nuid: {}\ntitle:  \n---\ntext", "u".repeat(600)),
+    );
     vault.reconcile();
     let memory = vault.memory("a.md");
     assert_eq!(memory.title, Some("é".repeat(256)));
     assert_eq!(memory.tags, tags[..limits::TAGS_MAX]);
-    assert_eq!(memory.place, Place { collection: None, section: "note".to_owned() });
+    assert_eq!(
+        memory.place,
+        Place {
+            collection: None,
+            section: "note".to_owned()
+        }
+    );
     assert_eq!(vault.memory("b.md").title.as_deref(), Some(" one two"));
     assert_eq!(vault.memory("c.md").title.as_deref(), Some("c"));
     for path in ["b.md", "c.md"] {
@@ -168,16 +258,24 @@ fn a_change_of_a_file_leaves_what_it_does_not_say() {
     vault.folder.write("a.md", "---\nuid: u1\n---\nold text");
     vault.reconcile();
     let caller = Caller::local();
-    let replacing = Remember { supersedes: Some(MemoryId::new("u1")), ..fact("newer", Visibility::Common) };
+    let replacing = Remember {
+        supersedes: Some(MemoryId::new("u1")),
+        ..fact("newer", Visibility::Common)
+    };
     vault.engine.remember(&caller, replacing).unwrap();
     let faded = vault.memory("a.md");
     assert!(faded.weight < 0.5);
-    vault.put(&faded.id, faded.revision, |memory| memory.owner = Some("ann".to_owned()));
+    vault.put(&faded.id, faded.revision, |memory| {
+        memory.owner = Some("ann".to_owned());
+    });
 
     vault.folder.replace("a.md", "old", "new");
     vault.reconcile();
     let memory = vault.memory("a.md");
-    assert_eq!((memory.content.as_str(), memory.owner.as_deref()), ("new text", Some("ann")));
+    assert_eq!(
+        (memory.content.as_str(), memory.owner.as_deref()),
+        ("new text", Some("ann"))
+    );
     assert!((memory.weight - faded.weight).abs() < f64::EPSILON);
     vault.assert_settled();
 }
@@ -187,19 +285,37 @@ fn vectors_stay_while_title_and_text_do() {
     let vault = vault();
     vault.folder.write("a.md", "---\nuid: u1\n---\nwatched");
     vault.reconcile();
-    let waits = || vault.store.pending_embeddings(HashingEmbedder::default().model()).unwrap();
+    let waits = || {
+        vault
+            .store
+            .pending_embeddings(HashingEmbedder::default().model())
+            .unwrap()
+    };
     assert_eq!(waits(), 1);
     assert!(vault.engine.to_embed().wait(Duration::ZERO));
     assert_eq!(vault.engine.embed_pending(), Ok(1));
-    for (number, change) in
-        ["status: deleted", "status: active", "tags: seen", "wing: w", "updated_at: 5000"].iter().enumerate()
+    for (number, change) in [
+        "status: deleted",
+        "status: active",
+        "tags: seen",
+        "wing: w",
+        "updated_at: 5000",
+    ]
+    .iter()
+    .enumerate()
     {
         let before = vault.folder.text("a.md");
-        vault.folder.write("a.md", &before.replace("---\nwatched", &format!("{change}\n---\nwatched")));
+        vault.folder.write(
+            "a.md",
+            &before.replace("---\nwatched", &format!("{change}\n---\nwatched")),
+        );
         assert_eq!(vault.reconcile().indexed, 1);
         assert_eq!(waits(), 0, "{number}: {change}");
     }
-    assert_eq!(found(&vault.engine, &Caller::local(), "seen"), [MemoryId::new("u1")]);
+    assert_eq!(
+        found(&vault.engine, &Caller::local(), "seen"),
+        [MemoryId::new("u1")]
+    );
     vault.folder.rename("a.md", "b.md");
     vault.reconcile();
     // The name of the file is its title.
@@ -211,8 +327,13 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     let vault = vault();
     let at = |path: &str| vault.memory(path).updated_at;
     let modified = |path: &str| moment(vault.row(path).stamp.modified_nanoseconds / 1_000);
-    vault.folder.write("a.md", "---\nupdated_at: 1000\n---\none");
-    vault.folder.write("b.md", &format!("---\nupdated_at: {}\n---\none", i64::MAX / 2));
+    vault
+        .folder
+        .write("a.md", "---\nupdated_at: 1000\n---\none");
+    vault.folder.write(
+        "b.md",
+        &format!("---\nupdated_at: {}\n---\none", i64::MAX / 2),
+    );
     vault.reconcile();
     assert_eq!((at("a.md"), at("b.md")), (moment(1_000), modified("b.md")));
     // Changed by hand, as people do.
@@ -225,7 +346,10 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     assert_eq!(at("a.md"), then);
     vault.clock.advance(100);
     let now = vault.clock.now();
-    vault.folder.write("a.md", &format!("---\nupdated_at: {}\n---\nthree", now.microseconds()));
+    vault.folder.write(
+        "a.md",
+        &format!("---\nupdated_at: {}\n---\nthree", now.microseconds()),
+    );
     vault.reconcile();
     assert_eq!(at("a.md"), now);
     // A file from the future.
@@ -233,19 +357,52 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     vault.engine.reconcile().unwrap();
     vault.folder.write("c.md", "new");
     vault.engine.reconcile().unwrap();
-    assert_eq!((at("c.md"), vault.memory("c.md").created_at), (moment(500_000_000), moment(500_000_000)));
+    assert_eq!(
+        (at("c.md"), vault.memory("c.md").created_at),
+        (moment(500_000_000), moment(500_000_000))
+    );
 }
 
-/// What a person does: a name for it, the files that are there before (`name:uid`), the deed, and which memory each
-/// file is then: one of a uid, the one of a file before, or a `new` one.
-type Deed = (&'static str, &'static [&'static str], fn(&MemoryFolder), &'static [(&'static str, &'static str)]);
+/// What a person does: a name for it, the files that are there before (`name:uid`), the deed, and
+/// which memory each file is then: one of a uid, the one of a file before, or a `new` one.
+type Deed = (
+    &'static str,
+    &'static [&'static str],
+    fn(&MemoryFolder),
+    &'static [(&'static str, &'static str)],
+);
 
 const DEEDS: [Deed; 15] = [
-    ("edited", &["a:u1"], |folder| folder.replace("a.md", "text", "other"), &[("a.md", "u1")]),
-    ("renamed", &["a:u1"], |folder| folder.rename("a.md", "z.md"), &[("z.md", "u1")]),
-    ("moved into a folder", &["a:u1"], |folder| folder.rename("a.md", "x/a.md"), &[("x/a.md", "u1")]),
-    ("renamed without uid", &["a"], |folder| folder.rename("a.md", "x/z.md"), &[("x/z.md", "a")]),
-    ("edited without uid", &["a"], |folder| folder.replace("a.md", "text", "other"), &[("a.md", "a")]),
+    (
+        "edited",
+        &["a:u1"],
+        |folder| folder.replace("a.md", "text", "other"),
+        &[("a.md", "u1")],
+    ),
+    (
+        "renamed",
+        &["a:u1"],
+        |folder| folder.rename("a.md", "z.md"),
+        &[("z.md", "u1")],
+    ),
+    (
+        "moved into a folder",
+        &["a:u1"],
+        |folder| folder.rename("a.md", "x/a.md"),
+        &[("x/a.md", "u1")],
+    ),
+    (
+        "renamed without uid",
+        &["a"],
+        |folder| folder.rename("a.md", "x/z.md"),
+        &[("x/z.md", "a")],
+    ),
+    (
+        "edited without uid",
+        &["a"],
+        |folder| folder.replace("a.md", "text", "other"),
+        &[("a.md", "a")],
+    ),
     (
         "renamed and edited",
         &["a:u1"],
@@ -255,7 +412,12 @@ const DEEDS: [Deed; 15] = [
         },
         &[("z.md", "u1")],
     ),
-    ("copied", &["b:u1"], |folder| folder.copy("b.md", "a.md"), &[("a.md", "new"), ("b.md", "u1")]),
+    (
+        "copied",
+        &["b:u1"],
+        |folder| folder.copy("b.md", "a.md"),
+        &[("a.md", "new"), ("b.md", "u1")],
+    ),
     (
         "renamed and copied",
         &["b:u1"],
@@ -295,8 +457,18 @@ const DEEDS: [Deed; 15] = [
         },
         &[("a.md", "new"), ("b.md", "u1")],
     ),
-    ("its uid removed", &["a:u1"], |folder| folder.replace("a.md", "uid: u1\n", ""), &[("a.md", "u1")]),
-    ("given a uid", &["a"], |folder| folder.write("a.md", "---\nuid: u9\n---\ntext"), &[("a.md", "u9")]),
+    (
+        "its uid removed",
+        &["a:u1"],
+        |folder| folder.replace("a.md", "uid: u1\n", ""),
+        &[("a.md", "u1")],
+    ),
+    (
+        "given a uid",
+        &["a"],
+        |folder| folder.write("a.md", "---\nuid: u9\n---\ntext"),
+        &[("a.md", "u9")],
+    ),
     (
         "overwritten by another one",
         &["a:u1", "b:u2"],
@@ -324,14 +496,22 @@ fn the_identity_of_files() {
         for file in files {
             match file.split_once(':') {
                 Some((name, uid)) => {
-                    vault.folder.write(&format!("{name}.md"), &format!("---\nuid: {uid}\n---\ntext of {uid}"));
+                    vault.folder.write(
+                        &format!("{name}.md"),
+                        &format!("---\nuid: {uid}\n---\ntext of {uid}"),
+                    );
                 }
-                None => vault.folder.write(&format!("{file}.md"), "text without uid"),
+                None => vault
+                    .folder
+                    .write(&format!("{file}.md"), "text without uid"),
             }
         }
         vault.reconcile();
-        let before: BTreeMap<String, MemoryId> =
-            vault.rows().into_iter().map(|row| (row.path, row.memory.unwrap())).collect();
+        let before: BTreeMap<String, MemoryId> = vault
+            .rows()
+            .into_iter()
+            .map(|row| (row.path, row.memory.unwrap()))
+            .collect();
         // What is known of notes beside their files goes where their ids go.
         for Memory { id, revision, .. } in vault.all() {
             vault.put(&id, revision, |memory| memory.owner = Some(id.to_string()));
@@ -343,11 +523,17 @@ fn the_identity_of_files() {
             let id = vault.id(path);
             let is_expected = match *expected {
                 "new" => !known.contains(&id),
-                name => before.get(&format!("{name}.md")).map_or(id.as_str() == name, |before| id == *before),
+                name => before
+                    .get(&format!("{name}.md"))
+                    .map_or(id.as_str() == name, |before| id == *before),
             };
             assert!(is_expected, "{what}: {path} is {id}");
             let owner = vault.stored(&id).unwrap().owner;
-            assert_eq!(owner, known.contains(&id).then(|| id.to_string()), "{what}: {path}");
+            assert_eq!(
+                owner,
+                known.contains(&id).then(|| id.to_string()),
+                "{what}: {path}"
+            );
         }
         assert_sound(&vault);
     }
@@ -356,25 +542,39 @@ fn the_identity_of_files() {
 /// Every file that may be a note is one memory with its text, and there is no other.
 fn assert_sound(vault: &Vault) {
     vault.assert_settled();
-    let rows: Vec<NoteFile> = vault.rows().into_iter().filter(|row| row.missing_since.is_none()).collect();
+    let rows: Vec<NoteFile> = vault
+        .rows()
+        .into_iter()
+        .filter(|row| row.missing_since.is_none())
+        .collect();
     let paths: Vec<String> = rows.iter().map(|row| row.path.clone()).collect();
     assert_eq!(paths, vault.folder.paths());
     let ids: BTreeSet<MemoryId> = rows.iter().filter_map(|row| row.memory.clone()).collect();
     let stored: BTreeSet<MemoryId> = vault.all().into_iter().map(|memory| memory.id).collect();
     assert_eq!(ids, stored);
-    assert_eq!(ids.len(), rows.iter().filter(|row| row.memory.is_some()).count());
+    assert_eq!(
+        ids.len(),
+        rows.iter().filter(|row| row.memory.is_some()).count()
+    );
     for row in rows {
         let read = vault.folder.read(&row.path).unwrap().unwrap();
-        let content = read
-            .content
-            .filter(|_| read.problem.is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter));
+        let content = read.content.filter(|_| {
+            read.problem
+                .is_none_or(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
+        });
         let memory = row.memory.as_ref().map(|id| vault.stored(id).unwrap());
         assert_eq!(content.is_some(), memory.is_some(), "{}", row.path);
         if let (Some(content), Some(memory)) = (content, memory) {
             let body = &content.note.body;
-            assert!(memory.content == *body || body.trim().is_empty(), "{}", row.path);
+            assert!(
+                memory.content == *body || body.trim().is_empty(),
+                "{}",
+                row.path
+            );
             assert_eq!(row.links, content.links);
-            let is_duplicate = row.problem.is_some_and(|problem| problem.kind == FileProblemKind::DuplicateUid);
+            let is_duplicate = row
+                .problem
+                .is_some_and(|problem| problem.kind == FileProblemKind::DuplicateUid);
             assert_eq!(row.says_id, content.note.id.is_some() && !is_duplicate);
             assert!(!row.says_id || content.note.id == row.memory);
         }
@@ -390,7 +590,10 @@ fn a_copy_is_a_note_of_its_own_until_the_other_one_goes() {
     // The older one keeps it, whatever their names are.
     assert_eq!(vault.id("b.md").as_str(), "u1");
     let own = vault.id("a.md");
-    assert_eq!(vault.row("a.md").problem.unwrap().kind, FileProblemKind::DuplicateUid);
+    assert_eq!(
+        vault.row("a.md").problem.unwrap().kind,
+        FileProblemKind::DuplicateUid
+    );
     vault.folder.replace("a.md", "text", "a change");
     vault.reconcile();
     assert_eq!(vault.id("a.md"), own);
@@ -402,7 +605,10 @@ fn a_copy_is_a_note_of_its_own_until_the_other_one_goes() {
     // Now this one was first.
     vault.folder.write("b.md", "---\nuid: u1\n---\ntext");
     vault.reconcile();
-    assert_eq!((vault.id("a.md").as_str(), vault.id("b.md").as_str() == "u1"), ("u1", false));
+    assert_eq!(
+        (vault.id("a.md").as_str(), vault.id("b.md").as_str() == "u1"),
+        ("u1", false)
+    );
     assert_sound(&vault);
 }
 
@@ -410,16 +616,42 @@ fn a_copy_is_a_note_of_its_own_until_the_other_one_goes() {
 fn a_uid_of_something_else_is_not_taken() {
     let vault = vault();
     let caller = caller("ann", &WRITER);
-    let secret = vault.engine.remember(&caller, fact("a secret", Visibility::Private)).unwrap().memory.id;
-    let gone = vault.engine.remember(&caller, fact("gone", Visibility::Private)).unwrap().memory.id;
-    vault.engine.discard(&caller, &Discard { id: Some(gone.clone()), ..Discard::default() }).unwrap();
-    vault.folder.write("a.md", &format!("---\nuid: {secret}\n---\ntext"));
-    vault.folder.write("b.md", &format!("---\nuid: {gone}\n---\ntext"));
+    let secret = vault
+        .engine
+        .remember(&caller, fact("a secret", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    let gone = vault
+        .engine
+        .remember(&caller, fact("gone", Visibility::Private))
+        .unwrap()
+        .memory
+        .id;
+    vault
+        .engine
+        .discard(
+            &caller,
+            &Discard {
+                id: Some(gone.clone()),
+                ..Discard::default()
+            },
+        )
+        .unwrap();
+    vault
+        .folder
+        .write("a.md", &format!("---\nuid: {secret}\n---\ntext"));
+    vault
+        .folder
+        .write("b.md", &format!("---\nuid: {gone}\n---\ntext"));
     vault.folder.write("c.md", "one that is fine");
     vault.reconcile();
     for (path, other) in [("a.md", &secret), ("b.md", &gone)] {
         assert_ne!(vault.id(path), *other);
-        assert_eq!(vault.row(path).problem.unwrap().kind, FileProblemKind::DuplicateUid);
+        assert_eq!(
+            vault.row(path).problem.unwrap().kind,
+            FileProblemKind::DuplicateUid
+        );
     }
     assert_eq!(vault.stored(&secret).unwrap().content, "a secret");
     vault.assert_settled();
@@ -433,7 +665,14 @@ fn a_file_that_comes_back_is_the_same_memory() {
     vault.reconcile();
     let id = vault.id("a.md");
     vault.folder.remove("a.md");
-    assert_eq!(vault.reconcile(), Reconciled { removed: 1, unchanged: 1, ..Reconciled::default() });
+    assert_eq!(
+        vault.reconcile(),
+        Reconciled {
+            removed: 1,
+            unchanged: 1,
+            ..Reconciled::default()
+        }
+    );
     assert_eq!(vault.stored(&id), None);
     assert_eq!(vault.reconcile().removed, 0);
     vault.folder.write("a.md", "something else, without uid");
@@ -441,7 +680,9 @@ fn a_file_that_comes_back_is_the_same_memory() {
     assert_eq!(vault.id("a.md"), id);
     vault.folder.remove("a.md");
     vault.reconcile();
-    vault.folder.write("other/z.md", "something else, without uid");
+    vault
+        .folder
+        .write("other/z.md", "something else, without uid");
     assert_eq!(vault.reconcile().moved, 1);
     assert_eq!(vault.id("other/z.md"), id);
 
@@ -455,7 +696,8 @@ fn a_file_that_comes_back_is_the_same_memory() {
     assert_sound(&vault);
 }
 
-/// A text without uid, the seconds for which it was gone (zero: it was renamed), and whether it is the same memory then.
+/// A text without uid, the seconds for which it was gone (zero: it was renamed), and whether it is
+/// the same memory then.
 #[test]
 fn an_equal_text_is_the_same_memory_while_that_is_likely() {
     const TEXT: &str = "sixteen or more bytes";
@@ -466,7 +708,11 @@ fn an_equal_text_is_the_same_memory_while_that_is_likely() {
         ("", 0, false),
         ("\n\n", 500, false),
         ("## To do today\n", 0, false),
-        ("---\ntitle: A long title of a template\ntags: one, two\n---\n# New\n", 0, false),
+        (
+            "---\ntitle: A long title of a template\ntags: one, two\n---\n# New\n",
+            0,
+            false,
+        ),
     ];
     for (text, seconds, is_same) in rows {
         let vault = vault();
@@ -483,7 +729,11 @@ fn an_equal_text_is_the_same_memory_while_that_is_likely() {
             vault.folder.write("z.md", text);
         }
         let moved = vault.reconcile().moved;
-        assert_eq!((vault.id("z.md") == id, moved), (is_same, usize::from(is_same)), "{text:?} after {seconds}");
+        assert_eq!(
+            (vault.id("z.md") == id, moved),
+            (is_same, usize::from(is_same)),
+            "{text:?} after {seconds}"
+        );
         assert_sound(&vault);
     }
 }
@@ -511,13 +761,31 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
         let reconciled = vault.reconcile();
         let away = reconciled.away.clone().unwrap();
         assert!(away.contains(words) && away.contains("2 "), "{away}");
-        assert_eq!(reconciled, Reconciled { away: Some(away.clone()), ..Reconciled::default() });
+        assert_eq!(
+            reconciled,
+            Reconciled {
+                away: Some(away.clone()),
+                ..Reconciled::default()
+            }
+        );
         assert_eq!(vault.engine.note_status().unwrap().away, Some(away));
         assert_eq!(vault.store.version().unwrap(), version);
-        assert_eq!(found(&vault.engine, &Caller::local(), "one"), [ids[0].clone()]);
-        assert_eq!(notice().unwrap(), "the folder of notes is away: what is known of it is searched");
+        assert_eq!(
+            found(&vault.engine, &Caller::local(), "one"),
+            [ids[0].clone()]
+        );
+        assert_eq!(
+            notice().unwrap(),
+            "the folder of notes is away: what is known of it is searched"
+        );
         vault.folder.mount(Some("drive"), mounted);
-        assert_eq!(vault.reconcile(), Reconciled { unchanged: 2, ..Reconciled::default() });
+        assert_eq!(
+            vault.reconcile(),
+            Reconciled {
+                unchanged: 2,
+                ..Reconciled::default()
+            }
+        );
         assert_eq!(notice(), None);
     }
     // The same files on another drive.
@@ -535,10 +803,22 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
 type Mounted = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 const MOUNTED: [Mounted; 6] = [
-    ("equal names", &[("README.md", "of somebody else"), ("a.md", "x"), ("empty.md", "")], false),
+    (
+        "equal names",
+        &[
+            ("README.md", "of somebody else"),
+            ("a.md", "x"),
+            ("empty.md", ""),
+        ],
+        false,
+    ),
     ("an empty file", &[("empty.md", ""), ("x.md", "new")], false),
     ("one text", &[("README.md", "read me"), ("a.md", "x")], true),
-    ("a uid", &[("README.md", "x"), ("a.md", "---\nuid: u1\n---\nedited")], true),
+    (
+        "a uid",
+        &[("README.md", "x"), ("a.md", "---\nuid: u1\n---\nedited")],
+        true,
+    ),
     ("another uid", &[("a.md", "---\nuid: u2\n---\none")], false),
     ("what was never indexed", &[("binary.md", "\0\0")], false),
 ];
@@ -547,26 +827,61 @@ const MOUNTED: [Mounted; 6] = [
 fn another_folder_is_told_by_what_is_in_it() {
     for (what, files, is_known) in MOUNTED {
         let vault = vault();
-        let before =
-            [("README.md", "read me"), ("a.md", "---\nuid: u1\n---\none"), ("binary.md", "\0\0"), ("empty.md", "")];
+        let before = [
+            ("README.md", "read me"),
+            ("a.md", "---\nuid: u1\n---\none"),
+            ("binary.md", "\0\0"),
+            ("empty.md", ""),
+        ];
         for (path, text) in before {
             vault.folder.write(path, text);
         }
         vault.reconcile();
-        let (version, ids) =
-            (vault.store.version().unwrap(), ["README.md", "a.md", "empty.md"].map(|path| vault.id(path)));
-        let texts = files.iter().zip(1..).map(|((path, text), time)| ((*path).to_owned(), ((*text).to_owned(), time)));
+        let (version, ids) = (
+            vault.store.version().unwrap(),
+            ["README.md", "a.md", "empty.md"].map(|path| vault.id(path)),
+        );
+        let texts = files
+            .iter()
+            .zip(1..)
+            .map(|((path, text), time)| ((*path).to_owned(), ((*text).to_owned(), time)));
         vault.folder.mount(Some("place"), texts.collect());
-        assert_eq!(vault.engine.note_status().unwrap().away.is_none(), is_known, "{what}");
+        assert_eq!(
+            vault.engine.note_status().unwrap().away.is_none(),
+            is_known,
+            "{what}"
+        );
         let reconciled = vault.reconcile();
-        assert_eq!(reconciled.away.is_none(), is_known, "{what}: {reconciled:?}");
+        assert_eq!(
+            reconciled.away.is_none(),
+            is_known,
+            "{what}: {reconciled:?}"
+        );
         if !is_known {
-            assert_eq!(reconciled, Reconciled { away: reconciled.away.clone(), ..Reconciled::default() });
+            assert_eq!(
+                reconciled,
+                Reconciled {
+                    away: reconciled.away.clone(),
+                    ..Reconciled::default()
+                }
+            );
             assert_eq!(vault.store.version().unwrap(), version, "{what}");
             continue;
         }
-        assert_eq!(["README.md", "a.md"].map(|path| vault.id(path)), ids[..2], "{what}");
-        assert_eq!(vault.store.note_folder(&Space::default()).unwrap().as_deref(), Some("place"), "{what}");
+        assert_eq!(
+            ["README.md", "a.md"].map(|path| vault.id(path)),
+            ids[..2],
+            "{what}"
+        );
+        assert_eq!(
+            vault
+                .store
+                .note_folder(&Space::default())
+                .unwrap()
+                .as_deref(),
+            Some("place"),
+            "{what}"
+        );
         assert_sound(&vault);
     }
 }
@@ -586,10 +901,27 @@ fn little_of_a_large_folder_is_read_to_tell_it() {
     let read = vault.folder.reads.load(Ordering::SeqCst) - reads;
     assert!((1..=64).contains(&read), "{read}");
     // The same notes, copied at another time.
-    vault.folder.mount(Some("copy"), texts.into_iter().map(|(path, (text, time))| (path, (text, time + 1))).collect());
-    let ids: Vec<MemoryId> = vault.rows().into_iter().filter_map(|row| row.memory).collect();
+    vault.folder.mount(
+        Some("copy"),
+        texts
+            .into_iter()
+            .map(|(path, (text, time))| (path, (text, time + 1)))
+            .collect(),
+    );
+    let ids: Vec<MemoryId> = vault
+        .rows()
+        .into_iter()
+        .filter_map(|row| row.memory)
+        .collect();
     assert_eq!(vault.reconcile(), Reconciled::default());
-    assert_eq!(vault.rows().into_iter().filter_map(|row| row.memory).collect::<Vec<_>>(), ids);
+    assert_eq!(
+        vault
+            .rows()
+            .into_iter()
+            .filter_map(|row| row.memory)
+            .collect::<Vec<_>>(),
+        ids
+    );
     assert_sound(&vault);
 }
 
@@ -598,14 +930,23 @@ fn a_person_may_say_that_notes_are_gone() {
     let vault = vault();
     vault.folder.write("a.md", "one");
     vault.reconcile();
-    vault.folder.mount(Some("another"), Texts::from([("x.md".to_owned(), ("new".to_owned(), 1))]));
+    vault.folder.mount(
+        Some("another"),
+        Texts::from([("x.md".to_owned(), ("new".to_owned(), 1))]),
+    );
     assert!(vault.reconcile().away.is_some());
     let reconciled = vault.engine.reconcile_accepting_missing().unwrap();
-    assert_eq!((reconciled.indexed, reconciled.removed, reconciled.away), (1, 1, None));
+    assert_eq!(
+        (reconciled.indexed, reconciled.removed, reconciled.away),
+        (1, 1, None)
+    );
     assert_sound(&vault);
     vault.folder.mount(None, BTreeMap::new());
     assert!(vault.reconcile().away.is_some());
-    assert_eq!(vault.engine.reconcile_accepting_missing().unwrap().removed, 1);
+    assert_eq!(
+        vault.engine.reconcile_accepting_missing().unwrap().removed,
+        1
+    );
     assert_eq!(vault.reconcile(), Reconciled::default());
 }
 
@@ -622,11 +963,18 @@ fn what_cannot_be_read_stays_known() {
     vault.folder.remove("xy.md");
     let reconciled = vault.reconcile();
     assert_eq!((reconciled.removed, reconciled.indexed), (1, 0));
-    assert_eq!(vault.row("a.md").problem.unwrap().kind, FileProblemKind::Unreadable);
+    assert_eq!(
+        vault.row("a.md").problem.unwrap().kind,
+        FileProblemKind::Unreadable
+    );
     assert_eq!(vault.memory("a.md").content, "a.md");
     assert_eq!(vault.all().len(), 3);
     let status = vault.engine.note_status().unwrap();
-    let problems: Vec<&str> = status.problems.iter().map(|(path, _)| path.as_str()).collect();
+    let problems: Vec<&str> = status
+        .problems
+        .iter()
+        .map(|(path, _)| path.as_str())
+        .collect();
     assert_eq!((status.notes, problems), (3, vec!["a.md", "x"]));
     let message = &status.problems[1].1.message;
     for reason in ["permission", "deep", "UTF-8", "too many"] {
@@ -647,18 +995,31 @@ fn files_that_are_no_notes_are_told_of() {
     let vault = vault();
     vault.folder.write("a.md", "---\nuid: u1\n---\ntext");
     vault.folder.write("binary.md", "\0\0");
-    vault.folder.write("a (conflicted copy).md", "---\nuid: u1\n---\nother text");
-    vault.folder.write("broken.md", "---\nuid: u2\nbroken\n---\nfindable");
+    vault
+        .folder
+        .write("a (conflicted copy).md", "---\nuid: u1\n---\nother text");
+    vault
+        .folder
+        .write("broken.md", "---\nuid: u2\nbroken\n---\nfindable");
     vault.reconcile();
     let kinds = || -> Vec<(String, FileProblemKind)> {
         let problems = vault.engine.note_status().unwrap().problems;
-        problems.into_iter().map(|(path, problem)| (path, problem.kind)).collect()
+        problems
+            .into_iter()
+            .map(|(path, problem)| (path, problem.kind))
+            .collect()
     };
-    let conflict = ("a (conflicted copy).md".to_owned(), FileProblemKind::ConflictCopy);
+    let conflict = (
+        "a (conflicted copy).md".to_owned(),
+        FileProblemKind::ConflictCopy,
+    );
     let binary = ("binary.md".to_owned(), FileProblemKind::NotText);
     let broken = ("broken.md".to_owned(), FileProblemKind::BrokenFrontmatter);
     assert_eq!(kinds(), [conflict, binary.clone(), broken.clone()]);
-    assert_eq!(found(&vault.engine, &Caller::local(), "findable"), [vault.id("broken.md")]);
+    assert_eq!(
+        found(&vault.engine, &Caller::local(), "findable"),
+        [vault.id("broken.md")]
+    );
     assert_eq!(vault.all().len(), 2);
     assert_sound(&vault);
     // A conflict copy is what is left when the person removes the other one.
@@ -680,13 +1041,18 @@ fn files_that_are_no_notes_are_told_of() {
 fn a_note_that_became_empty_is_named() {
     let vault = vault();
     vault.folder.write("by a person.md", "findable");
-    vault.folder.write("by loci.md", "---\nuid: u1\n---\nfindable");
+    vault
+        .folder
+        .write("by loci.md", "---\nuid: u1\n---\nfindable");
     vault.folder.write("new.md", "");
     vault.folder.write("short.md", "a long text");
     vault.reconcile();
     let problems = || -> Vec<(String, FileProblemKind)> {
         let problems = vault.engine.note_status().unwrap().problems;
-        problems.into_iter().map(|(path, problem)| (path, problem.kind)).collect()
+        problems
+            .into_iter()
+            .map(|(path, problem)| (path, problem.kind))
+            .collect()
     };
     assert_eq!(problems(), []);
     // As an editor does with a note that nobody has written yet.
@@ -696,7 +1062,10 @@ fn a_note_that_became_empty_is_named() {
     vault.folder.write("short.md", "a");
     vault.reconcile();
     let emptied = |path: &str| (path.to_owned(), FileProblemKind::Emptied);
-    assert_eq!(problems(), [emptied("by a person.md"), emptied("by loci.md")]);
+    assert_eq!(
+        problems(),
+        [emptied("by a person.md"), emptied("by loci.md")]
+    );
     vault.reconcile();
     vault.folder.write("by a person.md", "findable again");
     vault.folder.remove("by loci.md");
@@ -709,13 +1078,22 @@ fn a_note_that_became_empty_is_named() {
 fn links_follow_the_names_of_files() {
     let vault = vault();
     let id = |path: &str| vault.id(path);
-    vault.folder.write("a.md", "see [[Bees]], [[a]] and [[nothing]]");
+    vault
+        .folder
+        .write("a.md", "see [[Bees]], [[a]] and [[nothing]]");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), []);
     vault.folder.write("x/bees.md", "back to [[A]]");
     vault.reconcile();
-    assert_eq!((vault.linked("a.md"), vault.linked("x/bees.md")), (vec![id("x/bees.md")], vec![id("a.md")]));
-    let link = Link { target: id("x/bees.md"), relation: Relation::LinksTo, similarity: 1.0 };
+    assert_eq!(
+        (vault.linked("a.md"), vault.linked("x/bees.md")),
+        (vec![id("x/bees.md")], vec![id("a.md")])
+    );
+    let link = Link {
+        target: id("x/bees.md"),
+        relation: Relation::LinksTo,
+        similarity: 1.0,
+    };
     assert_eq!(vault.memory("a.md").links, [link]);
     // A nearer one.
     vault.folder.write("Bees.md", "nearer");
@@ -724,7 +1102,9 @@ fn links_follow_the_names_of_files() {
     vault.folder.rename("Bees.md", "Wasps.md");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [id("x/bees.md")]);
-    vault.folder.replace("a.md", "[[Bees]]", "[[wasps]] and [[x/bees]]");
+    vault
+        .folder
+        .replace("a.md", "[[Bees]]", "[[wasps]] and [[x/bees]]");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [id("Wasps.md"), id("x/bees.md")]);
     vault.folder.remove("x/bees.md");
@@ -733,7 +1113,9 @@ fn links_follow_the_names_of_files() {
     vault.folder.write("a.md", "no links");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), []);
-    vault.folder.write("Wasps.md", "---\nuid: u5\n---\nanother memory");
+    vault
+        .folder
+        .write("Wasps.md", "---\nuid: u5\n---\nanother memory");
     vault.folder.write("a.md", "[[wasps]]");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [MemoryId::new("u5")]);
@@ -748,14 +1130,26 @@ fn links_follow_the_names_of_files() {
 #[test]
 fn links_may_name_notes_by_titles() {
     let vault = vault();
-    vault.folder.write("on-bees.md", "---\nuid: u1\ntitle: On bees\n---\nhoney");
-    vault.folder.write("a.md", "see [[On bees]], [[x/On bees]] and [[Wasps & hornets!]]");
+    vault
+        .folder
+        .write("on-bees.md", "---\nuid: u1\ntitle: On bees\n---\nhoney");
+    vault.folder.write(
+        "a.md",
+        "see [[On bees]], [[x/On bees]] and [[Wasps & hornets!]]",
+    );
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [MemoryId::new("u1")]);
-    vault.folder.write("deep/wasps-hornets.md", "---\nuid: u2\n---\nsting");
+    vault
+        .folder
+        .write("deep/wasps-hornets.md", "---\nuid: u2\n---\nsting");
     vault.reconcile();
-    assert_eq!(vault.linked("a.md"), [MemoryId::new("u1"), MemoryId::new("u2")]);
-    vault.folder.write("x/On bees.md", "---\nuid: u3\n---\nexactly");
+    assert_eq!(
+        vault.linked("a.md"),
+        [MemoryId::new("u1"), MemoryId::new("u2")]
+    );
+    vault
+        .folder
+        .write("x/On bees.md", "---\nuid: u3\n---\nexactly");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), ["u3", "u2"].map(MemoryId::new));
     assert_sound(&vault);
@@ -769,7 +1163,10 @@ fn files_that_were_just_written_are_linked_once() {
     vault.reconcile();
     vault.folder.write("a.md", "to [[b]]");
     assert_eq!(vault.engine.reconcile().unwrap().indexed, 1);
-    assert_eq!((vault.linked("a.md"), vault.linked("b.md")), (vec![vault.id("b.md")], vec![vault.id("a.md")]));
+    assert_eq!(
+        (vault.linked("a.md"), vault.linked("b.md")),
+        (vec![vault.id("b.md")], vec![vault.id("a.md")])
+    );
     let calls: Arc<Mutex<Vec<String>>> = Arc::default();
     vault.store.before({
         let calls = calls.clone();
@@ -783,7 +1180,10 @@ fn files_that_were_just_written_are_linked_once() {
     let look = || {
         let reads = vault.folder.reads.load(Ordering::SeqCst);
         vault.engine.reconcile().unwrap();
-        (vault.folder.reads.load(Ordering::SeqCst) - reads, std::mem::take(&mut *calls.lock().unwrap()))
+        (
+            vault.folder.reads.load(Ordering::SeqCst) - reads,
+            std::mem::take(&mut *calls.lock().unwrap()),
+        )
     };
     assert!(!vault.row("a.md").is_settled);
     for _ in 0..2 {
@@ -800,7 +1200,9 @@ fn files_that_were_just_written_are_linked_once() {
     vault.engine.reconcile().unwrap();
     assert_eq!(vault.linked("d.md"), []);
     vault.folder.write("e.md", "to [[d]]");
-    engine_on(&vault.store, &vault.folder, &vault.clock).reconcile().unwrap();
+    engine_on(&vault.store, &vault.folder, &vault.clock)
+        .reconcile()
+        .unwrap();
     assert_eq!(vault.linked("e.md"), [vault.id("d.md")]);
     assert_sound(&vault);
 }
@@ -814,7 +1216,13 @@ fn a_note_that_lost_its_memory_gets_it_back() {
     vault.reconcile();
     let Memory { id, revision, .. } = vault.memory("a.md");
     let changes = vec![Change::Delete { id, revision }];
-    vault.store.commit(loci_core::Batch { space: Space::default(), changes }).unwrap();
+    vault
+        .store
+        .commit(loci_core::Batch {
+            space: Space::default(),
+            changes,
+        })
+        .unwrap();
     assert_eq!(vault.reconcile().indexed, 1);
     assert_eq!(vault.memory("a.md").content, "text");
     assert_eq!(vault.linked("b.md"), [MemoryId::new("u1")]);
@@ -846,8 +1254,14 @@ fn a_reconciliation_that_is_cut_off_is_made_good() {
         }
     };
     let linked = |vault: &Vault| -> BTreeMap<String, Vec<MemoryId>> {
-        let paths = vault.folder.paths().into_iter().filter(|path| path != "copy.md");
-        paths.map(|path| (path.clone(), vault.linked(&path))).collect()
+        let paths = vault
+            .folder
+            .paths()
+            .into_iter()
+            .filter(|path| path != "copy.md");
+        paths
+            .map(|path| (path.clone(), vault.linked(&path)))
+            .collect()
     };
     let whole = prepare();
     assert_eq!(whole.reconcile().indexed, 300);
@@ -883,7 +1297,15 @@ fn a_reconciliation_that_is_cut_off_is_made_good() {
                 break;
             }
             vault.reconcile();
-            assert_eq!(linked(&vault), if is_first { first.clone() } else { second.clone() }, "cut before {cut}");
+            assert_eq!(
+                linked(&vault),
+                if is_first {
+                    first.clone()
+                } else {
+                    second.clone()
+                },
+                "cut before {cut}"
+            );
             assert_sound(&vault);
         }
     }
@@ -893,7 +1315,9 @@ fn a_reconciliation_that_is_cut_off_is_made_good() {
 fn one_file_holds_up_no_other() {
     let vault = vault();
     for number in 0..5 {
-        vault.folder.write(&format!("{number}.md"), &format!("text {number}"));
+        vault
+            .folder
+            .write(&format!("{number}.md"), &format!("text {number}"));
     }
     // Somebody changes memories between every read and its commit, for a while.
     let conflicts = Mutex::new(8);
@@ -913,17 +1337,28 @@ fn one_file_holds_up_no_other() {
 fn linked_paths(store: &Arc<FaultyStore>) -> BTreeMap<String, BTreeSet<String>> {
     let mut rows = store.note_files(&Space::default()).unwrap();
     rows.retain(|row| row.missing_since.is_none() && row.memory.is_some());
-    let paths: BTreeMap<&MemoryId, &String> =
-        rows.iter().map(|row| (row.memory.as_ref().unwrap(), &row.path)).collect();
+    let paths: BTreeMap<&MemoryId, &String> = rows
+        .iter()
+        .map(|row| (row.memory.as_ref().unwrap(), &row.path))
+        .collect();
     let linked = |row: &NoteFile| {
-        let memory = store.get(&Space::default(), row.memory.as_ref().unwrap()).unwrap().unwrap();
-        memory.links.iter().map(|link| paths[&link.target].clone()).collect()
+        let memory = store
+            .get(&Space::default(), row.memory.as_ref().unwrap())
+            .unwrap()
+            .unwrap();
+        memory
+            .links
+            .iter()
+            .map(|link| paths[&link.target].clone())
+            .collect()
     };
-    rows.iter().map(|row| (row.path.clone(), linked(row))).collect()
+    rows.iter()
+        .map(|row| (row.path.clone(), linked(row)))
+        .collect()
 }
 
-/// A person at work: whatever is done, every file is one memory, a `uid` stays what it was, and links mean what they
-/// would mean if all were read anew.
+/// A person at work: whatever is done, every file is one memory, a `uid` stays what it was, and
+/// links mean what they would mean if all were read anew.
 #[test]
 fn random_changes_by_hand() {
     for seed in 0..60 {
@@ -939,27 +1374,42 @@ fn random_changes_by_hand() {
                     (0, _) | (_, None) => vault.folder.write(path, random.pick(&bodies)),
                     (1, _) => {
                         let uid = random.pick(&["u1", "u2", "u3"]);
-                        vault.folder.write(path, &format!("---\nuid: {uid}\n---\n{}", random.pick(&bodies)));
+                        vault.folder.write(
+                            path,
+                            &format!("---\nuid: {uid}\n---\n{}", random.pick(&bodies)),
+                        );
                     }
                     (2, Some(from)) => vault.folder.remove(&from),
-                    (3, Some(from)) if !paths.iter().any(|there| there == path) => vault.folder.rename(&from, path),
+                    (3, Some(from)) if !paths.iter().any(|there| there == path) => {
+                        vault.folder.rename(&from, path);
+                    }
                     (4, Some(from)) => vault.folder.copy(&from, path),
-                    (_, Some(from)) => vault.folder.write(&from, &format!("{} more", vault.folder.text(&from))),
+                    (_, Some(from)) => vault
+                        .folder
+                        .write(&from, &format!("{} more", vault.folder.text(&from))),
                 }
             }
-            let before: BTreeMap<String, NoteFile> =
-                vault.rows().into_iter().map(|row| (row.path.clone(), row)).collect();
+            let before: BTreeMap<String, NoteFile> = vault
+                .rows()
+                .into_iter()
+                .map(|row| (row.path.clone(), row))
+                .collect();
             // What was just written is read again by the next look.
             if random.below(2) == 0 {
                 vault.engine.reconcile().unwrap();
             } else {
                 vault.reconcile();
             }
-            let said: Vec<_> =
-                vault.rows().into_iter().filter(|row| row.says_id && row.missing_since.is_none()).collect();
+            let said: Vec<_> = vault
+                .rows()
+                .into_iter()
+                .filter(|row| row.says_id && row.missing_since.is_none())
+                .collect();
             for row in said {
                 let kept = before.get(&row.path).is_none_or(|before| {
-                    before.hash != row.hash || before.memory == row.memory || before.problem.is_some()
+                    before.hash != row.hash
+                        || before.memory == row.memory
+                        || before.problem.is_some()
                 });
                 assert!(kept, "seed {seed}: {} was another memory", row.path);
             }
@@ -967,8 +1417,14 @@ fn random_changes_by_hand() {
                 assert_sound(&vault);
             }
             let anew = FaultyStore::new(Arc::new(NaiveStore::new()));
-            engine_on(&anew, &vault.folder, &vault.clock).reconcile().unwrap();
-            assert_eq!(linked_paths(&vault.store), linked_paths(&anew), "seed {seed}");
+            engine_on(&anew, &vault.folder, &vault.clock)
+                .reconcile()
+                .unwrap();
+            assert_eq!(
+                linked_paths(&vault.store),
+                linked_paths(&anew),
+                "seed {seed}"
+            );
         }
     }
 }
@@ -990,7 +1446,13 @@ fn callers_wait_for_the_first_reconciliation() {
     assert_eq!((waiting.join().unwrap(), begun()), (None, None));
     // One that fails is no reason to wait.
     engine.begin_notes();
-    vault.store.before(|method| if method == "note_files" { Err(Error::unavailable("away")) } else { Ok(()) });
+    vault.store.before(|method| {
+        if method == "note_files" {
+            Err(Error::unavailable("away"))
+        } else {
+            Ok(())
+        }
+    });
     assert_eq!(engine.reconcile().unwrap_err().code, ErrorCode::Unavailable);
     vault.store.before(|_| Ok(()));
     assert_eq!(begun(), None);
@@ -1014,7 +1476,10 @@ fn an_engine_without_a_folder_has_nothing_to_do() {
     engine.begin_notes();
     assert_eq!(engine.await_notes(Duration::from_mins(1)), None);
     assert_eq!(engine.reconcile(), Ok(Reconciled::default()));
-    assert_eq!(engine.note_status().unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine.note_status().unwrap_err().code,
+        ErrorCode::Unavailable
+    );
 }
 
 #[test]
@@ -1027,16 +1492,28 @@ fn the_status_tells_what_is_not_indexed() {
     vault.reconcile();
     let reads = vault.folder.reads.load(Ordering::SeqCst);
     vault.folder.replace("a.md", "one", "1");
-    let loci_engine::NoteStatus { location, notes, forgotten, not_indexed, problems, away } = status();
+    let loci_engine::NoteStatus {
+        location,
+        notes,
+        forgotten,
+        not_indexed,
+        problems,
+        away,
+    } = status();
     assert_eq!((location.as_str(), notes, forgotten), ("/vault", 1, 1));
-    assert_eq!((not_indexed, problems, away), (vec!["a.md".to_owned()], vec![], None));
+    assert_eq!(
+        (not_indexed, problems, away),
+        (vec!["a.md".to_owned()], vec![], None)
+    );
     assert_eq!(vault.folder.reads.load(Ordering::SeqCst), reads);
 }
 
 #[test]
 fn a_status_that_a_person_flips_forgets_and_brings_back() {
     let vault = vault();
-    vault.folder.write("a.md", "---\nuid: u1\nstatus: active\n---\nhoney");
+    vault
+        .folder
+        .write("a.md", "---\nuid: u1\nstatus: active\n---\nhoney");
     vault.reconcile();
     let id = MemoryId::new("u1");
     let forgotten_at = || vault.stored(&id).unwrap().forgotten_at;
@@ -1049,27 +1526,46 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
     vault.folder.replace("a.md", "honey", "more honey");
     vault.reconcile();
     assert_eq!(forgotten_at(), Some(first));
-    vault.folder.replace("a.md", "deleted", "deleted\ndeleted_at: 7000");
+    vault
+        .folder
+        .replace("a.md", "deleted", "deleted\ndeleted_at: 7000");
     vault.reconcile();
     assert_eq!(forgotten_at(), Some(moment(7_000)));
     // A slip of the pen brings nothing back.
-    vault.folder.replace("a.md", "status: deleted", "status deleted");
+    vault
+        .folder
+        .replace("a.md", "status: deleted", "status deleted");
     vault.reconcile();
-    assert_eq!(vault.row("a.md").problem.unwrap().kind, FileProblemKind::BrokenFrontmatter);
+    assert_eq!(
+        vault.row("a.md").problem.unwrap().kind,
+        FileProblemKind::BrokenFrontmatter
+    );
     assert_eq!(forgotten_at(), Some(moment(7_000)));
-    vault.folder.replace("a.md", "status deleted", "status: active");
+    vault
+        .folder
+        .replace("a.md", "status deleted", "status: active");
     vault.reconcile();
     assert_eq!(forgotten_at(), None);
-    assert_eq!(found(&vault.engine, &Caller::local(), "honey"), std::slice::from_ref(&id));
+    assert_eq!(
+        found(&vault.engine, &Caller::local(), "honey"),
+        std::slice::from_ref(&id)
+    );
     assert_sound(&vault);
     // Nor does it for a note that was away meanwhile.
-    vault.folder.write("a.md", "---\nuid: u1\nstatus: deleted\n---\nhoney");
+    vault
+        .folder
+        .write("a.md", "---\nuid: u1\nstatus: deleted\n---\nhoney");
     vault.reconcile();
     vault.folder.remove("a.md");
     vault.reconcile();
-    vault.folder.write("a.md", "---\nuid: u1\nstatus: deleted\na slip\n---\nhoney");
+    vault
+        .folder
+        .write("a.md", "---\nuid: u1\nstatus: deleted\na slip\n---\nhoney");
     vault.reconcile();
-    assert_eq!(vault.row("a.md").problem.unwrap().kind, FileProblemKind::BrokenFrontmatter);
+    assert_eq!(
+        vault.row("a.md").problem.unwrap().kind,
+        FileProblemKind::BrokenFrontmatter
+    );
     assert!(vault.memory("a.md").forgotten_at.is_some());
     assert!(found(&vault.engine, &Caller::local(), "honey").is_empty());
     vault.folder.replace("a.md", "deleted\na slip", "active");

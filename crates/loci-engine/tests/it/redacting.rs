@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use loci_core::{ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd};
+use loci_core::{
+    ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd,
+};
 use loci_engine::{Answer, Import, Imported, Keyed, RedactionScope, Refile, Relate, SecretHolder};
 
 use super::*;
@@ -22,15 +24,34 @@ impl Redactor for Finder {
             return Redacted::unchanged(text);
         }
         let redacted = text.replace(SECRET, MARK);
-        let ends = redacted.match_indices(MARK).map(|(begin, _)| begin + MARK.len());
-        let removed = ends.map(|at| Removed { at, kind: "word", lines: 0 }).collect();
-        Redacted { text: Cow::Owned(redacted), removed }
+        let ends = redacted
+            .match_indices(MARK)
+            .map(|(begin, _)| begin + MARK.len());
+        let removed = ends
+            .map(|at| Removed {
+                at,
+                kind: "word",
+                lines: 0,
+            })
+            .collect();
+        Redacted {
+            text: Cow::Owned(redacted),
+            removed,
+        }
     }
 }
 
 fn bench_of(scope: RedactionScope) -> Bench {
-    let Bench { engine, store, clock } = bench();
-    Bench { engine: engine.with_redactor(Arc::new(Finder), scope), store, clock }
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
+    Bench {
+        engine: engine.with_redactor(Arc::new(Finder), scope),
+        store,
+        clock,
+    }
 }
 
 /// All that the store holds, as one text.
@@ -68,8 +89,16 @@ fn remember(content: &str) -> Remember {
 fn write_everywhere(engine: &Engine, caller: &Caller) {
     let text = |number: usize| format!("text {number} {SECRET}");
     let first = engine.remember(caller, remember(&text(1))).unwrap().memory;
-    engine.remember_as(caller, &mint(), remember(&text(2))).unwrap();
-    engine.file(caller, &|number| MemoryId::new(format!("filed-{number}")), remember(&text(3))).unwrap();
+    engine
+        .remember_as(caller, &mint(), remember(&text(2)))
+        .unwrap();
+    engine
+        .file(
+            caller,
+            &|number| MemoryId::new(format!("filed-{number}")),
+            remember(&text(3)),
+        )
+        .unwrap();
     let import = Import {
         memory: remember(&text(4)),
         id: None,
@@ -79,17 +108,30 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         updated_at: None,
         expires_at: None,
     };
-    engine.import(caller, &[import], &mut Imported::default()).unwrap();
+    engine
+        .import(caller, &[import], &mut Imported::default())
+        .unwrap();
     engine.update(caller, &first.id, &text(5), None).unwrap();
-    let change = Refile { content: Some(text(6)), ..Refile::default() };
+    let change = Refile {
+        content: Some(text(6)),
+        ..Refile::default()
+    };
     engine.refile(caller, &first.id, change).unwrap();
     let tagged = Message {
         tags: vec![SECRET.to_owned()],
         ..message(Role::Human, &format!("{} {}", text(7), "word ".repeat(9)))
     };
-    say(engine, caller, "talk", vec![tagged, message(Role::Assistant, &text(8))]).unwrap();
+    say(
+        engine,
+        caller,
+        "talk",
+        vec![tagged, message(Role::Assistant, &text(8))],
+    )
+    .unwrap();
     engine.decide(caller, "colour", &text(9), None).unwrap();
-    engine.cache_answer(caller, mint(), &text(10), &text(11)).unwrap();
+    engine
+        .cache_answer(caller, mint(), &text(10), &text(11))
+        .unwrap();
     let fact = Relate {
         subject: text(12),
         predicate: "is".to_owned(),
@@ -105,9 +147,17 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         memory: None,
     };
     engine
-        .remember(caller, Remember { collection: Some("other".to_owned()), ..Remember::new("there", "fact") })
+        .remember(
+            caller,
+            Remember {
+                collection: Some("other".to_owned()),
+                ..Remember::new("there", "fact")
+            },
+        )
         .unwrap();
-    engine.tie(caller, end("plan"), end("other"), Some(&text(15))).unwrap();
+    engine
+        .tie(caller, end("plan"), end("other"), Some(&text(15)))
+        .unwrap();
 }
 
 #[test]
@@ -119,10 +169,23 @@ fn nothing_that_callers_write_is_stored_with_its_secrets() {
     assert!(!text.contains(SECRET), "{text}");
     for number in 2..=15 {
         // Another text is in the place of that one.
-        assert!(number == 5 || text.contains(&format!("text {number} [redacted: word]")), "{number}: {text}");
+        assert!(
+            number == 5 || text.contains(&format!("text {number} [redacted: word]")),
+            "{number}: {text}"
+        );
     }
-    assert!(engine.end_facts(&ann, ["text 12 s3cret", "is", "text 13 s3cret"], None).is_ok());
-    assert!(engine.cached_answer(&ann, "text 10 s3cret", Some(1.0)).unwrap().0.is_some());
+    assert!(
+        engine
+            .end_facts(&ann, ["text 12 s3cret", "is", "text 13 s3cret"], None)
+            .is_ok()
+    );
+    assert!(
+        engine
+            .cached_answer(&ann, "text 10 s3cret", Some(1.0))
+            .unwrap()
+            .0
+            .is_some()
+    );
 }
 
 #[test]
@@ -130,15 +193,30 @@ fn a_memory_says_what_was_taken_out_of_it() {
     let engine = bench_of(RedactionScope::Everything).engine;
     let ann = caller("ann", &WRITER);
     let redacted = |memory: &Memory| memory.attributes.get(Redactions::ATTRIBUTE).cloned();
-    let first = engine.remember(&ann, remember("s3cret and s3cret")).unwrap().memory;
+    let first = engine
+        .remember(&ann, remember("s3cret and s3cret"))
+        .unwrap()
+        .memory;
     assert_eq!(redacted(&first).as_deref(), Some("word 9"));
     assert_eq!(first.attributes["source"], "in [redacted: word]");
-    let plain = engine.remember(&ann, Remember::new("plain", "fact")).unwrap().memory;
+    let plain = engine
+        .remember(&ann, Remember::new("plain", "fact"))
+        .unwrap()
+        .memory;
     assert_eq!(redacted(&plain), None);
     let (changed, _) = engine.update(&ann, &plain.id, "now s3cret", None).unwrap();
-    assert_eq!((redacted(&changed).as_deref(), changed.content.as_str()), (Some("word 1"), "now [redacted: word]"));
-    assert_eq!(engine.redactions(&ann), Ok((2, Redactions::from_text("word 10"))));
-    assert_eq!(engine.redactions(&caller("bob", &WRITER)), Ok((0, Redactions::default())));
+    assert_eq!(
+        (redacted(&changed).as_deref(), changed.content.as_str()),
+        (Some("word 1"), "now [redacted: word]")
+    );
+    assert_eq!(
+        engine.redactions(&ann),
+        Ok((2, Redactions::from_text("word 10")))
+    );
+    assert_eq!(
+        engine.redactions(&caller("bob", &WRITER)),
+        Ok((0, Redactions::default()))
+    );
 }
 
 #[test]
@@ -147,9 +225,16 @@ fn what_callers_write_stays_where_only_files_are_redacted() {
         let Bench { engine, store, .. } = bench_of(scope);
         write_everywhere(&engine, &caller("ann", &WRITER));
         let text = stored(&store);
-        assert!(text.contains(SECRET) && !text.contains("[redacted"), "{text}");
+        assert!(
+            text.contains(SECRET) && !text.contains("[redacted"),
+            "{text}"
+        );
         let of_file = engine.redact_mined("a s3cret").text.into_owned();
-        assert_eq!(of_file == "a [redacted: word]", scope == RedactionScope::Mined, "{of_file}");
+        assert_eq!(
+            of_file == "a [redacted: word]",
+            scope == RedactionScope::Mined,
+            "{of_file}"
+        );
     }
 }
 
@@ -158,32 +243,84 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
     let Bench { engine, store, .. } = bench_of(RedactionScope::Nothing);
     let (local, ann) = (Caller::local(), caller("ann", &WRITER));
     write_everywhere(&engine, &ann);
-    let elsewhere =
-        Caller::new(Space::parse("space", "elsewhere").unwrap(), Principal::new("bob", Scopes::of(&WRITER)));
-    let hidden = engine.remember(&elsewhere, Remember::new("bob has a s3cret", "fact")).unwrap().memory;
-    engine.put_setting(&ann, "plan", "s3cret".to_owned()).unwrap();
+    let elsewhere = Caller::new(
+        Space::parse("space", "elsewhere").unwrap(),
+        Principal::new("bob", Scopes::of(&WRITER)),
+    );
+    let hidden = engine
+        .remember(&elsewhere, Remember::new("bob has a s3cret", "fact"))
+        .unwrap()
+        .memory;
+    engine
+        .put_setting(&ann, "plan", "s3cret".to_owned())
+        .unwrap();
 
     let found = engine.find_secrets(&local).unwrap();
-    let count = |name: &str| found.iter().filter(|stored| stored.holder.name() == name).count();
-    let counts = ["memory", "decision", "cached answer", "fact", "tunnel", "setting", "note"].map(count);
+    let count = |name: &str| {
+        found
+            .iter()
+            .filter(|stored| stored.holder.name() == name)
+            .count()
+    };
+    let counts = [
+        "memory",
+        "decision",
+        "cached answer",
+        "fact",
+        "tunnel",
+        "setting",
+        "note",
+    ]
+    .map(count);
     assert_eq!(counts, [8, 1, 1, 1, 1, 1, 0]);
     assert!(
-        !format!("{:?}", found.iter().map(|stored| (&stored.id, &stored.redactions)).collect::<Vec<_>>())
-            .contains(SECRET)
+        !format!(
+            "{:?}",
+            found
+                .iter()
+                .map(|stored| (&stored.id, &stored.redactions))
+                .collect::<Vec<_>>()
+        )
+        .contains(SECRET)
     );
-    let of_bob = found.iter().find(|stored| stored.id == hidden.id.as_str()).unwrap();
-    assert_eq!((of_bob.space.as_str(), of_bob.redactions.to_string().as_str()), ("elsewhere", "word 1"));
+    let of_bob = found
+        .iter()
+        .find(|stored| stored.id == hidden.id.as_str())
+        .unwrap();
+    assert_eq!(
+        (
+            of_bob.space.as_str(),
+            of_bob.redactions.to_string().as_str()
+        ),
+        ("elsewhere", "word 1")
+    );
 
     for stored in &found {
-        assert_eq!(engine.redact_stored(&local, stored), Ok(stored.holder.can_be_redacted()), "{stored:?}");
-        assert_eq!(engine.redact_stored(&local, stored), Ok(false), "it is done once");
+        assert_eq!(
+            engine.redact_stored(&local, stored),
+            Ok(stored.holder.can_be_redacted()),
+            "{stored:?}"
+        );
+        assert_eq!(
+            engine.redact_stored(&local, stored),
+            Ok(false),
+            "it is done once"
+        );
     }
     let left = engine.find_secrets(&local).unwrap();
-    assert!(left.iter().all(|stored| !stored.holder.can_be_redacted()), "{left:?}");
+    assert!(
+        left.iter().all(|stored| !stored.holder.can_be_redacted()),
+        "{left:?}"
+    );
     assert_eq!(left.len(), 3);
     let after = store.get(&hidden.space, &hidden.id).unwrap().unwrap();
     let attributes = BTreeMap::from([(Redactions::ATTRIBUTE.to_owned(), "word 1".to_owned())]);
-    let expected = Memory { content: "bob has a [redacted: word]".to_owned(), attributes, revision: 2, ..hidden };
+    let expected = Memory {
+        content: "bob has a [redacted: word]".to_owned(),
+        attributes,
+        revision: 2,
+        ..hidden
+    };
     assert_eq!(after, expected);
     // The words of the index are those of the new text, and the model reads it again.
     assert!(super::found(&engine, &elsewhere, SECRET).is_empty());
@@ -197,16 +334,39 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let (local, ann) = (Caller::local(), caller("ann", &WRITER));
     let id = |_| MemoryId::new("id-s3cret");
-    let filed = Remember { collection: Some("in s3cret".to_owned()), ..Remember::new("plain", "about s3cret") };
+    let filed = Remember {
+        collection: Some("in s3cret".to_owned()),
+        ..Remember::new("plain", "about s3cret")
+    };
     engine.file(&ann, &id, filed).unwrap();
     engine.decide(&ann, "colour s3cret", "blue", None).unwrap();
-    engine.put_setting(&ann, "plan s3cret", "on".to_owned()).unwrap();
-    let answer = || Ok(Answer { text: "said s3cret".to_owned(), memories: Vec::new(), is_kept: true });
-    engine.once(&ann, Keyed { operation: "say", key: "key s3cret", request: "r" }, answer).unwrap();
+    engine
+        .put_setting(&ann, "plan s3cret", "on".to_owned())
+        .unwrap();
+    let answer = || {
+        Ok(Answer {
+            text: "said s3cret".to_owned(),
+            memories: Vec::new(),
+            is_kept: true,
+        })
+    };
+    engine
+        .once(
+            &ann,
+            Keyed {
+                operation: "say",
+                key: "key s3cret",
+                request: "r",
+            },
+            answer,
+        )
+        .unwrap();
 
     let found = engine.find_secrets(&local).unwrap();
-    let rows: Vec<_> =
-        found.iter().map(|stored| (stored.holder.name(), &*stored.id, stored.redactions.total())).collect();
+    let rows: Vec<_> = found
+        .iter()
+        .map(|stored| (stored.holder.name(), &*stored.id, stored.redactions.total()))
+        .collect();
     assert_eq!(
         rows,
         [
@@ -217,7 +377,11 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
             ("kept answer", "key [redacted: word]", 1),
         ]
     );
-    assert!(found.iter().all(|stored| engine.redact_stored(&local, stored) == Ok(false)));
+    assert!(
+        found
+            .iter()
+            .all(|stored| engine.redact_stored(&local, stored) == Ok(false))
+    );
 }
 
 #[test]
@@ -228,16 +392,27 @@ fn a_decision_that_is_new_by_now_is_kept() {
     let found = engine.find_secrets(&local).unwrap();
     engine.decide(&ann, "colour", "blue", None).unwrap();
     assert_eq!(engine.redact_stored(&local, &found[0]), Ok(false));
-    assert_eq!(engine.decided(&ann, "colour").unwrap().unwrap().value, "blue");
+    assert_eq!(
+        engine.decided(&ann, "colour").unwrap().unwrap().value,
+        "blue"
+    );
 }
 
 #[test]
 fn only_the_person_at_this_machine_looks_through_everything() {
     let engine = bench_of(RedactionScope::Nothing).engine;
     let admin = caller("root", &[Scope::Admin]);
-    engine.remember(&admin, Remember::new(SECRET, "fact")).unwrap();
-    assert_eq!(engine.find_secrets(&admin).unwrap_err().code, ErrorCode::Forbidden);
+    engine
+        .remember(&admin, Remember::new(SECRET, "fact"))
+        .unwrap();
+    assert_eq!(
+        engine.find_secrets(&admin).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
     let found = engine.find_secrets(&Caller::local()).unwrap();
-    assert_eq!(engine.redact_stored(&admin, &found[0]).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        engine.redact_stored(&admin, &found[0]).unwrap_err().code,
+        ErrorCode::Forbidden
+    );
     assert!(matches!(found[0].holder, SecretHolder::Memory(_)));
 }

@@ -25,27 +25,45 @@ type Meanwhile = fn(&Tree);
 
 impl Tree {
     fn of(folders: &[&str], files: &[(&str, bool)]) -> Arc<Self> {
-        let files = files.iter().map(|(path, is_ignored)| ((*path).to_owned(), *is_ignored)).collect();
+        let files = files
+            .iter()
+            .map(|(path, is_ignored)| ((*path).to_owned(), *is_ignored))
+            .collect();
         let folders = folders.iter().map(|&folder| folder.to_owned()).collect();
-        Arc::new(Tree { folders: Mutex::new(folders), files: Mutex::new(files), ..Tree::default() })
+        Arc::new(Tree {
+            folders: Mutex::new(folders),
+            files: Mutex::new(files),
+            ..Tree::default()
+        })
     }
 
     /// The drive of `/p` goes away, and leaves an empty folder.
     fn unmount(&self) {
         self.folders.lock().unwrap().remove("/p");
-        self.files.lock().unwrap().retain(|path, _| !path.starts_with("/p/"));
+        self.files
+            .lock()
+            .unwrap()
+            .retain(|path, _| !path.starts_with("/p/"));
     }
 
     /// Another drive takes its place.
     fn exchange(&self) {
-        self.files.lock().unwrap().retain(|path, _| !path.starts_with("/p/"));
+        self.files
+            .lock()
+            .unwrap()
+            .retain(|path, _| !path.starts_with("/p/"));
         self.drive.fetch_add(1, Ordering::SeqCst);
     }
 }
 
 impl SourceTree for Tree {
     fn root_of(&self, path: &str) -> String {
-        Path::new(path).parent().unwrap().to_str().unwrap().to_owned()
+        Path::new(path)
+            .parent()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .to_owned()
     }
 
     fn identity(&self, root: &str) -> Option<String> {
@@ -54,10 +72,20 @@ impl SourceTree for Tree {
     }
 
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
-        if self.folders.lock().unwrap().contains(&format!("{root}/unreadable")) {
+        if self
+            .folders
+            .lock()
+            .unwrap()
+            .contains(&format!("{root}/unreadable"))
+        {
             return Err(Error::unavailable("the rules cannot be read"));
         }
-        if let Some((_, meanwhile)) = self.meanwhile.lock().unwrap().take_if(|(of, _)| *of == root) {
+        if let Some((_, meanwhile)) = self
+            .meanwhile
+            .lock()
+            .unwrap()
+            .take_if(|(of, _)| *of == root)
+        {
             meanwhile(self);
         }
         let files = self.files.lock().unwrap();
@@ -73,13 +101,21 @@ impl SourceTree for Tree {
     }
 }
 
-/// A project with a file of each state, a neighbour of a similar name, and memories of other makings.
+/// A project with a file of each state, a neighbour of a similar name, and memories of other
+/// makings.
 fn mined(tree: &Arc<Tree>) -> Mine {
     let mine = Mine::new();
-    let mine = Mine { engine: mine.engine.with_source_tree(tree.clone()), ..mine };
+    let mine = Mine {
+        engine: mine.engine.with_source_tree(tree.clone()),
+        ..mine
+    };
     let long = "A sentence of a long file. ".repeat(100);
     for (root, path, parts) in [
-        ("/p", "/p/kept.rs", &[("kept one", "x"), ("kept two", "x")][..]),
+        (
+            "/p",
+            "/p/kept.rs",
+            &[("kept one", "x"), ("kept two", "x")][..],
+        ),
         ("/p", "/p/target/made.rs", &[("made", "x")]),
         ("/p", "/p/gone.rs", &[("gone", "x"), (&long, "x")]),
         ("/p2", "/p2/kept.rs", &[("neighbour", "x")]),
@@ -95,10 +131,27 @@ fn mined(tree: &Arc<Tree>) -> Mine {
         ("filed by hand from a file that is gone", Some("/p/gone.rs")),
         ("filed by hand from a file elsewhere", Some("/else/gone.rs")),
     ] {
-        let attributes = source.map(|source| (SOURCE_FILE.to_owned(), source.to_owned())).into_iter().collect();
-        let collection = Some(if content.contains("elsewhere") { "other" } else { WING }.to_owned());
+        let attributes = source
+            .map(|source| (SOURCE_FILE.to_owned(), source.to_owned()))
+            .into_iter()
+            .collect();
+        let collection = Some(
+            if content.contains("elsewhere") {
+                "other"
+            } else {
+                WING
+            }
+            .to_owned(),
+        );
         mine.engine
-            .remember(&mine.ann, Remember { collection, attributes, ..fact(content, Visibility::Common) })
+            .remember(
+                &mine.ann,
+                Remember {
+                    collection,
+                    attributes,
+                    ..fact(content, Visibility::Common)
+                },
+            )
             .unwrap();
     }
     let secret = Remember {
@@ -106,20 +159,36 @@ fn mined(tree: &Arc<Tree>) -> Mine {
         attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), "/p/gone.rs".to_owned())]),
         ..fact("secret of bob", Visibility::Common)
     };
-    mine.engine.remember(&caller("bob", &WRITER), secret).unwrap();
+    mine.engine
+        .remember(&caller("bob", &WRITER), secret)
+        .unwrap();
     mine
 }
 
 fn tree() -> Arc<Tree> {
-    Tree::of(&["/p", "/p2", "/else"], &[("/p/kept.rs", false), ("/p/target/made.rs", true), ("/p2/kept.rs", false)])
+    Tree::of(
+        &["/p", "/p2", "/else"],
+        &[
+            ("/p/kept.rs", false),
+            ("/p/target/made.rs", true),
+            ("/p2/kept.rs", false),
+        ],
+    )
 }
 
 fn request(root: Option<&str>, apply: bool) -> Sync {
-    Sync { root: root.map(str::to_owned), collections: CollectionFilter::Any, apply }
+    Sync {
+        root: root.map(str::to_owned),
+        collections: CollectionFilter::Any,
+        apply,
+    }
 }
 
 fn stale(files: &[(&str, u64)]) -> BTreeMap<String, u64> {
-    files.iter().map(|(path, memories)| ((*path).to_owned(), *memories)).collect()
+    files
+        .iter()
+        .map(|(path, memories)| ((*path).to_owned(), *memories))
+        .collect()
 }
 
 #[test]
@@ -131,7 +200,11 @@ fn every_memory_is_in_one_class() {
         ignored: 1,
         missing: 4,
         no_source: 3,
-        stale: stale(&[("/else/gone.rs", 1), ("/p/gone.rs", 3), ("/p/target/made.rs", 1)]),
+        stale: stale(&[
+            ("/else/gone.rs", 1),
+            ("/p/gone.rs", 3),
+            ("/p/target/made.rs", 1),
+        ]),
         ..Synced::default()
     };
     let project = Synced {
@@ -141,16 +214,49 @@ fn every_memory_is_in_one_class() {
         stale: stale(&[("/p/gone.rs", 3), ("/p/target/made.rs", 1)]),
         ..all.clone()
     };
-    let wing = Synced { scanned: 10, missing: 3, stale: project.stale.clone(), ..all.clone() };
-    let other = Synced { scanned: 1, missing: 1, stale: stale(&[("/else/gone.rs", 1)]), ..Synced::default() };
-    let nowhere = Synced { out_of_scope: 8, no_source: 3, scanned: 11, ..Synced::default() };
+    let wing = Synced {
+        scanned: 10,
+        missing: 3,
+        stale: project.stale.clone(),
+        ..all.clone()
+    };
+    let other = Synced {
+        scanned: 1,
+        missing: 1,
+        stale: stale(&[("/else/gone.rs", 1)]),
+        ..Synced::default()
+    };
+    let nowhere = Synced {
+        out_of_scope: 8,
+        no_source: 3,
+        scanned: 11,
+        ..Synced::default()
+    };
     let rows = [
         (request(None, false), all),
         (request(Some("/p"), false), project.clone()),
         (request(Some("/p/"), false), project),
-        (Sync { collections: only(WING), ..request(None, false) }, wing),
-        (Sync { collections: only("other"), ..request(None, false) }, other),
-        (Sync { collections: only("none"), ..request(None, false) }, Synced::default()),
+        (
+            Sync {
+                collections: only(WING),
+                ..request(None, false)
+            },
+            wing,
+        ),
+        (
+            Sync {
+                collections: only("other"),
+                ..request(None, false)
+            },
+            other,
+        ),
+        (
+            Sync {
+                collections: only("none"),
+                ..request(None, false)
+            },
+            Synced::default(),
+        ),
         (request(Some("/p3"), false), nowhere),
     ];
     let tree = tree();
@@ -159,44 +265,114 @@ fn every_memory_is_in_one_class() {
     let before = (mine.store.inner.version().unwrap(), mine.memories());
     for (request, expected) in rows {
         let synced = mine.engine.sync(&mine.ann, &request).unwrap();
-        let Synced { scanned, kept, ignored, missing, no_source, out_of_scope, .. } = expected;
-        assert_eq!(scanned, kept + ignored + missing + no_source + out_of_scope, "{request:?}");
+        let Synced {
+            scanned,
+            kept,
+            ignored,
+            missing,
+            no_source,
+            out_of_scope,
+            ..
+        } = expected;
+        assert_eq!(
+            scanned,
+            kept + ignored + missing + no_source + out_of_scope,
+            "{request:?}"
+        );
         assert_eq!(synced, expected, "{request:?}");
     }
-    assert_eq!((mine.store.inner.version().unwrap(), mine.memories()), before, "a look changes nothing");
+    assert_eq!(
+        (mine.store.inner.version().unwrap(), mine.memories()),
+        before,
+        "a look changes nothing"
+    );
     // Who may read more, sees more.
-    let everything = mine.engine.sync(&Caller::local(), &request(None, false)).unwrap();
-    assert_eq!((everything.scanned, everything.missing, everything.stale["/p/gone.rs"]), (12, 5, 4));
+    let everything = mine
+        .engine
+        .sync(&Caller::local(), &request(None, false))
+        .unwrap();
+    assert_eq!(
+        (
+            everything.scanned,
+            everything.missing,
+            everything.stale["/p/gone.rs"]
+        ),
+        (12, 5, 4)
+    );
 }
 
 #[test]
 fn what_is_ignored_or_gone_is_removed() {
     let mine = mined(&tree());
-    let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
-    assert_eq!((synced.removed_memories, synced.ignored + synced.missing), (4, 4));
+    let synced = mine
+        .engine
+        .sync(&mine.ann, &request(Some("/p"), true))
+        .unwrap();
+    assert_eq!(
+        (synced.removed_memories, synced.ignored + synced.missing),
+        (4, 4)
+    );
     // The long part is one of several passages.
     assert!(synced.removed_passages > 5, "{synced:?}");
     assert_eq!(mine.engine.size().unwrap().memories, 12 - 4);
-    let left: BTreeSet<String> = mine.memories().into_iter().map(|memory| memory.content).collect();
-    let expected = ["kept one", "kept two", "neighbour", "by hand", "relative", "devious"];
+    let left: BTreeSet<String> = mine
+        .memories()
+        .into_iter()
+        .map(|memory| memory.content)
+        .collect();
+    let expected = [
+        "kept one",
+        "kept two",
+        "neighbour",
+        "by hand",
+        "relative",
+        "devious",
+    ];
     assert_eq!(left, expected.into_iter().map(str::to_owned).collect());
     let known = mine.engine.source_files(&mine.ann, Some(WING)).unwrap();
-    assert_eq!(known.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(), ["/p/kept.rs", "/p2/kept.rs"]);
-    let again = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
-    let expected = Synced { scanned: 7, kept: 2, no_source: 3, out_of_scope: 2, ..Synced::default() };
+    assert_eq!(
+        known
+            .iter()
+            .map(|file| file.path.as_str())
+            .collect::<Vec<_>>(),
+        ["/p/kept.rs", "/p2/kept.rs"]
+    );
+    let again = mine
+        .engine
+        .sync(&mine.ann, &request(Some("/p"), true))
+        .unwrap();
+    let expected = Synced {
+        scanned: 7,
+        kept: 2,
+        no_source: 3,
+        out_of_scope: 2,
+        ..Synced::default()
+    };
     assert_eq!(again, expected);
     // What was private to bob is his.
-    assert!(listed(&mine.engine, &caller("bob", &WRITER)).iter().any(|memory| memory.content == "secret of bob"));
+    assert!(
+        listed(&mine.engine, &caller("bob", &WRITER))
+            .iter()
+            .any(|memory| memory.content == "secret of bob")
+    );
 }
 
 #[test]
 fn what_was_said_outlasts_its_transcript() {
     // Not even the folder is there any more.
     let mine = mined(&tree());
-    mine.file(mine.further("/host/session.jsonl", 0, &["a question", "an answer"])).unwrap();
+    mine.file(mine.further("/host/session.jsonl", 0, &["a question", "an answer"]))
+        .unwrap();
     let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
-    assert_eq!((synced.scanned, synced.kept, synced.removed_memories), (13, 5, 5));
-    assert!(mine.memories().iter().any(|memory| memory.content == "an answer"));
+    assert_eq!(
+        (synced.scanned, synced.kept, synced.removed_memories),
+        (13, 5, 5)
+    );
+    assert!(
+        mine.memories()
+            .iter()
+            .any(|memory| memory.content == "an answer")
+    );
     assert!(mine.known("/host/session.jsonl").is_some());
 }
 
@@ -204,8 +380,14 @@ fn what_was_said_outlasts_its_transcript() {
 fn passages_are_counted_as_they_are_stored() {
     let mine = mined(&tree());
     let before = mine.engine.size().unwrap().passages;
-    let synced = mine.engine.sync(&Caller::local(), &request(None, true)).unwrap();
-    assert_eq!((synced.removed_memories, synced.removed_passages), (6, before - mine.engine.size().unwrap().passages));
+    let synced = mine
+        .engine
+        .sync(&Caller::local(), &request(None, true))
+        .unwrap();
+    assert_eq!(
+        (synced.removed_memories, synced.removed_passages),
+        (6, before - mine.engine.size().unwrap().passages)
+    );
 }
 
 #[test]
@@ -220,7 +402,10 @@ fn a_root_that_is_away_removes_nothing_at_all() {
         error.message
     };
     for root in ["p", "", "/p/../p"] {
-        assert!(refused(&request(Some(root), true), ErrorCode::InvalidArgument).contains("`project_dir`"));
+        assert!(
+            refused(&request(Some(root), true), ErrorCode::InvalidArgument)
+                .contains("`project_dir`")
+        );
     }
     // Of two projects one is away: known by its root, though nothing of it is there to see.
     tree.folders.lock().unwrap().remove("/p2");
@@ -231,17 +416,43 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     }
     // A look says what it can, and what it cannot.
     let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
-    assert_eq!((looked.away, looked.kept, looked.missing), (vec!["/p2".to_owned()], 3, 4));
-    assert_eq!(looked.stale, stale(&[("/else/gone.rs", 1), ("/p/gone.rs", 3), ("/p/target/made.rs", 1)]));
-    tree.folders.lock().unwrap().extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
+    assert_eq!(
+        (looked.away, looked.kept, looked.missing),
+        (vec!["/p2".to_owned()], 3, 4)
+    );
+    assert_eq!(
+        looked.stale,
+        stale(&[
+            ("/else/gone.rs", 1),
+            ("/p/gone.rs", 3),
+            ("/p/target/made.rs", 1)
+        ])
+    );
+    tree.folders
+        .lock()
+        .unwrap()
+        .extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
     refused(&request(None, true), ErrorCode::Unavailable);
     // The other one by itself.
-    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap().removed_memories, 4);
+    assert_eq!(
+        mine.engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap()
+            .removed_memories,
+        4
+    );
     let Bench { engine, .. } = bench();
-    assert_eq!(engine.sync(&mine.ann, &request(None, false)).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        engine
+            .sync(&mine.ann, &request(None, false))
+            .unwrap_err()
+            .code,
+        ErrorCode::Unavailable
+    );
 }
 
-/// A folder is looked at before its files and after them, since one where a drive was mounted has no files either.
+/// A folder is looked at before its files and after them, since one where a drive was mounted has
+/// no files either.
 #[test]
 fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
     for meanwhile in [Tree::unmount, Tree::exchange] {
@@ -250,16 +461,25 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
             let mine = mined(&tree);
             let before = (mine.memories(), mine.known("/p/kept.rs"));
             *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
-            let error = mine.engine.sync(&mine.ann, &request(root, true)).unwrap_err();
+            let error = mine
+                .engine
+                .sync(&mine.ann, &request(root, true))
+                .unwrap_err();
             assert_eq!(error.code, ErrorCode::Unavailable);
-            assert!(error.message.contains("/p") && error.message.contains("nothing was removed"), "{error}");
+            assert!(
+                error.message.contains("/p") && error.message.contains("nothing was removed"),
+                "{error}"
+            );
             assert_eq!((mine.memories(), mine.known("/p/kept.rs")), before);
         }
         let tree = tree();
         let mine = mined(&tree);
         *tree.meanwhile.lock().unwrap() = Some(("/p", meanwhile));
         let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
-        assert_eq!((looked.away, looked.kept, looked.missing), (vec!["/p".to_owned()], 7, 1));
+        assert_eq!(
+            (looked.away, looked.kept, looked.missing),
+            (vec!["/p".to_owned()], 7, 1)
+        );
         assert_eq!(looked.stale, stale(&[("/else/gone.rs", 1)]));
     }
 }
@@ -277,10 +497,22 @@ fn a_root_that_goes_away_during_the_removal_ends_it() {
             }
             Ok(())
         });
-        let error = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap_err();
+        let error = mine
+            .engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::Unavailable);
-        assert!(error.message.contains("3 memories were removed before that"), "{error}");
-        assert!(mine.memories().iter().any(|memory| memory.content == "made"));
+        assert!(
+            error
+                .message
+                .contains("3 memories were removed before that"),
+            "{error}"
+        );
+        assert!(
+            mine.memories()
+                .iter()
+                .any(|memory| memory.content == "made")
+        );
         assert!(mine.known("/p/target/made.rs").is_some());
     }
 }
@@ -288,28 +520,55 @@ fn a_root_that_goes_away_during_the_removal_ends_it() {
 /// Of a file that is there again nothing is lost, be it seen in time or mined in the last moment.
 #[test]
 fn a_file_that_came_back_is_kept() {
-    for (moment, is_mined) in [("source_file", false), ("source_file", true), ("commit", true)] {
+    for (moment, is_mined) in [
+        ("source_file", false),
+        ("source_file", true),
+        ("commit", true),
+    ] {
         let tree = tree();
         let mine = mined(&tree);
         let before = mine.memories().len();
         let store = faulty_store::FaultyStore::new(mine.store.inner.clone());
         let embedder = Arc::new(HashingEmbedder::default());
-        let engine = Engine::new(store.clone(), embedder, mine.clock.clone(), SearchMode::Words);
-        let other = Mine { engine, store, clock: mine.clock.clone(), ann: mine.ann.clone() };
+        let engine = Engine::new(
+            store.clone(),
+            embedder,
+            mine.clock.clone(),
+            SearchMode::Words,
+        );
+        let other = Mine {
+            engine,
+            store,
+            clock: mine.clock.clone(),
+            ann: mine.ann.clone(),
+        };
         let is_first = AtomicBool::new(true);
         mine.store.before(move |method| {
             if method == moment && is_first.swap(false, Ordering::SeqCst) {
-                tree.files.lock().unwrap().insert("/p/gone.rs".to_owned(), false);
+                tree.files
+                    .lock()
+                    .unwrap()
+                    .insert("/p/gone.rs".to_owned(), false);
                 if is_mined {
                     let long = "A sentence of a long file. ".repeat(100);
-                    other.file(other.whole("/p/gone.rs", &[("gone", "x"), (&long, "x"), ("came back", "x")]))?;
+                    other.file(other.whole(
+                        "/p/gone.rs",
+                        &[("gone", "x"), (&long, "x"), ("came back", "x")],
+                    ))?;
                 }
             }
             Ok(())
         });
-        let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+        let synced = mine
+            .engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap();
         assert_eq!(synced.removed_memories, 1, "{moment} {is_mined}");
-        assert_eq!(mine.memories().len(), before - 1 + usize::from(is_mined), "{moment} {is_mined}");
+        assert_eq!(
+            mine.memories().len(),
+            before - 1 + usize::from(is_mined),
+            "{moment} {is_mined}"
+        );
         assert!(mine.known("/p/gone.rs").is_some());
     }
 }
@@ -322,24 +581,57 @@ fn who_may_not_write_removes_nothing() {
         attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), "/p/shared.rs".to_owned())]),
         ..fact("shared by bob", Visibility::Common)
     };
-    mine.engine.remember(&caller("bob", &WRITER), shared).unwrap();
-    let synced = mine.engine.sync(&caller("eve", &[Scope::Read]), &request(None, true)).unwrap();
-    assert_eq!((synced.ignored + synced.missing, synced.removed_memories, synced.removed_passages), (6, 0, 0));
-    assert_eq!(mine.engine.source_files(&mine.ann, Some(WING)).unwrap().len(), 4);
+    mine.engine
+        .remember(&caller("bob", &WRITER), shared)
+        .unwrap();
+    let synced = mine
+        .engine
+        .sync(&caller("eve", &[Scope::Read]), &request(None, true))
+        .unwrap();
+    assert_eq!(
+        (
+            synced.ignored + synced.missing,
+            synced.removed_memories,
+            synced.removed_passages
+        ),
+        (6, 0, 0)
+    );
+    assert_eq!(
+        mine.engine
+            .source_files(&mine.ann, Some(WING))
+            .unwrap()
+            .len(),
+        4
+    );
     let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
-    assert_eq!((synced.ignored + synced.missing, synced.removed_memories, synced.stale["/p/shared.rs"]), (6, 5, 1));
+    assert_eq!(
+        (
+            synced.ignored + synced.missing,
+            synced.removed_memories,
+            synced.stale["/p/shared.rs"]
+        ),
+        (6, 5, 1)
+    );
 }
 
-/// What changes between the look and the removal is looked at again; what was moved or deleted is let be.
+/// What changes between the look and the removal is looked at again; what was moved or deleted is
+/// let be.
 #[test]
 fn what_changes_meanwhile_is_looked_at_again() {
     type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
     let rows: [(Meanwhile, u64, bool); 3] = [
-        (|engine, ann, id| engine.update(ann, id, "still of that file", None).map(drop), 4, false),
+        (
+            |engine, ann, id| engine.update(ann, id, "still of that file", None).map(drop),
+            4,
+            false,
+        ),
         (|engine, ann, id| engine.forget(ann, id), 3, false),
         (
             |engine, ann, id| {
-                let change = Refile { collection: Some(Some("kept".to_owned())), ..Refile::default() };
+                let change = Refile {
+                    collection: Some(Some("kept".to_owned())),
+                    ..Refile::default()
+                };
                 engine.refile(ann, id, change).map(drop)
             },
             3,
@@ -348,9 +640,19 @@ fn what_changes_meanwhile_is_looked_at_again() {
     ];
     for (change, removed, is_left) in rows {
         let mine = mined(&tree());
-        let id = mine.memories().into_iter().find(|memory| memory.content == "gone").unwrap().id;
+        let id = mine
+            .memories()
+            .into_iter()
+            .find(|memory| memory.content == "gone")
+            .unwrap()
+            .id;
         let embedder = Arc::new(HashingEmbedder::default());
-        let other = Engine::new(mine.store.inner.clone(), embedder, mine.clock.clone(), SearchMode::Words);
+        let other = Engine::new(
+            mine.store.inner.clone(),
+            embedder,
+            mine.clock.clone(),
+            SearchMode::Words,
+        );
         let (is_first, ann, of) = (AtomicBool::new(true), mine.ann.clone(), id.clone());
         mine.store.before(move |method| {
             if method == "commit" && is_first.swap(false, Ordering::SeqCst) {
@@ -358,7 +660,10 @@ fn what_changes_meanwhile_is_looked_at_again() {
             }
             Ok(())
         });
-        let synced = mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap();
+        let synced = mine
+            .engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap();
         assert_eq!(synced.removed_memories, removed);
         assert_eq!(mine.engine.show(&mine.ann, &id).is_ok(), is_left);
     }
@@ -369,14 +674,40 @@ fn what_changes_meanwhile_is_looked_at_again() {
 fn an_interrupted_removal_is_resumed() {
     let mine = mined(&tree());
     mine.fail_after(1);
-    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap_err().code, ErrorCode::Unavailable);
+    assert_eq!(
+        mine.engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap_err()
+            .code,
+        ErrorCode::Unavailable
+    );
     mine.work_again();
     let left = |mine: &Mine, path: &str| {
-        let of_path = |memory: &Memory| memory.attributes.get(SOURCE_FILE).is_some_and(|source| source == path);
-        (mine.memories().iter().filter(|memory| of_path(memory)).count(), mine.known(path).is_some())
+        let of_path = |memory: &Memory| {
+            memory
+                .attributes
+                .get(SOURCE_FILE)
+                .is_some_and(|source| source == path)
+        };
+        (
+            mine.memories()
+                .iter()
+                .filter(|memory| of_path(memory))
+                .count(),
+            mine.known(path).is_some(),
+        )
     };
-    assert_eq!((left(&mine, "/p/gone.rs"), left(&mine, "/p/target/made.rs")), ((0, false), (1, true)));
-    assert_eq!(mine.engine.sync(&mine.ann, &request(Some("/p"), true)).unwrap().removed_memories, 1);
+    assert_eq!(
+        (left(&mine, "/p/gone.rs"), left(&mine, "/p/target/made.rs")),
+        ((0, false), (1, true))
+    );
+    assert_eq!(
+        mine.engine
+            .sync(&mine.ann, &request(Some("/p"), true))
+            .unwrap()
+            .removed_memories,
+        1
+    );
 }
 
 /// Of a file whose memories were deleted by hand, what is known of it goes.
@@ -390,16 +721,34 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
         }
     }
     let paths = |mine: &Mine| -> Vec<String> {
-        mine.engine.source_files(&mine.ann, Some(WING)).unwrap().into_iter().map(|file| file.path).collect()
+        mine.engine
+            .source_files(&mine.ann, Some(WING))
+            .unwrap()
+            .into_iter()
+            .map(|file| file.path)
+            .collect()
     };
     let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
     assert_eq!(synced.stale.get("/p/target/made.rs"), None);
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
-    // A project that is gone, and of which nothing is left but that it was read, is in nobody's way.
+    // A project that is gone, and of which nothing is left but that it was read, is in nobody's
+    // way.
     let mut empty = mine.whole("/p9/empty.rs", &[]);
-    empty.file =
-        SourceFile { root: "/p9".to_owned(), stamp: FileStamp { bytes: 0, modified_nanoseconds: 0 }, ..empty.file };
+    empty.file = SourceFile {
+        root: "/p9".to_owned(),
+        stamp: FileStamp {
+            bytes: 0,
+            modified_nanoseconds: 0,
+        },
+        ..empty.file
+    };
     mine.file(empty).unwrap();
-    assert_eq!(mine.engine.sync(&mine.ann, &request(None, true)).unwrap().removed_memories, 0);
+    assert_eq!(
+        mine.engine
+            .sync(&mine.ann, &request(None, true))
+            .unwrap()
+            .removed_memories,
+        0
+    );
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs", "/p9/empty.rs"]);
 }

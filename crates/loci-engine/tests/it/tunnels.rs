@@ -11,19 +11,45 @@ type Place = (Option<&'static str>, &'static str);
 
 const API: Place = (Some("api"), "design");
 const DATABASE: Place = (Some("database"), "schema");
-const ALL: Page = Page { offset: 0, limit: usize::MAX };
+const ALL: Page = Page {
+    offset: 0,
+    limit: usize::MAX,
+};
 
 fn end((collection, section): Place) -> TunnelEnd {
-    TunnelEnd { collection: collection.map(str::to_owned), section: section.to_owned(), memory: None }
+    TunnelEnd {
+        collection: collection.map(str::to_owned),
+        section: section.to_owned(),
+        memory: None,
+    }
 }
 
 fn end_at(place: Place, memory: &MemoryId) -> TunnelEnd {
-    TunnelEnd { memory: Some(memory.clone()), ..end(place) }
+    TunnelEnd {
+        memory: Some(memory.clone()),
+        ..end(place)
+    }
 }
 
-fn file(engine: &Engine, caller: &Caller, (collection, section): Place, visibility: Visibility) -> MemoryId {
+fn file(
+    engine: &Engine,
+    caller: &Caller,
+    (collection, section): Place,
+    visibility: Visibility,
+) -> MemoryId {
     let (collection, section) = (collection.map(str::to_owned), Some(section.to_owned()));
-    engine.remember(caller, Remember { collection, section, ..fact("text", visibility) }).unwrap().memory.id
+    engine
+        .remember(
+            caller,
+            Remember {
+                collection,
+                section,
+                ..fact("text", visibility)
+            },
+        )
+        .unwrap()
+        .memory
+        .id
 }
 
 fn common(engine: &Engine, place: Place) -> MemoryId {
@@ -43,23 +69,53 @@ fn a_pair_has_one_tunnel_either_way_round() {
     let Bench { engine, clock, .. } = bench();
     let ann = caller("ann", &WRITER);
     let (design, schema) = (common(&engine, API), common(&engine, DATABASE));
-    let made = engine.tie(&ann, end(API), end_at(DATABASE, &schema), Some("needs")).unwrap();
-    assert!(made.id.len() == 16 && made.id.bytes().all(|byte| byte.is_ascii_hexdigit()), "{}", made.id);
+    let made = engine
+        .tie(&ann, end(API), end_at(DATABASE, &schema), Some("needs"))
+        .unwrap();
+    assert!(
+        made.id.len() == 16 && made.id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+        "{}",
+        made.id
+    );
     assert!(made.is_common && made.owner.as_deref() == Some("ann"));
     clock.advance(5);
     let updated_at = clock.now();
     // Who says nothing of the label or of a memory changes none.
-    for (label, expected) in [(None, "needs"), (Some(" "), "needs"), (Some("is stored as"), "is stored as")] {
-        let again = engine.tie(&caller("bob", &WRITER), end(DATABASE), end(API), label).unwrap();
-        assert_eq!(again, Tunnel { label: expected.to_owned(), updated_at, ..made.clone() });
+    for (label, expected) in [
+        (None, "needs"),
+        (Some(" "), "needs"),
+        (Some("is stored as"), "is stored as"),
+    ] {
+        let again = engine
+            .tie(&caller("bob", &WRITER), end(DATABASE), end(API), label)
+            .unwrap();
+        assert_eq!(
+            again,
+            Tunnel {
+                label: expected.to_owned(),
+                updated_at,
+                ..made.clone()
+            }
+        );
     }
-    let named = engine.tie(&ann, end(DATABASE), end_at(API, &design), None).unwrap();
-    assert_eq!((named.source, named.target), (end_at(API, &design), end_at(DATABASE, &schema)));
+    let named = engine
+        .tie(&ann, end(DATABASE), end_at(API, &design), None)
+        .unwrap();
+    assert_eq!(
+        (named.source, named.target),
+        (end_at(API, &design), end_at(DATABASE, &schema))
+    );
     assert_eq!(ids(&seen(&engine, &ann)), [&made.id]);
     engine.untie(&caller("bob", &WRITER), &made.id).unwrap();
-    assert_eq!(engine.untie(&ann, &made.id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.untie(&ann, &made.id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     // The id is of the places alone, and does not change from one version to the next.
-    assert_eq!(engine.tie(&ann, end(DATABASE), end(API), None).unwrap().id, made.id);
+    assert_eq!(
+        engine.tie(&ann, end(DATABASE), end(API), None).unwrap().id,
+        made.id
+    );
     assert_eq!(made.id, "9eb4b9af39fd791c");
 }
 
@@ -73,21 +129,80 @@ fn what_cannot_be_tied() {
     file(&engine, &bob, (Some("secret"), "plan"), Visibility::Private);
     let absent = MemoryId::new("absent");
     let rows = [
-        (end(API), end(API), "", ErrorCode::InvalidArgument, "`api/design`"),
-        (end(API), end((None, "design")), "", ErrorCode::NotFound, "`global/design`"),
-        (end((Some("api"), "Design")), end(DATABASE), "", ErrorCode::NotFound, "`api/Design`"),
-        (end(API), end((Some("secret"), "plan")), "", ErrorCode::NotFound, "`secret/plan`"),
-        (end_at(API, &absent), end(DATABASE), "", ErrorCode::NotFound, "absent"),
-        (end_at(API, &private), end(DATABASE), "", ErrorCode::NotFound, private.as_str()),
-        (end_at(API, &elsewhere), end(DATABASE), "", ErrorCode::InvalidArgument, "`api/design`"),
-        (end(DATABASE), end_at(DATABASE, &design), "", ErrorCode::InvalidArgument, "`database/schema`"),
-        (end(API), end(DATABASE), "a\0b", ErrorCode::InvalidArgument, "`label`"),
+        (
+            end(API),
+            end(API),
+            "",
+            ErrorCode::InvalidArgument,
+            "`api/design`",
+        ),
+        (
+            end(API),
+            end((None, "design")),
+            "",
+            ErrorCode::NotFound,
+            "`global/design`",
+        ),
+        (
+            end((Some("api"), "Design")),
+            end(DATABASE),
+            "",
+            ErrorCode::NotFound,
+            "`api/Design`",
+        ),
+        (
+            end(API),
+            end((Some("secret"), "plan")),
+            "",
+            ErrorCode::NotFound,
+            "`secret/plan`",
+        ),
+        (
+            end_at(API, &absent),
+            end(DATABASE),
+            "",
+            ErrorCode::NotFound,
+            "absent",
+        ),
+        (
+            end_at(API, &private),
+            end(DATABASE),
+            "",
+            ErrorCode::NotFound,
+            private.as_str(),
+        ),
+        (
+            end_at(API, &elsewhere),
+            end(DATABASE),
+            "",
+            ErrorCode::InvalidArgument,
+            "`api/design`",
+        ),
+        (
+            end(DATABASE),
+            end_at(DATABASE, &design),
+            "",
+            ErrorCode::InvalidArgument,
+            "`database/schema`",
+        ),
+        (
+            end(API),
+            end(DATABASE),
+            "a\0b",
+            ErrorCode::InvalidArgument,
+            "`label`",
+        ),
     ];
     for (source, target, label, code, named) in rows {
         let error = engine.tie(&ann, source, target, Some(label)).unwrap_err();
-        assert!(error.code == code && error.message.contains(named), "{error} for {named}");
+        assert!(
+            error.code == code && error.message.contains(named),
+            "{error} for {named}"
+        );
     }
-    let error = engine.tie(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000))).unwrap_err();
+    let error = engine
+        .tie(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000)))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert_eq!(seen(&engine, &Caller::local()), []);
 }
@@ -95,34 +210,59 @@ fn what_cannot_be_tied() {
 #[test]
 fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     let Bench { engine, clock, .. } = bench();
-    let (ann, bob, local) = (caller("ann", &WRITER), caller("bob", &WRITER), Caller::local());
+    let (ann, bob, local) = (
+        caller("ann", &WRITER),
+        caller("bob", &WRITER),
+        Caller::local(),
+    );
     let vault = (Some("vault"), "letters");
     common(&engine, API);
     file(&engine, &ann, vault, Visibility::Private);
     file(&engine, &bob, vault, Visibility::Private);
-    let anns = engine.tie(&ann, end(API), end(vault), Some("ann says")).unwrap();
+    let anns = engine
+        .tie(&ann, end(API), end(vault), Some("ann says"))
+        .unwrap();
     clock.advance(1);
-    let bobs = engine.tie(&bob, end(vault), end(API), Some("bob says")).unwrap();
+    let bobs = engine
+        .tie(&bob, end(vault), end(API), Some("bob says"))
+        .unwrap();
     assert!(!anns.is_common && !bobs.is_common && anns.id != bobs.id);
     assert_eq!(ids(&seen(&engine, &ann)), [&anns.id]);
     assert_eq!(ids(&seen(&engine, &bob)), [&bobs.id]);
     assert_eq!(ids(&seen(&engine, &anonymous())), [""; 0]);
     assert_eq!(ids(&seen(&engine, &local)), [&anns.id, &bobs.id]);
     // A mere claim is no owner.
-    let claiming = Caller { is_claimed: true, ..ann.clone() };
+    let claiming = Caller {
+        is_claimed: true,
+        ..ann.clone()
+    };
     assert_eq!(ids(&seen(&engine, &claiming)), [""; 0]);
-    assert_eq!(engine.untie(&bob, &anns.id).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.untie(&bob, &anns.id).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     // It stays what it was when somebody adds what everyone reads.
     common(&engine, vault);
     let again = engine.tie(&ann, end(vault), end(API), None).unwrap();
-    assert_eq!((again.id.as_str(), again.label.as_str(), again.is_common), (anns.id.as_str(), "ann says", false));
+    assert_eq!(
+        (again.id.as_str(), again.label.as_str(), again.is_common),
+        (anns.id.as_str(), "ann says", false)
+    );
     clock.advance(1);
-    let commons = engine.tie(&caller("eve", &WRITER), end(vault), end(API), None).unwrap();
+    let commons = engine
+        .tie(&caller("eve", &WRITER), end(vault), end(API), None)
+        .unwrap();
     assert!(commons.is_common && commons.label.is_empty());
     assert_eq!(ids(&seen(&engine, &anonymous())), [&commons.id]);
     engine.wipe(&ann).unwrap();
     assert_eq!(ids(&seen(&engine, &local)), [&bobs.id, &commons.id]);
-    assert_eq!(engine.untie(&caller("ann", &[Scope::Read]), &commons.id).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        engine
+            .untie(&caller("ann", &[Scope::Read]), &commons.id)
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
     engine.untie(&local, &bobs.id).unwrap();
 }
 
@@ -131,11 +271,23 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
 fn a_shared_memory_makes_no_place_common() {
     let engine = engine();
     common(&engine, API);
-    file(&engine, &caller("ann", &WRITER), DATABASE, Visibility::Shared);
-    let made = engine.tie(&caller("bob", &WRITER), end(API), end(DATABASE), None).unwrap();
+    file(
+        &engine,
+        &caller("ann", &WRITER),
+        DATABASE,
+        Visibility::Shared,
+    );
+    let made = engine
+        .tie(&caller("bob", &WRITER), end(API), end(DATABASE), None)
+        .unwrap();
     assert!(!made.is_common);
     file(&engine, &anonymous(), DATABASE, Visibility::Private);
-    assert!(engine.tie(&caller("eve", &WRITER), end(API), end(DATABASE), None).unwrap().is_common);
+    assert!(
+        engine
+            .tie(&caller("eve", &WRITER), end(API), end(DATABASE), None)
+            .unwrap()
+            .is_common
+    );
 }
 
 #[test]
@@ -144,7 +296,9 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     let (design, _) = (common(&engine, API), common(&engine, DATABASE));
     let private = file(&engine, &ann, DATABASE, Visibility::Private);
-    let made = engine.tie(&ann, end_at(API, &design), end_at(DATABASE, &private), None).unwrap();
+    let made = engine
+        .tie(&ann, end_at(API, &design), end_at(DATABASE, &private), None)
+        .unwrap();
     let memories = |tunnel: &Tunnel| [&tunnel.source, &tunnel.target].map(|end| end.memory.clone());
     let both = [Some(design.clone()), Some(private.clone())];
     let one = [Some(design.clone()), None];
@@ -152,13 +306,25 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert_eq!(memories(&made), both);
     assert_eq!(memories(&seen(&engine, &bob)[0]), one);
     // Who ties it again is not told of it, and does not take it off.
-    assert_eq!(memories(&engine.tie(&bob, end(API), end(DATABASE), None).unwrap()), one);
+    assert_eq!(
+        memories(&engine.tie(&bob, end(API), end(DATABASE), None).unwrap()),
+        one
+    );
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
     let followed = engine.follow(&bob, API.0, API.1, 5).unwrap();
-    assert_eq!((memories(followed[0].tunnel.as_ref().unwrap()), &followed[0].end.memory), (one.clone(), &None));
+    assert_eq!(
+        (
+            memories(followed[0].tunnel.as_ref().unwrap()),
+            &followed[0].end.memory
+        ),
+        (one.clone(), &None)
+    );
     // Nor is anybody told where it is not.
     let to = |collection: &str| {
-        let refile = Refile { collection: Some(Some(collection.to_owned())), ..Refile::default() };
+        let refile = Refile {
+            collection: Some(Some(collection.to_owned())),
+            ..Refile::default()
+        };
         engine.refile(&ann, &private, refile).unwrap();
     };
     to("elsewhere");
@@ -166,13 +332,27 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     to("database");
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
     engine.forget(&ann, &private).unwrap();
-    assert_eq!(memories(&seen(&engine, &ann)[0]), [Some(design.clone()), None]);
+    assert_eq!(
+        memories(&seen(&engine, &ann)[0]),
+        [Some(design.clone()), None]
+    );
     engine.forget(&ann, &design).unwrap();
     // The end is gone, and the tunnel still there for who removes it.
     assert_eq!(memories(&seen(&engine, &ann)[0]), [None, None]);
-    assert_eq!(engine.follow(&ann, API.0, API.1, 5).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine.follow(&ann, API.0, API.1, 5).unwrap_err().code,
+        ErrorCode::NotFound
+    );
     let back = engine.follow(&ann, DATABASE.0, DATABASE.1, 5).unwrap();
-    assert_eq!((back.len(), &back[0].end, back[0].total, back[0].memories.len()), (1, &end(API), 0, 0));
+    assert_eq!(
+        (
+            back.len(),
+            &back[0].end,
+            back[0].total,
+            back[0].memories.len()
+        ),
+        (1, &end(API), 0, 0)
+    );
 }
 
 #[test]
@@ -186,8 +366,13 @@ fn tunnels_of_one_collection() {
     let tie = |one, other| engine.tie(&local, end(one), end(other), None).unwrap().id;
     let (first, second, third) = (tie(API, DATABASE), tie(desk, API), tie(API, plan));
     let of = |collection| {
-        let mut found: Vec<String> =
-            engine.tunnels(&local, Some(collection), ALL).unwrap().0.into_iter().map(|tunnel| tunnel.id).collect();
+        let mut found: Vec<String> = engine
+            .tunnels(&local, Some(collection), ALL)
+            .unwrap()
+            .0
+            .into_iter()
+            .map(|tunnel| tunnel.id)
+            .collect();
         found.sort_unstable();
         found
     };
@@ -201,11 +386,25 @@ fn tunnels_of_one_collection() {
     assert_eq!(of(Some("global")), sorted(vec![]));
     // A page of them, of which all are counted.
     let all = seen(&engine, &local);
-    for (offset, limit, expected) in [(0, 2, &all[..2]), (2, 2, &all[2..]), (3, 1, &[]), (0, 0, &[])] {
-        let page = engine.tunnels(&local, None, Page { offset, limit }).unwrap();
-        assert_eq!((&page.0[..], page.1), (expected, 3), "{limit} from {offset} on");
+    for (offset, limit, expected) in [
+        (0, 2, &all[..2]),
+        (2, 2, &all[2..]),
+        (3, 1, &[]),
+        (0, 0, &[]),
+    ] {
+        let page = engine
+            .tunnels(&local, None, Page { offset, limit })
+            .unwrap();
+        assert_eq!(
+            (&page.0[..], page.1),
+            (expected, 3),
+            "{limit} from {offset} on"
+        );
     }
-    let elsewhere = Caller { space: Space::parse("space", "elsewhere").unwrap(), ..local.clone() };
+    let elsewhere = Caller {
+        space: Space::parse("space", "elsewhere").unwrap(),
+        ..local.clone()
+    };
     assert_eq!(seen(&engine, &elsewhere), []);
 }
 
@@ -214,7 +413,12 @@ fn where_a_place_leads() {
     let Bench { engine, clock, .. } = bench();
     let local = Caller::local();
     let general = [(Some("api"), "general"), (Some("web"), "general")];
-    for place in general.into_iter().chain([(Some("web"), "design"), (None, "design"), (Some("zoo"), "design"), API]) {
+    for place in general.into_iter().chain([
+        (Some("web"), "design"),
+        (None, "design"),
+        (Some("zoo"), "design"),
+        API,
+    ]) {
         common(&engine, place);
     }
     let schema: Vec<MemoryId> = (0..4)
@@ -223,13 +427,41 @@ fn where_a_place_leads() {
             common(&engine, DATABASE)
         })
         .collect();
-    let zoo = engine.tie(&local, end((Some("zoo"), "design")), end(API), Some("animals")).unwrap();
+    let zoo = engine
+        .tie(
+            &local,
+            end((Some("zoo"), "design")),
+            end(API),
+            Some("animals"),
+        )
+        .unwrap();
     clock.advance(1);
-    let needs = engine.tie(&local, end(API), end_at(DATABASE, &schema[1]), Some("needs")).unwrap();
-    let ids = |followed: &Followed| followed.memories.iter().map(|memory| memory.id.clone()).collect::<Vec<_>>();
+    let needs = engine
+        .tie(
+            &local,
+            end(API),
+            end_at(DATABASE, &schema[1]),
+            Some("needs"),
+        )
+        .unwrap();
+    let ids = |followed: &Followed| {
+        followed
+            .memories
+            .iter()
+            .map(|memory| memory.id.clone())
+            .collect::<Vec<_>>()
+    };
     let followed = engine.follow(&local, API.0, API.1, 3).unwrap();
-    let shown: Vec<_> =
-        followed.iter().map(|followed| (followed.end.clone(), followed.tunnel.clone(), followed.total)).collect();
+    let shown: Vec<_> = followed
+        .iter()
+        .map(|followed| {
+            (
+                followed.end.clone(),
+                followed.tunnel.clone(),
+                followed.total,
+            )
+        })
+        .collect();
     let expected = [
         (end((Some("zoo"), "design")), Some(zoo), 1),
         (end_at(DATABASE, &schema[1]), Some(needs), 4),
@@ -238,31 +470,75 @@ fn where_a_place_leads() {
         (end((Some("web"), "design")), None, 1),
     ];
     assert_eq!(shown, expected);
-    assert_eq!(ids(&followed[1]), [&schema[1], &schema[3], &schema[2]].map(Clone::clone));
+    assert_eq!(
+        ids(&followed[1]),
+        [&schema[1], &schema[3], &schema[2]].map(Clone::clone)
+    );
     // From the other end it leads back.
     let back = engine.follow(&local, DATABASE.0, DATABASE.1, 0).unwrap();
-    assert_eq!((back.len(), &back[0].end, back[0].memories.len(), back[0].total), (1, &end(API), 0, 1));
-    assert_eq!(engine.follow(&local, Some("api"), "general", 3).unwrap(), []);
-    let error = engine.follow(&local, Some("apis"), "design", 3).unwrap_err();
+    assert_eq!(
+        (
+            back.len(),
+            &back[0].end,
+            back[0].memories.len(),
+            back[0].total
+        ),
+        (1, &end(API), 0, 1)
+    );
+    assert_eq!(
+        engine.follow(&local, Some("api"), "general", 3).unwrap(),
+        []
+    );
+    let error = engine
+        .follow(&local, Some("apis"), "design", 3)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    assert!(error.message.contains("`api/design`") && !error.message.contains("schema"), "{error}");
+    assert!(
+        error.message.contains("`api/design`") && !error.message.contains("schema"),
+        "{error}"
+    );
 }
 
 /// What is kept apart for another tool set is no drawer, and its place no place.
 #[test]
 fn what_is_apart_is_there_for_its_own_tool_set() {
     let engine = engine();
-    let [diarist, other] = ["diaries", "others"].map(|origin| Caller { origin, ..caller("ann", &WRITER) });
+    let [diarist, other] = ["diaries", "others"].map(|origin| Caller {
+        origin,
+        ..caller("ann", &WRITER)
+    });
     let diary = (Some("wing_ann"), "diary");
     let (collection, section) = (diary.0.map(str::to_owned), Some(diary.1.to_owned()));
-    let entry = Remember { collection, section, tier: Tier::Apart, ..fact("dear diary", Visibility::Common) };
+    let entry = Remember {
+        collection,
+        section,
+        tier: Tier::Apart,
+        ..fact("dear diary", Visibility::Common)
+    };
     let entry = engine.remember(&diarist, entry).unwrap().memory.id;
     common(&engine, API);
-    assert_eq!(engine.tie(&other, end(API), end(diary), None).unwrap_err().code, ErrorCode::NotFound);
-    let made = engine.tie(&diarist, end(API), end_at(diary, &entry), None).unwrap();
-    assert_eq!(engine.follow(&diarist, API.0, API.1, 1).unwrap()[0].memories[0].id, entry);
+    assert_eq!(
+        engine
+            .tie(&other, end(API), end(diary), None)
+            .unwrap_err()
+            .code,
+        ErrorCode::NotFound
+    );
+    let made = engine
+        .tie(&diarist, end(API), end_at(diary, &entry), None)
+        .unwrap();
+    assert_eq!(
+        engine.follow(&diarist, API.0, API.1, 1).unwrap()[0].memories[0].id,
+        entry
+    );
     assert_eq!(engine.follow(&other, API.0, API.1, 1).unwrap()[0].total, 0);
-    assert_eq!(seen(&engine, &other), [Tunnel { target: end(diary), ..made }]);
+    assert_eq!(
+        seen(&engine, &other),
+        [Tunnel {
+            target: end(diary),
+            ..made
+        }]
+    );
 }
 
 #[test]
@@ -275,17 +551,40 @@ fn there_are_at_most_so_many() {
     let made = engine.tie(&local, end(API), end(DATABASE), None).unwrap();
     let more = |owner: Option<&str>, is_common| {
         let prefix = owner.unwrap_or_default();
-        let tunnel = Tunnel { owner: owner.map(str::to_owned), is_common, ..made.clone() };
-        let all =
-            (1..limits::TUNNELS_MAX).map(|number| Tunnel { id: format!("{prefix}{number:016x}"), ..tunnel.clone() });
-        let put = |tunnel| loci_core::Change::PutTunnel { tunnel: Box::new(tunnel), expect: None };
-        store.commit(loci_core::Batch { space: Space::default(), changes: all.map(put).collect() }).unwrap();
+        let tunnel = Tunnel {
+            owner: owner.map(str::to_owned),
+            is_common,
+            ..made.clone()
+        };
+        let all = (1..limits::TUNNELS_MAX).map(|number| Tunnel {
+            id: format!("{prefix}{number:016x}"),
+            ..tunnel.clone()
+        });
+        let put = |tunnel| loci_core::Change::PutTunnel {
+            tunnel: Box::new(tunnel),
+            expect: None,
+        };
+        store
+            .commit(loci_core::Batch {
+                space: Space::default(),
+                changes: all.map(put).collect(),
+            })
+            .unwrap();
     };
     more(Some("local"), true);
     let third = |caller: &Caller| engine.tie(caller, end(API), end((None, "desk")), None);
     assert_eq!(third(&local).unwrap_err().code, ErrorCode::TooLarge);
-    assert_eq!(engine.tie(&local, end(DATABASE), end(API), Some("again")).unwrap().label, "again");
-    assert_eq!(engine.follow(&local, API.0, API.1, 1).unwrap().len(), limits::TRAVERSED_MAX);
+    assert_eq!(
+        engine
+            .tie(&local, end(DATABASE), end(API), Some("again"))
+            .unwrap()
+            .label,
+        "again"
+    );
+    assert_eq!(
+        engine.follow(&local, API.0, API.1, 1).unwrap().len(),
+        limits::TRAVERSED_MAX
+    );
     // What others have, seen or not, is none of one's own.
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
@@ -295,12 +594,15 @@ fn there_are_at_most_so_many() {
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
     engine.untie(&anonymous(), &of_nobody.id).unwrap();
-    engine.tie(&anonymous(), end(DATABASE), end((None, "desk")), None).unwrap();
+    engine
+        .tie(&anonymous(), end(DATABASE), end((None, "desk")), None)
+        .unwrap();
     assert_eq!(third(&anonymous()).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(third(&ann).unwrap().id, of_ann.id);
 }
 
-/// An engine, and what another process does once, right before the first commit of this one from now on.
+/// An engine, and what another process does once, right before the first commit of this one from
+/// now on.
 fn interrupted(
     file: impl FnOnce(&Engine),
     meanwhile: impl Fn(&Engine) -> Result<()> + Send + Sync + 'static,
@@ -308,7 +610,12 @@ fn interrupted(
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let of = |store: Arc<dyn Store>| {
         let clock = Arc::new(FixedClock::default());
-        Arc::new(Engine::new(store, Arc::new(HashingEmbedder::default()), clock, SearchMode::Words))
+        Arc::new(Engine::new(
+            store,
+            Arc::new(HashingEmbedder::default()),
+            clock,
+            SearchMode::Words,
+        ))
     };
     let (engine, other) = (of(store.clone()), of(store.inner.clone()));
     file(&engine);
@@ -330,17 +637,28 @@ fn what_another_process_ties_meanwhile_is_kept() {
             common(engine, API);
             schema = Some(common(engine, DATABASE));
             if !is_new {
-                engine.tie(&local, end(API), end(DATABASE), Some("needs")).unwrap();
+                engine
+                    .tie(&local, end(API), end(DATABASE), Some("needs"))
+                    .unwrap();
             }
         };
         let bob = caller("bob", &WRITER);
-        let engine =
-            interrupted(begin, move |other| other.tie(&bob, end(DATABASE), end(API), Some("is stored as")).map(drop));
+        let engine = interrupted(begin, move |other| {
+            other
+                .tie(&bob, end(DATABASE), end(API), Some("is stored as"))
+                .map(drop)
+        });
         let named = end_at(DATABASE, &schema.unwrap());
         let tied = engine.tie(&local, end(API), named.clone(), None).unwrap();
-        assert_eq!((tied.label.as_str(), &seen(&engine, &local)[..]), ("is stored as", &[tied.clone()][..]));
+        assert_eq!(
+            (tied.label.as_str(), &seen(&engine, &local)[..]),
+            ("is stored as", &[tied.clone()][..])
+        );
         assert!([&tied.source, &tied.target].contains(&&named), "{tied:?}");
-        assert_eq!(tied.owner.as_deref(), Some(if is_new { "bob" } else { "local" }));
+        assert_eq!(
+            tied.owner.as_deref(),
+            Some(if is_new { "bob" } else { "local" })
+        );
     }
 }
 
@@ -352,8 +670,13 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
         let begin = |engine: &Engine| {
             common(engine, API);
             common(engine, DATABASE);
-            let (collection, section) = (DATABASE.0.map(str::to_owned), Some(DATABASE.1.to_owned()));
-            let request = Remember { collection, section, ..fact("text", Visibility::Common) };
+            let (collection, section) =
+                (DATABASE.0.map(str::to_owned), Some(DATABASE.1.to_owned()));
+            let request = Remember {
+                collection,
+                section,
+                ..fact("text", Visibility::Common)
+            };
             engine.remember_as(&local, &made, request).unwrap();
             if !is_new {
                 engine.tie(&local, end(API), end(DATABASE), None).unwrap();
@@ -361,11 +684,19 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
         };
         let (gone, by) = (schema.clone(), Caller::local());
         let engine = interrupted(begin, move |other| other.forget(&by, &gone).map(drop));
-        let error = engine.tie(&local, end(API), end_at(DATABASE, &schema), None).unwrap_err();
-        assert!(error.code == ErrorCode::NotFound && error.message.contains("schema"), "{error}");
+        let error = engine
+            .tie(&local, end(API), end_at(DATABASE, &schema), None)
+            .unwrap_err();
+        assert!(
+            error.code == ErrorCode::NotFound && error.message.contains("schema"),
+            "{error}"
+        );
         let left = seen(&engine, &local);
         assert_eq!(left.len(), usize::from(!is_new));
-        assert!(left.iter().all(|tunnel| tunnel.source.memory.is_none() && tunnel.target.memory.is_none()));
+        assert!(
+            left.iter()
+                .all(|tunnel| tunnel.source.memory.is_none() && tunnel.target.memory.is_none())
+        );
     }
 }
 
@@ -379,7 +710,13 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
         }
     };
     let engine = interrupted(begin, move |other| other.wipe(&wiped).map(drop));
-    assert_eq!(engine.tie(&ann, end(API), end(DATABASE), None).unwrap_err().code, ErrorCode::NotFound);
+    assert_eq!(
+        engine
+            .tie(&ann, end(API), end(DATABASE), None)
+            .unwrap_err()
+            .code,
+        ErrorCode::NotFound
+    );
     assert_eq!(seen(&engine, &Caller::local()), []);
 }
 
@@ -398,15 +735,22 @@ type Lying = (MemoryId, Place, &'static str, bool);
 
 /// How many memories somebody reads there; everyone, without a name.
 fn readable(memories: &[Lying], place: Place, name: Option<&str>) -> u64 {
-    let is_read = |(_, at, owner, is_open): &&Lying| *at == place && (*is_open || name == Some(*owner));
+    let is_read =
+        |(_, at, owner, is_open): &&Lying| *at == place && (*is_open || name == Some(*owner));
     memories.iter().filter(is_read).count() as u64
 }
 
 /// Ties are made, made again, followed and removed while places come and go, by several callers.
 #[test]
 fn random_ties_are_as_in_a_model() {
-    const PLACES: [Place; 6] =
-        [(None, "a"), (Some("x"), "a"), (Some("x"), "b"), (Some("y"), "a"), (Some("y"), "general"), (None, "general")];
+    const PLACES: [Place; 6] = [
+        (None, "a"),
+        (Some("x"), "a"),
+        (Some("x"), "b"),
+        (Some("y"), "a"),
+        (Some("y"), "general"),
+        (None, "general"),
+    ];
     const NAMES: [&str; 2] = ["ann", "bob"];
     for seed in 0..150 {
         let (Bench { engine, clock, .. }, mut random) = (bench(), Random::new(seed));
@@ -414,13 +758,21 @@ fn random_ties_are_as_in_a_model() {
         let mut tied: Vec<Tied> = Vec::new();
         for step in 0..40 {
             clock.advance(1);
-            let (name, place, other) = (random.pick(&NAMES), random.pick(&PLACES), random.pick(&PLACES));
+            let (name, place, other) = (
+                random.pick(&NAMES),
+                random.pick(&PLACES),
+                random.pick(&PLACES),
+            );
             let by = caller(name, &WRITER);
             let sees = |tied: &&Tied| tied.is_common || tied.owner == name;
             match random.below(6) {
                 0 | 1 => {
                     let is_open = random.chance(50);
-                    let visibility = if is_open { Visibility::Common } else { Visibility::Private };
+                    let visibility = if is_open {
+                        Visibility::Common
+                    } else {
+                        Visibility::Private
+                    };
                     memories.push((file(&engine, &by, place, visibility), place, name, is_open));
                 }
                 2 if !memories.is_empty() => {
@@ -430,7 +782,11 @@ fn random_ties_are_as_in_a_model() {
                 3 if !tied.is_empty() => {
                     let at = random.below(tied.len());
                     let outcome = engine.untie(&by, &tied[at].id);
-                    assert_eq!(outcome.is_ok(), sees(&&tied[at]), "seed {seed}, step {step}");
+                    assert_eq!(
+                        outcome.is_ok(),
+                        sees(&&tied[at]),
+                        "seed {seed}, step {step}"
+                    );
                     if outcome.is_ok() {
                         tied.remove(at);
                     }
@@ -438,33 +794,51 @@ fn random_ties_are_as_in_a_model() {
                 _ => {
                     let label = random.chance(50).then(|| step.to_string());
                     let made = engine.tie(&by, end(place), end(other), label.as_deref());
-                    let are_there = [place, other].map(|place| readable(&memories, place, Some(name)) > 0);
+                    let are_there =
+                        [place, other].map(|place| readable(&memories, place, Some(name)) > 0);
                     if place == other || are_there != [true, true] {
                         assert!(made.is_err(), "seed {seed}, step {step}");
                         continue;
                     }
                     let made = made.unwrap();
-                    let is_pair = |tied: &Tied| tied.pair == [place, other] || tied.pair == [other, place];
+                    let is_pair =
+                        |tied: &Tied| tied.pair == [place, other] || tied.pair == [other, place];
                     let mine = |tied: &Tied| is_pair(tied) && !tied.is_common && tied.owner == name;
                     let before = tied.iter().position(|tied| is_pair(tied) && tied.is_common);
                     if let Some(before) = before.or_else(|| tied.iter().position(mine)) {
                         tied[before].label = label.unwrap_or(tied[before].label.clone());
                         assert_eq!(made.id, tied[before].id, "seed {seed}, step {step}");
                     } else {
-                        let is_common = [place, other].into_iter().all(|place| readable(&memories, place, None) > 0);
+                        let is_common = [place, other]
+                            .into_iter()
+                            .all(|place| readable(&memories, place, None) > 0);
                         let (pair, label) = ([place, other], label.unwrap_or_default());
-                        tied.push(Tied { id: made.id, pair, label, owner: name, is_common });
+                        tied.push(Tied {
+                            id: made.id,
+                            pair,
+                            label,
+                            owner: name,
+                            is_common,
+                        });
                     }
                 }
             }
             for name in NAMES {
                 let by = caller(name, &WRITER);
-                let expected: Vec<&Tied> = tied.iter().filter(|tied| tied.is_common || tied.owner == name).collect();
+                let expected: Vec<&Tied> = tied
+                    .iter()
+                    .filter(|tied| tied.is_common || tied.owner == name)
+                    .collect();
                 let seen = seen(&engine, &by);
                 let shown = |tunnel: &Tunnel| {
-                    (tunnel.id.clone(), tunnel.label.clone(), [tunnel.source.clone(), tunnel.target.clone()])
+                    (
+                        tunnel.id.clone(),
+                        tunnel.label.clone(),
+                        [tunnel.source.clone(), tunnel.target.clone()],
+                    )
                 };
-                let modelled = |tied: &&Tied| (tied.id.clone(), tied.label.clone(), tied.pair.map(end));
+                let modelled =
+                    |tied: &&Tied| (tied.id.clone(), tied.label.clone(), tied.pair.map(end));
                 assert_eq!(
                     seen.iter().map(shown).collect::<Vec<_>>(),
                     expected.iter().map(modelled).collect::<Vec<_>>(),
@@ -477,7 +851,12 @@ fn random_ties_are_as_in_a_model() {
                 }
                 let leading = expected.iter().filter(|tied| tied.pair.contains(&place));
                 let mut ends: Vec<(Option<String>, Place)> = leading
-                    .map(|tied| (Some(tied.id.clone()), tied.pair[usize::from(tied.pair[0] == place)]))
+                    .map(|tied| {
+                        (
+                            Some(tied.id.clone()),
+                            tied.pair[usize::from(tied.pair[0] == place)],
+                        )
+                    })
                     .collect();
                 for other in PLACES {
                     let has_name = other.1 == place.1 && other != place && other.1 != "general";
@@ -490,10 +869,20 @@ fn random_ties_are_as_in_a_model() {
                 }
                 let followed = followed.unwrap().into_iter().map(|followed| {
                     assert_eq!(followed.memories.len() as u64, followed.total.min(2));
-                    (followed.tunnel.map(|tunnel| tunnel.id), followed.end, followed.total)
+                    (
+                        followed.tunnel.map(|tunnel| tunnel.id),
+                        followed.end,
+                        followed.total,
+                    )
                 });
-                let ends = ends.into_iter().map(|(id, place)| (id, end(place), readable(&memories, place, Some(name))));
-                assert_eq!(followed.collect::<Vec<_>>(), ends.collect::<Vec<_>>(), "seed {seed}, step {step}");
+                let ends = ends
+                    .into_iter()
+                    .map(|(id, place)| (id, end(place), readable(&memories, place, Some(name))));
+                assert_eq!(
+                    followed.collect::<Vec<_>>(),
+                    ends.collect::<Vec<_>>(),
+                    "seed {seed}, step {step}"
+                );
             }
         }
     }

@@ -13,35 +13,93 @@ use super::*;
 const LONG: &str = "the meeting on Friday is about the budget";
 
 fn tagged(tag: &str) -> Message {
-    Message { tags: vec![tag.to_owned()], ..message(Role::Human, LONG) }
+    Message {
+        tags: vec![tag.to_owned()],
+        ..message(Role::Human, LONG)
+    }
 }
 
 fn by_tag(tag: &str) -> Discard {
-    Discard { tags: vec![tag.to_owned()], ..Discard::default() }
+    Discard {
+        tags: vec![tag.to_owned()],
+        ..Discard::default()
+    }
 }
 
 /// Marks a long-term memory as judged.
 fn complete(store: &NaiveStore, memory: &Memory) {
     let revision = memory.revision + 1;
-    let judged = Memory { enrichment: Some(EnrichmentStatus::Completed), revision, ..memory.clone() };
+    let judged = Memory {
+        enrichment: Some(EnrichmentStatus::Completed),
+        revision,
+        ..memory.clone()
+    };
     let expect = Expect::Revision(memory.revision);
-    let change = Change::Put { memory: Box::new(judged), passages: None, expect };
-    store.commit(Batch { space: memory.space.clone(), changes: vec![change] }).unwrap();
+    let change = Change::Put {
+        memory: Box::new(judged),
+        passages: None,
+        expect,
+    };
+    store
+        .commit(Batch {
+            space: memory.space.clone(),
+            changes: vec![change],
+        })
+        .unwrap();
 }
 
 #[test]
 fn a_dry_run_counts_what_is_deleted() {
     type Which = fn(&[MemoryId]) -> Discard;
     let rows: [(&str, Which, usize); 7] = [
-        ("a message", |ids| Discard { id: Some(ids[0].clone()), ..Discard::default() }, 1),
-        ("an unknown id", |_| Discard { id: Some(MemoryId::new("absent")), ..Discard::default() }, 0),
+        (
+            "a message",
+            |ids| Discard {
+                id: Some(ids[0].clone()),
+                ..Discard::default()
+            },
+            1,
+        ),
+        (
+            "an unknown id",
+            |_| Discard {
+                id: Some(MemoryId::new("absent")),
+                ..Discard::default()
+            },
+            0,
+        ),
         ("a tag: messages and candidates", |_| by_tag("a"), 4),
-        ("an id with another tag", |ids| Discard { id: Some(ids[0].clone()), ..by_tag("b") }, 0),
-        ("from a moment", |_| Discard { created_from: Some(at(200)), ..Discard::default() }, 4),
-        ("until a moment", |_| Discard { created_until: Some(at(100)), ..Discard::default() }, 2),
+        (
+            "an id with another tag",
+            |ids| Discard {
+                id: Some(ids[0].clone()),
+                ..by_tag("b")
+            },
+            0,
+        ),
+        (
+            "from a moment",
+            |_| Discard {
+                created_from: Some(at(200)),
+                ..Discard::default()
+            },
+            4,
+        ),
+        (
+            "until a moment",
+            |_| Discard {
+                created_until: Some(at(100)),
+                ..Discard::default()
+            },
+            2,
+        ),
         (
             "a tag in a range",
-            |_| Discard { created_from: Some(at(100)), created_until: Some(at(200)), ..by_tag("a") },
+            |_| Discard {
+                created_from: Some(at(100)),
+                created_until: Some(at(200)),
+                ..by_tag("a")
+            },
             4,
         ),
     ];
@@ -68,7 +126,12 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn all(engine: &Engine, caller: &Caller) -> u64 {
-    engine.census(caller).unwrap().into_iter().map(|row| row.memories).sum()
+    engine
+        .census(caller)
+        .unwrap()
+        .into_iter()
+        .map(|row| row.memories)
+        .sum()
 }
 
 #[test]
@@ -82,10 +145,16 @@ fn a_message_and_what_was_made_from_it_go_together() {
             complete(&store, &kept);
         }
         let id = if by_message { &said.ids[0] } else { &kept.id };
-        let which = Discard { id: Some(id.clone()), ..Discard::default() };
+        let which = Discard {
+            id: Some(id.clone()),
+            ..Discard::default()
+        };
         assert_eq!(engine.count_discarded(&ann, &which), Ok(1));
         assert_eq!(engine.discard(&ann, &which), Ok(1));
-        assert_eq!((all(&engine, &ann), found(&engine, &ann, "budget")), (0, Vec::new()));
+        assert_eq!(
+            (all(&engine, &ann), found(&engine, &ann, "budget")),
+            (0, Vec::new())
+        );
         // Softly: its position stays taken.
         say(&engine, &ann, "c1", vec![message(Role::Human, "more")]).unwrap();
         assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(2));
@@ -107,8 +176,16 @@ fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
         }
         let kept = listed(&engine, &ann)[0].id.clone();
         delete(&engine, &ann, &kept);
-        let both = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), ..question("budget") };
-        let left = |caller| (all(&engine, caller), engine.recall(caller, &both).unwrap().hits.len());
+        let both = Recall {
+            tiers: Tier::OF_CONVERSATIONS.to_vec(),
+            ..question("budget")
+        };
+        let left = |caller| {
+            (
+                all(&engine, caller),
+                engine.recall(caller, &both).unwrap().hits.len(),
+            )
+        };
         assert_eq!([left(&ann), left(&bob)], [(0, 0), (2, 1)]);
     }
 }
@@ -129,16 +206,36 @@ fn many_memories_are_deleted_in_several_transactions() {
 fn deleting_asks_for_a_condition_a_user_and_the_scope() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
-    engine.remember(&anonymous(), Remember { tags: vec!["a".to_owned()], ..fact("x", Visibility::Common) }).unwrap();
+    engine
+        .remember(
+            &anonymous(),
+            Remember {
+                tags: vec!["a".to_owned()],
+                ..fact("x", Visibility::Common)
+            },
+        )
+        .unwrap();
     let rows = [
         (ann.clone(), Discard::default(), ErrorCode::InvalidArgument),
         (ann, by_tag(" "), ErrorCode::InvalidArgument),
-        (caller("ann", &[Scope::Read]), by_tag("a"), ErrorCode::Forbidden),
+        (
+            caller("ann", &[Scope::Read]),
+            by_tag("a"),
+            ErrorCode::Forbidden,
+        ),
         (anonymous(), by_tag("a"), ErrorCode::Forbidden),
     ];
     for (caller, which, code) in rows {
-        assert_eq!(engine.discard(&caller, &which).unwrap_err().code, code, "{caller:?}");
-        assert_eq!(engine.count_discarded(&caller, &which).unwrap_err().code, code, "{caller:?}");
+        assert_eq!(
+            engine.discard(&caller, &which).unwrap_err().code,
+            code,
+            "{caller:?}"
+        );
+        assert_eq!(
+            engine.count_discarded(&caller, &which).unwrap_err().code,
+            code,
+            "{caller:?}"
+        );
     }
     // What belongs to others, or to nobody, is not the admin's own.
     assert_eq!(engine.discard(&Caller::local(), &by_tag("a")), Ok(0));
@@ -147,18 +244,43 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
 
 #[test]
 fn a_census_counts_the_callers_conversations() {
-    let Bench { engine, store, clock } = bench();
+    let Bench {
+        engine,
+        store,
+        clock,
+    } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    say(&engine, &ann, "c1", vec![message(Role::Human, LONG), message(Role::Assistant, "fine")]).unwrap();
+    say(
+        &engine,
+        &ann,
+        "c1",
+        vec![message(Role::Human, LONG), message(Role::Assistant, "fine")],
+    )
+    .unwrap();
     say(&engine, &ann, "c2", vec![message(Role::Human, LONG)]).unwrap();
-    engine.remember(&ann, fact("not of a conversation", Visibility::Private)).unwrap();
-    complete(&store, &listed(&engine, &ann).into_iter().find(|memory| memory.source.is_some()).unwrap());
-    let row = |tier, enrichment, memories| CensusRow { tier, enrichment, memories };
+    engine
+        .remember(&ann, fact("not of a conversation", Visibility::Private))
+        .unwrap();
+    complete(
+        &store,
+        &listed(&engine, &ann)
+            .into_iter()
+            .find(|memory| memory.source.is_some())
+            .unwrap(),
+    );
+    let row = |tier, enrichment, memories| CensusRow {
+        tier,
+        enrichment,
+        memories,
+    };
     let long_term = [
         row(Tier::LongTerm, Some(EnrichmentStatus::Pending), 1),
         row(Tier::LongTerm, Some(EnrichmentStatus::Completed), 1),
     ];
-    assert_eq!(engine.census(&ann).unwrap(), [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat());
+    assert_eq!(
+        engine.census(&ann).unwrap(),
+        [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat()
+    );
     assert_eq!(engine.census(&bob).unwrap(), []);
     assert_eq!(engine.census(&anonymous()).unwrap(), []);
     clock.advance(86_400);
@@ -169,7 +291,12 @@ fn a_census_counts_the_callers_conversations() {
 fn a_decision_is_kept_under_its_key_until_it_expires() {
     let Bench { engine, clock, .. } = bench();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let value = |caller: &Caller| engine.decided(caller, "theme").unwrap().map(|decision| decision.value);
+    let value = |caller: &Caller| {
+        engine
+            .decided(caller, "theme")
+            .unwrap()
+            .map(|decision| decision.value)
+    };
     let created_at = engine.now();
     assert_eq!(engine.decide(&ann, "theme", "dark", None), Ok(true));
     assert_eq!(engine.decide(&bob, "theme", "light", Some(2)), Ok(true));
@@ -177,8 +304,18 @@ fn a_decision_is_kept_under_its_key_until_it_expires() {
     assert_eq!(engine.decide(&ann, "theme", "darker", Some(1)), Ok(false));
     let decision = engine.decided(&ann, "theme").unwrap().unwrap();
     let tomorrow = Some(engine.now().plus_seconds(86_400));
-    assert_eq!((decision.created_at, decision.updated_at, decision.expires_at), (created_at, engine.now(), tomorrow));
-    assert_eq!((value(&ann), value(&bob)), (Some("darker".to_owned()), Some("light".to_owned())));
+    assert_eq!(
+        (
+            decision.created_at,
+            decision.updated_at,
+            decision.expires_at
+        ),
+        (created_at, engine.now(), tomorrow)
+    );
+    assert_eq!(
+        (value(&ann), value(&bob)),
+        (Some("darker".to_owned()), Some("light".to_owned()))
+    );
     assert_eq!(value(&anonymous()), None);
     clock.advance(86_400);
     assert_eq!((value(&ann), value(&bob)), (None, None));
@@ -196,15 +333,35 @@ fn a_decision_has_limits() {
         ("k", " ", None, ErrorCode::InvalidArgument, "`value` "),
         ("k", &long, None, ErrorCode::TooLarge, "`value` "),
         ("k", "v", Some(0), ErrorCode::InvalidArgument, "`ttl_days` "),
-        ("k", "v", Some(days_max + 1), ErrorCode::InvalidArgument, "`ttl_days` "),
+        (
+            "k",
+            "v",
+            Some(days_max + 1),
+            ErrorCode::InvalidArgument,
+            "`ttl_days` ",
+        ),
     ];
     for (key, value, ttl_days, code, beginning) in rows {
         let error = engine.decide(&ann, key, value, ttl_days).unwrap_err();
-        assert_eq!((error.code, error.message.starts_with(beginning)), (code, true), "{}", error.message);
+        assert_eq!(
+            (error.code, error.message.starts_with(beginning)),
+            (code, true),
+            "{}",
+            error.message
+        );
     }
-    assert_eq!(engine.decide(&anonymous(), "k", "v", None).unwrap_err().code, ErrorCode::Forbidden);
+    assert_eq!(
+        engine
+            .decide(&anonymous(), "k", "v", None)
+            .unwrap_err()
+            .code,
+        ErrorCode::Forbidden
+    );
     assert_eq!(engine.decide(&ann, "k", "v", Some(days_max)), Ok(true));
-    assert_eq!(engine.decided(&ann, "").unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(
+        engine.decided(&ann, "").unwrap_err().code,
+        ErrorCode::InvalidArgument
+    );
 }
 
 #[test]
@@ -213,32 +370,75 @@ fn a_wipe_takes_everything_of_one_user() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
     for user in [&ann, &bob] {
         say(&engine, user, "c1", vec![message(Role::Human, LONG)]).unwrap();
-        engine.remember(user, fact("private", Visibility::Private)).unwrap();
-        engine.remember(user, fact("common", Visibility::Common)).unwrap();
-        engine.cache_answer(user, mint(), "when is the meeting?", "on Friday").unwrap();
+        engine
+            .remember(user, fact("private", Visibility::Private))
+            .unwrap();
+        engine
+            .remember(user, fact("common", Visibility::Common))
+            .unwrap();
+        engine
+            .cache_answer(user, mint(), "when is the meeting?", "on Friday")
+            .unwrap();
         engine.decide(user, "theme", "dark", None).unwrap();
-        engine.recall(user, &Recall { counts_access: true, ..question("budget") }).unwrap();
+        engine
+            .recall(
+                user,
+                &Recall {
+                    counts_access: true,
+                    ..question("budget")
+                },
+            )
+            .unwrap();
     }
     for caller in [anonymous(), caller("ann", &[Scope::Read])] {
         assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
     }
     // What was only noted until then counts, too.
     engine.audit(audit_entry("ann", engine.now()));
-    let wiped = Wiped { memories: 3, cache_entries: 1, audit_entries: 1, decisions: 1 };
+    let wiped = Wiped {
+        memories: 3,
+        cache_entries: 1,
+        audit_entries: 1,
+        decisions: 1,
+    };
     assert_eq!(engine.wipe(&ann), Ok(wiped));
     assert_eq!(engine.census(&ann), Ok(Vec::new()));
-    assert_eq!(engine.cached_answer(&ann, "when is the meeting?", None).unwrap().0, None);
+    assert_eq!(
+        engine
+            .cached_answer(&ann, "when is the meeting?", None)
+            .unwrap()
+            .0,
+        None
+    );
     assert_eq!(engine.decided(&ann, "theme"), Ok(None));
-    let mut left: Vec<_> = listed(&engine, &ann).into_iter().map(|memory| (memory.content, memory.owner)).collect();
+    let mut left: Vec<_> = listed(&engine, &ann)
+        .into_iter()
+        .map(|memory| (memory.content, memory.owner))
+        .collect();
     left.sort_unstable();
     let pseudonym = left[1].1.clone();
-    assert!(pseudonym.as_deref().is_some_and(loci_core::is_pseudonym), "{left:?}");
-    assert_eq!(left, [("common".to_owned(), Some("bob".to_owned())), ("common".to_owned(), pseudonym)]);
+    assert!(
+        pseudonym.as_deref().is_some_and(loci_core::is_pseudonym),
+        "{left:?}"
+    );
+    assert_eq!(
+        left,
+        [
+            ("common".to_owned(), Some("bob".to_owned())),
+            ("common".to_owned(), pseudonym)
+        ]
+    );
     assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(0));
     assert_eq!(engine.wipe(&ann), Ok(Wiped::default()));
 
     assert_eq!(all(&engine, &bob), 2);
-    assert!(engine.cached_answer(&bob, "when is the meeting?", None).unwrap().0.is_some());
+    assert!(
+        engine
+            .cached_answer(&bob, "when is the meeting?", None)
+            .unwrap()
+            .0
+            .is_some()
+    );
     assert!(engine.decided(&bob, "theme").unwrap().is_some());
     // A user may begin again.
     say(&engine, &ann, "c1", vec![message(Role::Human, LONG)]).unwrap();
@@ -269,21 +469,45 @@ fn audit_entry(user: &str, at: Timestamp) -> AuditEntry {
 fn a_write_under_way_does_not_outlive_a_wipe() {
     type Write = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
     let writes: [(&str, Write); 4] = [
-        ("converse", |engine, ann, _| say(engine, ann, "c1", vec![message(Role::Human, LONG)]).map(drop)),
-        ("remember", |engine, ann, _| engine.remember(ann, fact(LONG, Visibility::Private)).map(drop)),
+        ("converse", |engine, ann, _| {
+            say(engine, ann, "c1", vec![message(Role::Human, LONG)]).map(drop)
+        }),
+        ("remember", |engine, ann, _| {
+            engine
+                .remember(ann, fact(LONG, Visibility::Private))
+                .map(drop)
+        }),
         ("supersede", |engine, ann, old| {
-            let request = Remember { supersedes: Some(old.clone()), ..fact(LONG, Visibility::Private) };
+            let request = Remember {
+                supersedes: Some(old.clone()),
+                ..fact(LONG, Visibility::Private)
+            };
             engine.remember(ann, request).map(drop)
         }),
-        ("cache_answer", |engine, ann, _| engine.cache_answer(ann, mint(), LONG, "yes")),
+        ("cache_answer", |engine, ann, _| {
+            engine.cache_answer(ann, mint(), LONG, "yes")
+        }),
     ];
     for (name, write) in writes {
         let embedder = Arc::new(GatedEmbedder::default());
-        let Bench { engine, store, clock } = bench_with(embedder.clone(), SearchMode::Hybrid);
+        let Bench {
+            engine,
+            store,
+            clock,
+        } = bench_with(embedder.clone(), SearchMode::Hybrid);
         // Another process; it needs no model.
-        let other = Engine::new(store, Arc::new(FailingEmbedder::default()), clock, SearchMode::Words);
+        let other = Engine::new(
+            store,
+            Arc::new(FailingEmbedder::default()),
+            clock,
+            SearchMode::Words,
+        );
         let ann = caller("ann", &WRITER);
-        let old = other.remember(&ann, fact("everybody may change this", Visibility::Common)).unwrap().memory.id;
+        let old = other
+            .remember(&ann, fact("everybody may change this", Visibility::Common))
+            .unwrap()
+            .memory
+            .id;
         say(&other, &ann, "c1", vec![message(Role::Human, "before")]).unwrap();
         thread::scope(|scope| {
             let written = scope.spawn(|| write(&engine, &ann, &old));
@@ -292,7 +516,11 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
             // Somebody goes on after the wipe; that is no reason to let the older write through.
             say(&other, &ann, "c1", vec![message(Role::Human, "after")]).unwrap();
             embedder.open();
-            assert_eq!(written.join().unwrap().unwrap_err().code, ErrorCode::Conflict, "{name}");
+            assert_eq!(
+                written.join().unwrap().unwrap_err().code,
+                ErrorCode::Conflict,
+                "{name}"
+            );
         });
         assert_eq!(all(&other, &ann), 1, "{name}");
         assert_eq!(listed(&other, &ann).len(), 1, "{name}");
@@ -307,10 +535,19 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
         let store = FaultyStore::new(Arc::new(NaiveStore::new()));
         let engine = || {
             let embedder = Arc::new(HashingEmbedder::default());
-            Engine::new(store.clone(), embedder, Arc::new(FixedClock::default()), SearchMode::Words)
+            Engine::new(
+                store.clone(),
+                embedder,
+                Arc::new(FixedClock::default()),
+                SearchMode::Words,
+            )
         };
         let (engine, other, ann) = (engine(), engine(), caller("ann", &WRITER));
-        let old = engine.remember(&ann, fact("everybody may change this", Visibility::Common)).unwrap().memory.id;
+        let old = engine
+            .remember(&ann, fact("everybody may change this", Visibility::Common))
+            .unwrap()
+            .memory
+            .id;
         let (changing, id, counted) = (ann.clone(), old.clone(), AtomicUsize::new(0));
         store.before(move |method| {
             if method != "commit" {
@@ -318,13 +555,21 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
             }
             match (counted.fetch_add(1, Ordering::SeqCst), is_wiped) {
                 (0, true) => other.wipe(&changing).map(drop),
-                (0, false) => other.update(&changing, &id, "and somebody did", None).map(drop),
+                (0, false) => other
+                    .update(&changing, &id, "and somebody did", None)
+                    .map(drop),
                 (tries, _) if tries > 5 => Err(Error::internal("it goes on and on")),
                 _ => Ok(()),
             }
         });
-        let successor = Remember { supersedes: Some(old.clone()), ..fact("instead", Visibility::Common) };
-        let outcome = engine.remember(&ann, successor).map(drop).map_err(|error| error.code);
+        let successor = Remember {
+            supersedes: Some(old.clone()),
+            ..fact("instead", Visibility::Common)
+        };
+        let outcome = engine
+            .remember(&ann, successor)
+            .map(drop)
+            .map_err(|error| error.code);
         assert_eq!(outcome, expected);
         assert_eq!(engine.show(&ann, &old).unwrap().weight < 1.0, !is_wiped);
         store.before(|_| Ok(()));
@@ -336,7 +581,11 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
 fn users_with_the_same_texts_have_nothing_in_common() {
     let engine = engine();
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
-    let both = Recall { tiers: Tier::OF_CONVERSATIONS.to_vec(), counts_access: true, ..question(LONG) };
+    let both = Recall {
+        tiers: Tier::OF_CONVERSATIONS.to_vec(),
+        counts_access: true,
+        ..question(LONG)
+    };
     let said = say(&engine, &ann, "c1", vec![tagged("a")]).unwrap();
     engine.cache_answer(&ann, mint(), LONG, "ann's").unwrap();
     engine.decide(&ann, "theme", "ann's", None).unwrap();
@@ -345,9 +594,21 @@ fn users_with_the_same_texts_have_nothing_in_common() {
 
     // Of Bob's, there is nothing.
     assert!(engine.recall(&bob, &both).unwrap().hits.is_empty());
-    assert_eq!(engine.cached_answer(&bob, LONG, Some(-1.0)), Ok((None, None)));
+    assert_eq!(
+        engine.cached_answer(&bob, LONG, Some(-1.0)),
+        Ok((None, None))
+    );
     assert_eq!(engine.decided(&bob, "theme"), Ok(None));
-    assert_eq!(engine.discard(&bob, &Discard { id: Some(said.ids[0].clone()), ..Discard::default() }), Ok(0));
+    assert_eq!(
+        engine.discard(
+            &bob,
+            &Discard {
+                id: Some(said.ids[0].clone()),
+                ..Discard::default()
+            }
+        ),
+        Ok(0)
+    );
     assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(0));
     assert_eq!(engine.forget_answers(&bob, None), Ok(0));
     assert_eq!((all(&engine, &ann), all(&engine, &bob)), (2, 0));
@@ -356,14 +617,39 @@ fn users_with_the_same_texts_have_nothing_in_common() {
     say(&engine, &bob, "c1", vec![tagged("a")]).unwrap();
     engine.cache_answer(&bob, mint(), LONG, "bob's").unwrap();
     assert_eq!(engine.decide(&bob, "theme", "bob's", None), Ok(true));
-    let answer = |caller: &Caller| engine.cached_answer(caller, LONG, None).unwrap().0.unwrap().entry.response;
-    assert_eq!((answer(&ann), answer(&bob)), ("ann's".to_owned(), "bob's".to_owned()));
+    let answer = |caller: &Caller| {
+        engine
+            .cached_answer(caller, LONG, None)
+            .unwrap()
+            .0
+            .unwrap()
+            .entry
+            .response
+    };
+    assert_eq!(
+        (answer(&ann), answer(&bob)),
+        ("ann's".to_owned(), "bob's".to_owned())
+    );
     for hit in engine.recall(&bob, &both).unwrap().hits {
-        assert_eq!((hit.memory.owner.as_deref(), hit.signals.access_count), (Some("bob"), 0));
+        assert_eq!(
+            (hit.memory.owner.as_deref(), hit.signals.access_count),
+            (Some("bob"), 0)
+        );
     }
     assert_eq!(engine.discard(&bob, &by_tag("a")), Ok(2));
     assert_eq!(engine.forget_answers(&bob, Some("meeting")), Ok(1));
     assert_eq!((all(&engine, &ann), answer(&ann)), (2, "ann's".to_owned()));
-    let again: Vec<MemoryId> = engine.recall(&ann, &both).unwrap().hits.into_iter().map(|hit| hit.memory.id).collect();
-    assert_eq!(again, mine.into_iter().map(|hit| hit.memory.id).collect::<Vec<_>>());
+    let again: Vec<MemoryId> = engine
+        .recall(&ann, &both)
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| hit.memory.id)
+        .collect();
+    assert_eq!(
+        again,
+        mine.into_iter()
+            .map(|hit| hit.memory.id)
+            .collect::<Vec<_>>()
+    );
 }

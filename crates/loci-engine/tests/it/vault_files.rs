@@ -20,8 +20,14 @@ struct Disk {
 impl Disk {
     fn new() -> Self {
         // 2100, when every file of this test is old.
-        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(4_102_444_800_000_000)));
-        Disk { folder: TempDir::new().unwrap(), store: Arc::new(NaiveStore::new()), clock }
+        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
+            4_102_444_800_000_000,
+        )));
+        Disk {
+            folder: TempDir::new().unwrap(),
+            store: Arc::new(NaiveStore::new()),
+            clock,
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -33,7 +39,13 @@ impl Disk {
         let lock = self.folder.path().join("vault.lock");
         let notes = Arc::new(VaultFolder::new(self.path(""), lock, self.clock.clone()));
         let embedder = Arc::new(HashingEmbedder::default());
-        Engine::new(self.store.clone(), embedder, self.clock.clone(), SearchMode::Hybrid).with_notes(notes, "vault")
+        Engine::new(
+            self.store.clone(),
+            embedder,
+            self.clock.clone(),
+            SearchMode::Hybrid,
+        )
+        .with_notes(notes, "vault")
     }
 
     fn text(&self, path: &str) -> String {
@@ -53,17 +65,35 @@ impl Disk {
     /// What is in the file is what is in the index, and the next look has nothing to do.
     fn assert_settled(&self, engine: &Engine) {
         engine.reconcile().unwrap();
-        let (version, files) = (self.store.version().unwrap(), self.store.note_files(&Space::default()).unwrap());
-        let unchanged = files.iter().filter(|file| file.missing_since.is_none()).count();
-        assert_eq!(engine.reconcile(), Ok(Reconciled { unchanged, ..Reconciled::default() }));
+        let (version, files) = (
+            self.store.version().unwrap(),
+            self.store.note_files(&Space::default()).unwrap(),
+        );
+        let unchanged = files
+            .iter()
+            .filter(|file| file.missing_since.is_none())
+            .count();
+        assert_eq!(
+            engine.reconcile(),
+            Ok(Reconciled {
+                unchanged,
+                ..Reconciled::default()
+            })
+        );
         assert_eq!(self.store.version().unwrap(), version);
     }
 }
 
 fn append(engine: &Engine, title: &str, body: &str) -> Memory {
     let tags = vec!["#first tag".to_owned(), "second".to_owned()];
-    let note = AppendNote { title: title.to_owned(), body: body.to_owned(), tags, keyed: None };
-    let Appended::New(memory, _) = engine.append_note(&caller("ann", &WRITER), note).unwrap() else {
+    let note = AppendNote {
+        title: title.to_owned(),
+        body: body.to_owned(),
+        tags,
+        keyed: None,
+    };
+    let Appended::New(memory, _) = engine.append_note(&caller("ann", &WRITER), note).unwrap()
+    else {
         panic!("it is new");
     };
     *memory
@@ -78,34 +108,69 @@ fn texts_go_to_the_disk_and_back() {
         ("On bees", "They #hum.\r\n\r\n  And make honey.  \r\n\r\n"),
         ("../../etc/passwd", "---\nuid: other\n---\ntext"),
         ("CON", "\n\n# heading\r\r\n---\r"),
-        ("\u{1f41d}: \"quoted\" # no comment", "[[On-Bees]] `#code` https://example.org/#anchor"),
+        (
+            "\u{1f41d}: \"quoted\" # no comment",
+            "[[On-Bees]] `#code` https://example.org/#anchor",
+        ),
         (" - [x]: {y} ", "tab\tand\u{a0}space\n"),
         ("שלום", "\u{feff}text"),
         (&"é".repeat(256), "text"),
         ("2024-01-01", "null"),
         ("true", "~"),
     ];
-    let mut memories: Vec<Memory> = texts.iter().map(|(title, body)| append(&engine, title, body)).collect();
+    let mut memories: Vec<Memory> = texts
+        .iter()
+        .map(|(title, body)| append(&engine, title, body))
+        .collect();
     let reconciled = engine.reconcile().unwrap();
-    assert_eq!((reconciled.indexed, reconciled.moved, reconciled.removed), (0, 0, 0));
+    assert_eq!(
+        (reconciled.indexed, reconciled.moved, reconciled.removed),
+        (0, 0, 0)
+    );
     let bees = memories[0].id.clone();
-    let linked = memories.iter_mut().find(|memory| memory.content.contains("[[")).unwrap();
+    let linked = memories
+        .iter_mut()
+        .find(|memory| memory.content.contains("[["))
+        .unwrap();
     *linked = disk.stored(&linked.id);
-    assert_eq!(linked.links.iter().map(|link| &link.target).collect::<Vec<_>>(), [&bees]);
+    assert_eq!(
+        linked
+            .links
+            .iter()
+            .map(|link| &link.target)
+            .collect::<Vec<_>>(),
+        [&bees]
+    );
     for ((title, body), memory) in texts.iter().zip(&memories) {
         assert_eq!(memory.title.as_deref(), Some(*title));
-        assert_eq!(memory.content.trim_end(), body.replace("\r\n", "\n").replace("\r\n", "\n").trim_end());
+        assert_eq!(
+            memory.content.trim_end(),
+            body.replace("\r\n", "\n").replace("\r\n", "\n").trim_end()
+        );
         assert_eq!(memory.tags[..2], ["first tag", "second"]);
         assert_eq!(disk.stored(&memory.id), *memory);
     }
     disk.assert_settled(&engine);
     // An index that was lost is the same when it was made again, but for who wrote the notes.
-    let again = Disk { folder: disk.folder, store: Arc::new(NaiveStore::new()), clock: disk.clock };
+    let again = Disk {
+        folder: disk.folder,
+        store: Arc::new(NaiveStore::new()),
+        clock: disk.clock,
+    };
     again.engine().reconcile().unwrap();
     for memory in memories {
         let anew = again.stored(&memory.id);
         let (owner, origin, revision) = (None, "vault".to_owned(), anew.revision);
-        assert_eq!(anew, Memory { owner, origin, revision, by_admin: true, ..memory });
+        assert_eq!(
+            anew,
+            Memory {
+                owner,
+                origin,
+                revision,
+                by_admin: true,
+                ..memory
+            }
+        );
     }
 }
 
@@ -124,7 +189,9 @@ fn a_person_and_callers_work_on_one_folder() {
     other.forget(&ann, &id).unwrap();
     let text = disk.text("deep/Bees.md");
     assert!(
-        text.contains("mood: 'calm' # today") && text.contains("status: deleted") && text.contains("wax"),
+        text.contains("mood: 'calm' # today")
+            && text.contains("status: deleted")
+            && text.contains("wax"),
         "{text}"
     );
     assert_eq!(one.show(&ann, &id).unwrap_err().code, ErrorCode::NotFound);
@@ -132,19 +199,30 @@ fn a_person_and_callers_work_on_one_folder() {
     assert_eq!(one.reconcile().unwrap().indexed, 1);
     assert_eq!(other.show(&ann, &id).unwrap().content, "wax");
     disk.replace("deep/Bees.md", "wax", "wax by hand");
-    assert_eq!(one.update(&ann, &id, "of an agent", None).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        one.update(&ann, &id, "of an agent", None).unwrap_err().code,
+        ErrorCode::Conflict
+    );
     one.update(&ann, &id, "of an agent", None).unwrap();
     assert!(disk.text("deep/Bees.md").ends_with("\n---\nof an agent\n"));
     disk.assert_settled(&other);
 
     fs::write(disk.path("plain.md"), "by hand, without frontmatter\r\n").unwrap();
-    fs::write(disk.path("plain (conflicted copy 2024-01-02).md"), "by a sync client").unwrap();
+    fs::write(
+        disk.path("plain (conflicted copy 2024-01-02).md"),
+        "by a sync client",
+    )
+    .unwrap();
     fs::write(disk.path("broken.md"), "---\ntitle: [\n---\nfindable").unwrap();
     fs::write(disk.path("binary.md"), [0, 255, 0]).unwrap();
     fs::copy(disk.path("deep/Bees.md"), disk.path("copy.md")).unwrap();
     other.reconcile().unwrap();
     let status = one.note_status().unwrap();
-    let problems: Vec<_> = status.problems.iter().map(|(path, problem)| (path.as_str(), problem.kind.name())).collect();
+    let problems: Vec<_> = status
+        .problems
+        .iter()
+        .map(|(path, problem)| (path.as_str(), problem.kind.name()))
+        .collect();
     let expected = [
         ("binary.md", "not_text"),
         ("broken.md", "broken_frontmatter"),
@@ -155,7 +233,11 @@ fn a_person_and_callers_work_on_one_folder() {
     let plain = found(&one, &ann, "by hand without frontmatter")[0].clone();
     one.forget(&ann, &plain).unwrap();
     let text = disk.text("plain.md");
-    assert!(text.contains(&format!("uid: {plain}")) && text.ends_with("by hand, without frontmatter\r\n"), "{text:?}");
+    assert!(
+        text.contains(&format!("uid: {plain}"))
+            && text.ends_with("by hand, without frontmatter\r\n"),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -179,11 +261,17 @@ fn processes_write_at_once_and_lose_nothing() {
         })
         .collect();
     let engine = disk.engine();
-    let notes: Vec<_> = writers.into_iter().map(|writer| writer.join().unwrap()).collect();
+    let notes: Vec<_> = writers
+        .into_iter()
+        .map(|writer| writer.join().unwrap())
+        .collect();
     disk.assert_settled(&engine);
     assert_eq!(fs::read_dir(disk.path("")).unwrap().count(), WRITERS * 5);
     for (turn, (id, body)) in notes.iter().flat_map(|notes| notes.iter().enumerate()) {
         let memory = disk.stored(id);
-        assert_eq!((&memory.content, memory.forgotten_at.is_some()), (body, turn == 0));
+        assert_eq!(
+            (&memory.content, memory.forgotten_at.is_some()),
+            (body, turn == 0)
+        );
     }
 }

@@ -14,19 +14,40 @@ type Place = (Option<&'static str>, &'static str);
 type Asked = Option<Option<&'static str>>;
 
 fn end((collection, section): Place) -> TunnelEnd {
-    TunnelEnd { collection: collection.map(str::to_owned), section: section.to_owned(), memory: None }
+    TunnelEnd {
+        collection: collection.map(str::to_owned),
+        section: section.to_owned(),
+        memory: None,
+    }
 }
 
-fn file(engine: &Engine, caller: &Caller, place: Place, kind: &str, visibility: Visibility) -> MemoryId {
+fn file(
+    engine: &Engine,
+    caller: &Caller,
+    place: Place,
+    kind: &str,
+    visibility: Visibility,
+) -> MemoryId {
     let (collection, section) = (place.0.map(str::to_owned), Some(place.1.to_owned()));
-    let request = Remember { collection, section, visibility, ..Remember::new("text", kind) };
+    let request = Remember {
+        collection,
+        section,
+        visibility,
+        ..Remember::new("text", kind)
+    };
     engine.remember(caller, request).unwrap().memory.id
 }
 
 fn palace(places: &[Place]) -> Engine {
     let engine = engine();
     for place in places {
-        file(&engine, &Caller::local(), *place, "fact", Visibility::Common);
+        file(
+            &engine,
+            &Caller::local(),
+            *place,
+            "fact",
+            Visibility::Common,
+        );
     }
     engine
 }
@@ -36,7 +57,16 @@ fn wing(name: &str) -> Via {
 }
 
 fn walked(steps: &[Step]) -> Vec<(&str, usize, &[Via])> {
-    steps.iter().map(|step| (step.room.section.as_str(), step.hop, step.connected_via.as_slice())).collect()
+    steps
+        .iter()
+        .map(|step| {
+            (
+                step.room.section.as_str(),
+                step.hop,
+                step.connected_via.as_slice(),
+            )
+        })
+        .collect()
 }
 
 #[test]
@@ -53,13 +83,32 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         (None, "island"),
     ]);
     let local = Caller::local();
-    file(&engine, &local, (Some("web"), "auth"), "decision", Visibility::Common);
-    let tunnel = engine.tie(&local, end((Some("web"), "auth")), end((Some("farm"), "hens")), None).unwrap().id;
+    file(
+        &engine,
+        &local,
+        (Some("web"), "auth"),
+        "decision",
+        Visibility::Common,
+    );
+    let tunnel = engine
+        .tie(
+            &local,
+            end((Some("web"), "auth")),
+            end((Some("farm"), "hens")),
+            None,
+        )
+        .unwrap()
+        .id;
     let by_tunnel = [Via::Tunnel(tunnel)];
     let (steps, _) = engine.traverse(&local, "auth", 2).unwrap();
     assert_eq!(
         walked(&steps),
-        [("auth", 0, &[][..]), ("billing", 1, &[wing("api")]), ("hens", 1, &by_tunnel), ("stock", 2, &[wing("shop")])]
+        [
+            ("auth", 0, &[][..]),
+            ("billing", 1, &[wing("api")]),
+            ("hens", 1, &by_tunnel),
+            ("stock", 2, &[wing("shop")])
+        ]
     );
     let auth = Room {
         section: "auth".to_owned(),
@@ -68,11 +117,24 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         memories: 3,
     };
     assert_eq!(steps[0].room, auth);
-    assert_eq!(walked(&engine.traverse(&local, "hens", 0).unwrap().0), [("hens", 0, &[][..])]);
-    assert_eq!(walked(&engine.traverse(&local, "island", 10).unwrap().0), [("island", 0, &[][..])]);
-    for (start, says) in [("Auth", "`auth`"), ("ghost", "list"), ("general", "no part of the graph")] {
+    assert_eq!(
+        walked(&engine.traverse(&local, "hens", 0).unwrap().0),
+        [("hens", 0, &[][..])]
+    );
+    assert_eq!(
+        walked(&engine.traverse(&local, "island", 10).unwrap().0),
+        [("island", 0, &[][..])]
+    );
+    for (start, says) in [
+        ("Auth", "`auth`"),
+        ("ghost", "list"),
+        ("general", "no part of the graph"),
+    ] {
         let error = engine.traverse(&local, start, 2).unwrap_err();
-        assert!(error.code == ErrorCode::NotFound && error.message.contains(says), "{error}");
+        assert!(
+            error.code == ErrorCode::NotFound && error.message.contains(says),
+            "{error}"
+        );
     }
 }
 
@@ -110,32 +172,74 @@ fn bridges_of_two_wings_of_one_and_of_all() {
     for (between, expected) in rows {
         let (found, total) = engine.bridges(&local, between).unwrap();
         assert_eq!(found.len(), total);
-        let names: Vec<&str> = found.iter().map(|bridge| bridge.room.section.as_str()).collect();
+        let names: Vec<&str> = found
+            .iter()
+            .map(|bridge| bridge.room.section.as_str())
+            .collect();
         assert_eq!(names, expected, "{between:?}");
     }
 }
 
 #[test]
 fn the_graph_in_figures() {
-    assert_eq!(engine().map_counts(&Caller::local()).unwrap(), MapCounts::default());
-    let wings = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
-    let mut places: Vec<Place> = wings.into_iter().map(|wing| (Some(wing), "everywhere")).collect();
-    places.extend(
-        wings.into_iter().zip(1..).flat_map(|(room, count)| [(Some("a"), room), (Some("b"), room)].repeat(count)),
+    assert_eq!(
+        engine().map_counts(&Caller::local()).unwrap(),
+        MapCounts::default()
     );
-    places.extend([(Some("z"), "lonely"), (Some("z"), "general"), (None, "tied")]);
+    let wings = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
+    let mut places: Vec<Place> = wings
+        .into_iter()
+        .map(|wing| (Some(wing), "everywhere"))
+        .collect();
+    places.extend(
+        wings
+            .into_iter()
+            .zip(1..)
+            .flat_map(|(room, count)| [(Some("a"), room), (Some("b"), room)].repeat(count)),
+    );
+    places.extend([
+        (Some("z"), "lonely"),
+        (Some("z"), "general"),
+        (None, "tied"),
+    ]);
     let engine = palace(&places);
     let local = Caller::local();
-    engine.tie(&local, end((None, "tied")), end((Some("a"), "everywhere")), None).unwrap();
-    engine.tie(&local, end((None, "tied")), end((Some("z"), "general")), None).unwrap();
+    engine
+        .tie(
+            &local,
+            end((None, "tied")),
+            end((Some("a"), "everywhere")),
+            None,
+        )
+        .unwrap();
+    engine
+        .tie(
+            &local,
+            end((None, "tied")),
+            end((Some("z"), "general")),
+            None,
+        )
+        .unwrap();
     let counts = engine.map_counts(&local).unwrap();
     assert_eq!((counts.rooms, counts.bridging_rooms), (15, 14));
     assert_eq!(counts.edges, 12 * 11 / 2 + 12 + 1);
-    let of = |wing: Option<&str>| counts.rooms_per_collection.get(&wing.map(str::to_owned)).copied();
+    let of = |wing: Option<&str>| {
+        counts
+            .rooms_per_collection
+            .get(&wing.map(str::to_owned))
+            .copied()
+    };
     let wings = [Some("a"), Some("c"), Some("z"), None, Some("q")];
     assert_eq!(wings.map(of), [Some(13), Some(1), Some(1), Some(1), None]);
-    let top: Vec<&str> = counts.top.iter().map(|room| room.section.as_str()).collect();
-    assert_eq!(top, ["everywhere", "l", "k", "j", "i", "h", "g", "f", "e", "d"]);
+    let top: Vec<&str> = counts
+        .top
+        .iter()
+        .map(|room| room.section.as_str())
+        .collect();
+    assert_eq!(
+        top,
+        ["everywhere", "l", "k", "j", "i", "h", "g", "f", "e", "d"]
+    );
 }
 
 #[test]
@@ -145,7 +249,11 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
         for (number, room) in rooms.iter().enumerate() {
             for wing in of(number) {
                 let (collection, section) = (Some(wing), Some(room.clone()));
-                let request = Remember { collection, section, ..fact("text", Visibility::Common) };
+                let request = Remember {
+                    collection,
+                    section,
+                    ..fact("text", Visibility::Common)
+                };
                 engine.remember(&Caller::local(), request).unwrap();
             }
         }
@@ -154,12 +262,22 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
     file_all(&crowd, &|_| vec!["one".to_owned()]);
     let (steps, total) = crowd.traverse(&Caller::local(), "room59", 1).unwrap();
     assert_eq!(total, rooms.len());
-    let names: Vec<&str> = steps.iter().map(|step| step.room.section.as_str()).collect();
-    assert_eq!((names.len(), names[0], names[1], names[49]), (limits::TRAVERSED_MAX, "room59", "room00", "room48"));
+    let names: Vec<&str> = steps
+        .iter()
+        .map(|step| step.room.section.as_str())
+        .collect();
+    assert_eq!(
+        (names.len(), names[0], names[1], names[49]),
+        (limits::TRAVERSED_MAX, "room59", "room00", "room48")
+    );
     // Each shares a wing with the next one alone.
     let chain = engine();
-    file_all(&chain, &|number| [number, number + 1].map(|wing| wing.to_string()).to_vec());
-    let (steps, _) = chain.traverse(&Caller::local(), "room00", usize::MAX).unwrap();
+    file_all(&chain, &|number| {
+        [number, number + 1].map(|wing| wing.to_string()).to_vec()
+    });
+    let (steps, _) = chain
+        .traverse(&Caller::local(), "room00", usize::MAX)
+        .unwrap();
     let hops: Vec<usize> = steps.iter().map(|step| step.hop).collect();
     assert_eq!(hops, (0..=limits::HOPS_MAX).collect::<Vec<_>>());
     let (bridges, total) = chain.bridges(&Caller::local(), [None, None]).unwrap();
@@ -174,7 +292,11 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
         let file = |wing: Option<usize>, room: &str| {
             clock.advance(1);
             let (collection, section) = (wing.map(|wing| wing.to_string()), Some(room.to_owned()));
-            let request = Remember { collection, section, ..fact("text", Visibility::Common) };
+            let request = Remember {
+                collection,
+                section,
+                ..fact("text", Visibility::Common)
+            };
             engine.remember(&local, request).unwrap();
             clock.now()
         };
@@ -186,7 +308,10 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
             let newest = file(wing, "plan");
             file(Some(1), "other");
             let (bridges, _) = engine.bridges(&local, [None, None]).unwrap();
-            let found: Vec<_> = bridges.iter().map(|bridge| (bridge.room.collections.len(), bridge.newest)).collect();
+            let found: Vec<_> = bridges
+                .iter()
+                .map(|bridge| (bridge.room.collections.len(), bridge.newest))
+                .collect();
             assert_eq!(found, [(wings, Some(newest))]);
         }
     }
@@ -212,25 +337,42 @@ struct Model {
 impl Model {
     fn of(name: &str, filed: &[Filed], tunnels: Vec<Tunnel>) -> Self {
         let reads = |filed: &&Filed| filed.is_common || filed.owner == name;
-        let filed: Vec<Filed> =
-            filed.iter().filter(reads).filter(|filed| filed.place.1 != "general").cloned().collect();
-        let is_there = |wanted: &TunnelEnd| filed.iter().any(|filed| end(filed.place) == end_of(wanted));
-        let tunnels =
-            tunnels.into_iter().filter(|tunnel| is_there(&tunnel.source) && is_there(&tunnel.target)).collect();
+        let filed: Vec<Filed> = filed
+            .iter()
+            .filter(reads)
+            .filter(|filed| filed.place.1 != "general")
+            .cloned()
+            .collect();
+        let is_there =
+            |wanted: &TunnelEnd| filed.iter().any(|filed| end(filed.place) == end_of(wanted));
+        let tunnels = tunnels
+            .into_iter()
+            .filter(|tunnel| is_there(&tunnel.source) && is_there(&tunnel.target))
+            .collect();
         Model { filed, tunnels }
     }
 
     fn sections(&self) -> Vec<&'static str> {
-        self.filed.iter().map(|filed| filed.place.1).collect::<BTreeSet<_>>().into_iter().collect()
+        self.filed
+            .iter()
+            .map(|filed| filed.place.1)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
     }
 
     fn all_wings(&self, section: &str) -> impl Iterator<Item = Option<&'static str>> {
-        self.filed.iter().filter(move |filed| filed.place.1 == section).map(|filed| filed.place.0)
+        self.filed
+            .iter()
+            .filter(move |filed| filed.place.1 == section)
+            .map(|filed| filed.place.0)
     }
 
     /// The wings that a room ties: of a mere type none.
     fn wings(&self, section: &str) -> BTreeSet<Option<&'static str>> {
-        self.all_wings(section).filter(|_| section != "fact").collect()
+        self.all_wings(section)
+            .filter(|_| section != "fact")
+            .collect()
     }
 
     fn room(&self, section: &str) -> Room {
@@ -239,7 +381,10 @@ impl Model {
         let kinds: BTreeSet<String> = inside().map(|filed| filed.kind.to_owned()).collect();
         Room {
             section: section.to_owned(),
-            collections: self.all_wings(section).map(|wing| (wing.map(str::to_owned), count(wing))).collect(),
+            collections: self
+                .all_wings(section)
+                .map(|wing| (wing.map(str::to_owned), count(wing)))
+                .collect(),
             kinds: kinds.into_iter().collect(),
             memories: inside().count() as u64,
         }
@@ -247,13 +392,28 @@ impl Model {
 
     /// All that makes these two neighbours.
     fn between(&self, one: &str, other: &str) -> BTreeSet<Via> {
-        let wings = self.wings(one).intersection(&self.wings(other)).copied().collect::<Vec<_>>();
+        let wings = self
+            .wings(one)
+            .intersection(&self.wings(other))
+            .copied()
+            .collect::<Vec<_>>();
         let ties = |tunnel: &&Tunnel| {
-            let ends = [tunnel.source.section.as_str(), tunnel.target.section.as_str()];
+            let ends = [
+                tunnel.source.section.as_str(),
+                tunnel.target.section.as_str(),
+            ];
             ends == [one, other] || ends == [other, one]
         };
-        let tunnels = self.tunnels.iter().filter(ties).map(|tunnel| Via::Tunnel(tunnel.id.clone()));
-        wings.into_iter().map(|wing| Via::Collection(wing.map(str::to_owned))).chain(tunnels).collect()
+        let tunnels = self
+            .tunnels
+            .iter()
+            .filter(ties)
+            .map(|tunnel| Via::Tunnel(tunnel.id.clone()));
+        wings
+            .into_iter()
+            .map(|wing| Via::Collection(wing.map(str::to_owned)))
+            .chain(tunnels)
+            .collect()
     }
 
     /// By the least number of hops, found by relaxing all pairs until nothing changes.
@@ -263,8 +423,12 @@ impl Model {
         for _ in &sections {
             for one in &sections {
                 for other in &sections {
-                    let Some(hop) = hops.get(one).copied() else { continue };
-                    if !self.between(one, other).is_empty() && hops.get(other).is_none_or(|known| *known > hop + 1) {
+                    let Some(hop) = hops.get(one).copied() else {
+                        continue;
+                    };
+                    if !self.between(one, other).is_empty()
+                        && hops.get(other).is_none_or(|known| *known > hop + 1)
+                    {
                         hops.insert(other, hop + 1);
                     }
                 }
@@ -273,42 +437,77 @@ impl Model {
         let near = |section: &&&str| hops.get(**section).is_some_and(|hop| *hop <= hops_max);
         let step = |section: &&str| {
             let hop = hops[section];
-            let before = sections.iter().filter(|other| hop > 0 && hops.get(**other) == Some(&(hop - 1)));
-            let via: BTreeSet<Via> = before.flat_map(|other| self.between(other, section)).collect();
-            Step { room: self.room(section), hop, connected_via: via.into_iter().collect() }
+            let before = sections
+                .iter()
+                .filter(|other| hop > 0 && hops.get(**other) == Some(&(hop - 1)));
+            let via: BTreeSet<Via> = before
+                .flat_map(|other| self.between(other, section))
+                .collect();
+            Step {
+                room: self.room(section),
+                hop,
+                connected_via: via.into_iter().collect(),
+            }
         };
         let mut steps: Vec<Step> = sections.iter().filter(near).map(step).collect();
-        steps.sort_by_key(|step| (step.hop, Reverse(step.room.memories), step.room.section.clone()));
+        steps.sort_by_key(|step| {
+            (
+                step.hop,
+                Reverse(step.room.memories),
+                step.room.section.clone(),
+            )
+        });
         steps
     }
 
     /// The pairs of different wings that a room bridges.
     fn bridged(&self, section: &str) -> BTreeSet<[Option<String>; 2]> {
-        let wings: Vec<_> = self.wings(section).into_iter().map(|wing| wing.map(str::to_owned)).collect();
-        let mut pairs: Vec<[Option<String>; 2]> =
-            wings.iter().flat_map(|one| wings.iter().map(|other| [one.clone(), other.clone()])).collect();
+        let wings: Vec<_> = self
+            .wings(section)
+            .into_iter()
+            .map(|wing| wing.map(str::to_owned))
+            .collect();
+        let mut pairs: Vec<[Option<String>; 2]> = wings
+            .iter()
+            .flat_map(|one| wings.iter().map(|other| [one.clone(), other.clone()]))
+            .collect();
         for Tunnel { source, target, .. } in &self.tunnels {
-            if [&source.section, &target.section].into_iter().any(|end| end == section) {
+            if [&source.section, &target.section]
+                .into_iter()
+                .any(|end| end == section)
+            {
                 pairs.push([source.collection.clone(), target.collection.clone()]);
                 pairs.push([target.collection.clone(), source.collection.clone()]);
             }
         }
-        pairs.into_iter().filter(|[one, other]| one != other).collect()
+        pairs
+            .into_iter()
+            .filter(|[one, other]| one != other)
+            .collect()
     }
 
     fn assert_bridges(&self, engine: &Engine, caller: &Caller, between: [Asked; 2]) {
-        let fits =
-            |pair: &[Option<String>; 2]| (0..2).all(|at| between[at].is_none_or(|wing| wing == pair[at].as_deref()));
+        let fits = |pair: &[Option<String>; 2]| {
+            (0..2).all(|at| between[at].is_none_or(|wing| wing == pair[at].as_deref()))
+        };
         let mut expected: Vec<(Room, Option<Timestamp>)> = Vec::new();
         for section in self.sections() {
             if self.bridged(section).iter().any(fits) {
-                let newest = self.filed.iter().filter(|filed| filed.place.1 == section).map(|filed| filed.at).max();
+                let newest = self
+                    .filed
+                    .iter()
+                    .filter(|filed| filed.place.1 == section)
+                    .map(|filed| filed.at)
+                    .max();
                 expected.push((self.room(section), newest));
             }
         }
         expected.sort_by_key(|(room, _)| (Reverse(room.memories), room.section.clone()));
         let (found, _) = engine.bridges(caller, between).unwrap();
-        let found: Vec<_> = found.into_iter().map(|bridge| (bridge.room, bridge.newest)).collect();
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|bridge| (bridge.room, bridge.newest))
+            .collect();
         assert_eq!(found, expected, "{between:?}");
     }
 
@@ -318,17 +517,30 @@ impl Model {
         let mut per_wing: BTreeMap<Option<String>, u64> = BTreeMap::new();
         for section in &sections {
             let wings = self.wings(section);
-            edges += wings.iter().flat_map(|one| wings.iter().filter(move |other| one < *other)).count();
+            edges += wings
+                .iter()
+                .flat_map(|one| wings.iter().filter(move |other| one < *other))
+                .count();
             for wing in self.all_wings(section).collect::<BTreeSet<_>>() {
                 *per_wing.entry(wing.map(str::to_owned)).or_default() += 1;
             }
         }
         let is_tied = |section: &str| {
-            self.tunnels.iter().any(|tunnel| tunnel.source.section == section || tunnel.target.section == section)
+            self.tunnels
+                .iter()
+                .any(|tunnel| tunnel.source.section == section || tunnel.target.section == section)
         };
-        let bridging = sections.iter().filter(|section| self.wings(section).len() > 1 || is_tied(section));
+        let bridging = sections
+            .iter()
+            .filter(|section| self.wings(section).len() > 1 || is_tied(section));
         let mut top: Vec<Room> = bridging.map(|section| self.room(section)).collect();
-        top.sort_by_key(|room| (Reverse(room.collections.len()), Reverse(room.memories), room.section.clone()));
+        top.sort_by_key(|room| {
+            (
+                Reverse(room.collections.len()),
+                Reverse(room.memories),
+                room.section.clone(),
+            )
+        });
         let expected = MapCounts {
             rooms: sections.len() as u64,
             bridging_rooms: top.len() as u64,
@@ -341,14 +553,26 @@ impl Model {
 }
 
 fn end_of(end: &TunnelEnd) -> TunnelEnd {
-    TunnelEnd { memory: None, ..end.clone() }
+    TunnelEnd {
+        memory: None,
+        ..end.clone()
+    }
 }
 
-/// Whatever is filed, tied, untied and forgotten by whomever, each caller's graph is the one of the model.
+/// Whatever is filed, tied, untied and forgotten by whomever, each caller's graph is the one of the
+/// model.
 #[test]
 fn random_graphs_are_as_in_a_model() {
     const WINGS: [Option<&str>; 5] = [None, Some("a"), Some("b"), Some("c"), Some("d")];
-    const ROOMS: [&str; 7] = ["attic", "barn", "cellar", "den", "entry", "fact", GENERAL_SECTION];
+    const ROOMS: [&str; 7] = [
+        "attic",
+        "barn",
+        "cellar",
+        "den",
+        "entry",
+        "fact",
+        GENERAL_SECTION,
+    ];
     const NAMES: [&str; 2] = ["ann", "bob"];
     for seed in 0..150 {
         // Shown when a step fails.
@@ -362,15 +586,31 @@ fn random_graphs_are_as_in_a_model() {
             match random.below(10) {
                 0..6 => {
                     let place = (random.pick(&WINGS), random.pick(&ROOMS));
-                    let (kind, is_common) = (random.pick(&["fact", "event", "diary"]), random.chance(70));
-                    let visibility = if is_common { Visibility::Common } else { Visibility::Private };
+                    let (kind, is_common) =
+                        (random.pick(&["fact", "event", "diary"]), random.chance(70));
+                    let visibility = if is_common {
+                        Visibility::Common
+                    } else {
+                        Visibility::Private
+                    };
                     let id = file(&engine, &by, place, kind, visibility);
-                    filed.push(Filed { id, place, kind, owner: name, is_common, at: clock.now() });
+                    filed.push(Filed {
+                        id,
+                        place,
+                        kind,
+                        owner: name,
+                        is_common,
+                        at: clock.now(),
+                    });
                 }
                 6..9 => {
                     // Refused where there is nothing, or where both are one.
                     let places = [(); 2].map(|()| (random.pick(&WINGS), random.pick(&ROOMS)));
-                    let of_filed = |random: &mut Random| filed.get(random.below(filed.len())).map(|filed| filed.place);
+                    let of_filed = |random: &mut Random| {
+                        filed
+                            .get(random.below(filed.len()))
+                            .map(|filed| filed.place)
+                    };
                     let [one, other] = places.map(|place| of_filed(&mut random).unwrap_or(place));
                     engine.tie(&by, end(one), end(other), None).ok();
                 }
@@ -386,7 +626,17 @@ fn random_graphs_are_as_in_a_model() {
             let model = Model::of(
                 name,
                 &filed,
-                engine.tunnels(&by, None, loci_core::Page { offset: 0, limit: usize::MAX }).unwrap().0,
+                engine
+                    .tunnels(
+                        &by,
+                        None,
+                        loci_core::Page {
+                            offset: 0,
+                            limit: usize::MAX,
+                        },
+                    )
+                    .unwrap()
+                    .0,
             );
             model.assert_counts(&engine, &by);
             for section in ROOMS {
@@ -396,7 +646,11 @@ fn random_graphs_are_as_in_a_model() {
                     assert_eq!(steps.unwrap_err().code, ErrorCode::NotFound);
                     continue;
                 }
-                assert_eq!(steps.unwrap().0, model.walk(section, hops_max), "from {section}, {hops_max} hops");
+                assert_eq!(
+                    steps.unwrap().0,
+                    model.walk(section, hops_max),
+                    "from {section}, {hops_max} hops"
+                );
             }
             for one in WINGS.map(Some).into_iter().chain([None]) {
                 for other in WINGS.map(Some).into_iter().chain([None]) {

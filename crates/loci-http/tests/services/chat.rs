@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use crate::support::{Act, BACKOFF, Endpoint, TEXT, check, ok};
 
 fn model(endpoint: &Endpoint) -> ChatModel {
-    ChatModel::new(ChatModelOptions { backoff: BACKOFF, ..ChatModelOptions::new(&endpoint.url, "some-model") }).unwrap()
+    ChatModel::new(ChatModelOptions {
+        backoff: BACKOFF,
+        ..ChatModelOptions::new(&endpoint.url, "some-model")
+    })
+    .unwrap()
 }
 
 /// A reply in which the model says this.
@@ -27,12 +31,20 @@ fn judgement(importance: &str, summary: &str, kind: &str) -> String {
 fn asks_for_json_by_a_schema() {
     let endpoint = Endpoint::new(vec![says(&judgement("0.75", " likes tea ", "preference"))]);
     let enrichment = model(&endpoint).enrich(TEXT).unwrap();
-    let expected = Enrichment { importance: 0.75, summary: "likes tea".to_owned(), kind: "preference".to_owned() };
+    let expected = Enrichment {
+        importance: 0.75,
+        summary: "likes tea".to_owned(),
+        kind: "preference".to_owned(),
+    };
     assert_eq!(enrichment, expected);
 
     let body = &endpoint.requests()[0].body;
     let instructions = body["messages"][0]["content"].as_str().unwrap();
-    for word in MEMORY_KINDS.iter().chain(&["importance", "summary", "memory_type", "data", "100 words"]) {
+    for word in
+        MEMORY_KINDS
+            .iter()
+            .chain(&["importance", "summary", "memory_type", "data", "100 words"])
+    {
         assert!(instructions.contains(word), "no {word} in: {instructions}");
     }
     let schema = json!({
@@ -60,11 +72,18 @@ fn asks_for_json_by_a_schema() {
 #[test]
 fn finds_the_json_in_an_answer() {
     let plain = judgement("1", "braces } and { in it", "fact");
-    let answers =
-        [format!("```json\n{plain}\n```"), format!("``` {plain} ```"), format!("Here it is:\n\n{plain}\nDone.")];
+    let answers = [
+        format!("```json\n{plain}\n```"),
+        format!("``` {plain} ```"),
+        format!("Here it is:\n\n{plain}\nDone."),
+    ];
     for answer in answers {
         let endpoint = Endpoint::new(vec![says(&answer)]);
-        assert_eq!(model(&endpoint).enrich(TEXT).unwrap().summary, "braces } and { in it", "{answer}");
+        assert_eq!(
+            model(&endpoint).enrich(TEXT).unwrap().summary,
+            "braces } and { in it",
+            "{answer}"
+        );
         endpoint.requests();
     }
 }
@@ -87,32 +106,65 @@ fn refuses_answers_that_are_no_judgement() {
         (TEXT.to_owned(), "no JSON object"),
         (String::new(), "no JSON object"),
         ("}{".to_owned(), "no JSON object"),
-        (judgement("0.5", TEXT, "fact").replace("summary", "gist"), "no JSON object"),
+        (
+            judgement("0.5", TEXT, "fact").replace("summary", "gist"),
+            "no JSON object",
+        ),
         (judgement("\"high\"", TEXT, "fact"), "no JSON object"),
         (judgement("NaN", TEXT, "fact"), "no JSON object"),
         (judgement("1e999", TEXT, "fact"), "no JSON object"),
-        (judgement("1.01", TEXT, "fact"), "importance that is not within 0 to 1"),
-        (judgement("-0.01", TEXT, "fact"), "importance that is not within 0 to 1"),
+        (
+            judgement("1.01", TEXT, "fact"),
+            "importance that is not within 0 to 1",
+        ),
+        (
+            judgement("-0.01", TEXT, "fact"),
+            "importance that is not within 0 to 1",
+        ),
         (judgement("0.5", " \n", "fact"), "summary that is blank"),
-        (judgement("0.5", "nul \0", "fact"), "summary that is blank or no text"),
-        (judgement("0.5", &"word ".repeat(SUMMARY_WORDS_MAX + 1), "fact"), "more than 100 words"),
-        (judgement("0.5", &"字".repeat(2_001), "fact"), "more than 100 words"),
+        (
+            judgement("0.5", "nul \0", "fact"),
+            "summary that is blank or no text",
+        ),
+        (
+            judgement("0.5", &"word ".repeat(SUMMARY_WORDS_MAX + 1), "fact"),
+            "more than 100 words",
+        ),
+        (
+            judgement("0.5", &"字".repeat(2_001), "fact"),
+            "more than 100 words",
+        ),
         (judgement("0.5", "a gist", TEXT), "none of fact, preference"),
-        (judgement("0.5", "a gist", "Fact"), "none of fact, preference"),
+        (
+            judgement("0.5", "a gist", "Fact"),
+            "none of fact, preference",
+        ),
     ];
     for (answer, words) in rows {
         let endpoint = Endpoint::new(vec![says(&answer)]);
         let error = model(&endpoint).enrich(TEXT).unwrap_err();
-        check(&error, ErrorCode::Unavailable, &["the chat model some-model at", words]);
+        check(
+            &error,
+            ErrorCode::Unavailable,
+            &["the chat model some-model at", words],
+        );
         endpoint.requests();
     }
 }
 
 #[test]
 fn refuses_replies_without_an_answer() {
-    for choices in [json!([]), json!([{ "message": { "content": null } }]), json!([{ "message": {} }])] {
+    for choices in [
+        json!([]),
+        json!([{ "message": { "content": null } }]),
+        json!([{ "message": {} }]),
+    ] {
         let endpoint = Endpoint::new(vec![ok(&json!({ "choices": choices }))]);
-        check(&model(&endpoint).enrich(TEXT).unwrap_err(), ErrorCode::Unavailable, &["gave no answer"]);
+        check(
+            &model(&endpoint).enrich(TEXT).unwrap_err(),
+            ErrorCode::Unavailable,
+            &["gave no answer"],
+        );
         endpoint.requests();
     }
 }
@@ -131,6 +183,8 @@ fn sends_the_beginning_of_a_long_text() {
 
 #[test]
 fn refuses_no_model() {
-    let error = ChatModel::new(ChatModelOptions::new("http://host", "")).err().unwrap();
+    let error = ChatModel::new(ChatModelOptions::new("http://host", ""))
+        .err()
+        .unwrap();
     check(&error, ErrorCode::InvalidArgument, &["`llm.model`"]);
 }

@@ -4,7 +4,9 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use loci_core::{Embedder, Enricher, ErrorCode, Result, WebSearch};
-use loci_http::{ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions};
+use loci_http::{
+    ChatModel, ChatModelOptions, HttpModel, HttpModelOptions, TavilySearch, TavilySearchOptions,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Act, BACKOFF, Endpoint, KEY, TEXT, check, ok, refusal};
@@ -16,7 +18,11 @@ struct Options {
     backoff: Duration,
 }
 
-const OPTIONS: Options = Options { key: KEY, timeout: Duration::from_mins(1), backoff: BACKOFF };
+const OPTIONS: Options = Options {
+    key: KEY,
+    timeout: Duration::from_mins(1),
+    backoff: BACKOFF,
+};
 
 /// A client under test.
 struct Subject {
@@ -58,10 +64,19 @@ fn subjects() -> [Subject; 3] {
             good: json!({ "data": [{ "index": 0, "embedding": [0, 2] }] }),
             reply: "list of embeddings",
             refused: ErrorCode::Unavailable,
-            call: |url, Options { key, timeout, backoff }| {
+            call: |url,
+                   Options {
+                       key,
+                       timeout,
+                       backoff,
+                   }| {
                 let options = HttpModelOptions::new(url, "some-model");
-                let model =
-                    HttpModel::new(HttpModelOptions { key: Some(key.to_owned()), timeout, backoff, ..options })?;
+                let model = HttpModel::new(HttpModelOptions {
+                    key: Some(key.to_owned()),
+                    timeout,
+                    backoff,
+                    ..options
+                })?;
                 model.embed(&[TEXT]).map(|_| ())
             },
         },
@@ -74,10 +89,19 @@ fn subjects() -> [Subject; 3] {
             } }] }),
             reply: "chat completion",
             refused: ErrorCode::Unavailable,
-            call: |url, Options { key, timeout, backoff }| {
+            call: |url,
+                   Options {
+                       key,
+                       timeout,
+                       backoff,
+                   }| {
                 let options = ChatModelOptions::new(url, "some-model");
-                let model =
-                    ChatModel::new(ChatModelOptions { key: Some(key.to_owned()), timeout, backoff, ..options })?;
+                let model = ChatModel::new(ChatModelOptions {
+                    key: Some(key.to_owned()),
+                    timeout,
+                    backoff,
+                    ..options
+                })?;
                 model.enrich(TEXT).map(|_| ())
             },
         },
@@ -88,10 +112,19 @@ fn subjects() -> [Subject; 3] {
             good: json!({ "results": [{ "url": "https://example.org/" }] }),
             reply: "list of pages",
             refused: ErrorCode::RateLimited,
-            call: |url, Options { key, timeout, backoff }| {
+            call: |url,
+                   Options {
+                       key,
+                       timeout,
+                       backoff,
+                   }| {
                 let options = TavilySearchOptions::new(key);
-                let search =
-                    TavilySearch::new(TavilySearchOptions { base_url: url.to_owned(), timeout, backoff, ..options })?;
+                let search = TavilySearch::new(TavilySearchOptions {
+                    base_url: url.to_owned(),
+                    timeout,
+                    backoff,
+                    ..options
+                })?;
                 search.search(TEXT).map(|_| ())
             },
         },
@@ -125,13 +158,21 @@ fn posts_json_with_its_key() {
 fn tries_again_while_that_may_help() {
     for subject in subjects() {
         for failure in [refusal(500), refusal(429), Act::HangUp] {
-            let (result, endpoint) = subject.calls(vec![refusal(503), failure, ok(&subject.good)], OPTIONS);
+            let (result, endpoint) =
+                subject.calls(vec![refusal(503), failure, ok(&subject.good)], OPTIONS);
             result.unwrap();
             let requests = endpoint.requests();
-            assert!(requests.len() == 3 && requests[0] == requests[1] && requests[0] == requests[2]);
+            assert!(
+                requests.len() == 3 && requests[0] == requests[1] && requests[0] == requests[2]
+            );
         }
         let thrice = |status| vec![refusal(status), refusal(status), refusal(status)];
-        subject.fails(thrice(500), OPTIONS, ErrorCode::Unavailable, "(HTTP 500) after 3 tries");
+        subject.fails(
+            thrice(500),
+            OPTIONS,
+            ErrorCode::Unavailable,
+            "(HTTP 500) after 3 tries",
+        );
         subject.fails(thrice(429), OPTIONS, subject.refused, "too often");
     }
 }
@@ -139,9 +180,20 @@ fn tries_again_while_that_may_help() {
 #[test]
 fn gives_up_at_once_where_trying_again_cannot_help() {
     for subject in subjects() {
-        let statuses = [(400, "HTTP 400"), (401, "api_key`"), (403, "api_key`"), (404, "url`"), (204, "HTTP 204")];
+        let statuses = [
+            (400, "HTTP 400"),
+            (401, "api_key`"),
+            (403, "api_key`"),
+            (404, "url`"),
+            (204, "HTTP 204"),
+        ];
         for (status, words) in statuses {
-            subject.fails(vec![refusal(status)], OPTIONS, ErrorCode::Unavailable, words);
+            subject.fails(
+                vec![refusal(status)],
+                OPTIONS,
+                ErrorCode::Unavailable,
+                words,
+            );
         }
         let key = format!("refused the key; see `{}.api_key`", subject.section);
         subject.fails(vec![refusal(401)], OPTIONS, ErrorCode::Unavailable, &key);
@@ -153,7 +205,12 @@ fn follows_no_redirect() {
     for subject in subjects() {
         for status in [301, 307] {
             let redirect = Act::Reply(status, "location: /elsewhere\r\n", String::new());
-            subject.fails(vec![redirect], OPTIONS, ErrorCode::Unavailable, "final address");
+            subject.fails(
+                vec![redirect],
+                OPTIONS,
+                ErrorCode::Unavailable,
+                "final address",
+            );
         }
     }
 }
@@ -162,15 +219,27 @@ fn follows_no_redirect() {
 fn waits_as_long_as_the_service_asks_within_limits() {
     for subject in subjects() {
         // With the wait of its own the web search would be beyond its time, and give up.
-        let options = || Options { timeout: Duration::from_millis(3_900), backoff: Duration::from_secs(4), ..OPTIONS };
+        let options = || Options {
+            timeout: Duration::from_millis(3_900),
+            backoff: Duration::from_secs(4),
+            ..OPTIONS
+        };
         let now = || Act::Reply(429, "retry-after: 0\r\n", String::new());
         let (result, endpoint) = subject.calls(vec![now(), ok(&subject.good)], options());
         result.unwrap();
         endpoint.requests();
         let much_later = Act::Reply(429, "retry-after: 3600\r\n", String::new());
-        subject.fails(vec![much_later], options(), subject.refused, "(HTTP 429, which asks for a wait of 3600s)");
-        for unreadable in ["retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n", "retry-after: -1\r\n", "retry-after: \r\n"]
-        {
+        subject.fails(
+            vec![much_later],
+            options(),
+            subject.refused,
+            "(HTTP 429, which asks for a wait of 3600s)",
+        );
+        for unreadable in [
+            "retry-after: Wed, 21 Oct 2015 07:28:00 GMT\r\n",
+            "retry-after: -1\r\n",
+            "retry-after: \r\n",
+        ] {
             let later = Act::Reply(503, unreadable, String::new());
             let (result, endpoint) = subject.calls(vec![later, ok(&subject.good)], OPTIONS);
             result.unwrap();
@@ -182,16 +251,32 @@ fn waits_as_long_as_the_service_asks_within_limits() {
 #[test]
 fn a_silent_service_times_out() {
     for subject in subjects() {
-        let options = Options { timeout: Duration::from_millis(100), ..OPTIONS };
-        subject.fails(vec![Act::Silence], options, ErrorCode::Unavailable, "did not answer within 100ms");
+        let options = Options {
+            timeout: Duration::from_millis(100),
+            ..OPTIONS
+        };
+        subject.fails(
+            vec![Act::Silence],
+            options,
+            ErrorCode::Unavailable,
+            "did not answer within 100ms",
+        );
     }
 }
 
 #[test]
 fn a_reply_without_end_is_cut_off() {
     for subject in subjects() {
-        let options = Options { timeout: Duration::from_mins(5), ..OPTIONS };
-        subject.fails(vec![Act::Flood], options, ErrorCode::Unavailable, "gave a reply of more than");
+        let options = Options {
+            timeout: Duration::from_mins(5),
+            ..OPTIONS
+        };
+        subject.fails(
+            vec![Act::Flood],
+            options,
+            ErrorCode::Unavailable,
+            "gave a reply of more than",
+        );
     }
 }
 
@@ -199,10 +284,19 @@ fn a_reply_without_end_is_cut_off() {
 fn refuses_replies_of_another_shape() {
     for subject in subjects() {
         let words = format!("gave a reply that is no {} (line 1 column", subject.reply);
-        for body in
-            [String::new(), "<html>".to_owned(), "{\"data\": [".to_owned(), format!("\"{TEXT}\""), "{}".to_owned()]
-        {
-            subject.fails(vec![Act::Reply(200, "", body)], OPTIONS, ErrorCode::Unavailable, &words);
+        for body in [
+            String::new(),
+            "<html>".to_owned(),
+            "{\"data\": [".to_owned(),
+            format!("\"{TEXT}\""),
+            "{}".to_owned(),
+        ] {
+            subject.fails(
+                vec![Act::Reply(200, "", body)],
+                OPTIONS,
+                ErrorCode::Unavailable,
+                &words,
+            );
         }
     }
 }
@@ -210,11 +304,21 @@ fn refuses_replies_of_another_shape() {
 #[test]
 fn a_refused_connection_is_named() {
     for subject in subjects() {
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
         let error = (subject.call)(&format!("http://{address}/v1/"), OPTIONS).unwrap_err();
-        let url = format!("{} at http://{address}/v1{} cannot be reached", subject.name, subject.path);
+        let url = format!(
+            "{} at http://{address}/v1{} cannot be reached",
+            subject.name, subject.path
+        );
         let setting = format!("`{}.url`", subject.section);
-        check(&error, ErrorCode::Unavailable, &[&url, &setting, "after 3 tries"]);
+        check(
+            &error,
+            ErrorCode::Unavailable,
+            &[&url, &setting, "after 3 tries"],
+        );
     }
 }
 
@@ -237,9 +341,24 @@ fn refuses_settings_that_cannot_work() {
         let setting = format!("`{}.api_key`", subject.section);
         for key in ["key-that-nobody-may-see\r\n", "schlüssel"] {
             let error = (subject.call)("http://host", Options { key, ..OPTIONS }).unwrap_err();
-            check(&error, ErrorCode::InvalidArgument, &[&setting, "printable ASCII"]);
+            check(
+                &error,
+                ErrorCode::InvalidArgument,
+                &[&setting, "printable ASCII"],
+            );
         }
-        let error = (subject.call)("http://host", Options { timeout: Duration::ZERO, ..OPTIONS }).unwrap_err();
-        check(&error, ErrorCode::InvalidArgument, &[subject.section, "timeout"]);
+        let error = (subject.call)(
+            "http://host",
+            Options {
+                timeout: Duration::ZERO,
+                ..OPTIONS
+            },
+        )
+        .unwrap_err();
+        check(
+            &error,
+            ErrorCode::InvalidArgument,
+            &[subject.section, "timeout"],
+        );
     }
 }

@@ -55,7 +55,12 @@ impl Endpoint {
                 perform(act, stream);
             }
         });
-        Endpoint { url: format!("http://{address}/v1"), address, seen, thread }
+        Endpoint {
+            url: format!("http://{address}/v1"),
+            address,
+            seen,
+            thread,
+        }
     }
 
     /// Every request that it got; fails if an act was left over.
@@ -73,18 +78,27 @@ fn read_request(stream: &TcpStream) -> Seen {
     while !head.ends_with("\r\n\r\n") {
         assert!(reader.read_line(&mut head).unwrap() > 0, "the client left");
     }
-    let length = head.lines().find_map(|line| line.to_lowercase().strip_prefix("content-length: ")?.parse().ok());
+    let length = head.lines().find_map(|line| {
+        line.to_lowercase()
+            .strip_prefix("content-length: ")?
+            .parse()
+            .ok()
+    });
     let mut body = vec![0; length.unwrap()];
     reader.read_exact(&mut body).unwrap();
-    Seen { head, body: serde_json::from_slice(&body).unwrap() }
+    Seen {
+        head,
+        body: serde_json::from_slice(&body).unwrap(),
+    }
 }
 
 fn perform(act: Act, mut stream: TcpStream) {
     match act {
         Act::Reply(status, lines, body) => {
             let length = body.len();
-            let head =
-                format!("HTTP/1.1 {status} Status\r\nconnection: close\r\ncontent-length: {length}\r\n{lines}\r\n");
+            let head = format!(
+                "HTTP/1.1 {status} Status\r\nconnection: close\r\ncontent-length: {length}\r\n{lines}\r\n"
+            );
             stream.write_all((head + &body).as_bytes()).unwrap();
         }
         Act::HangUp => {}
@@ -116,5 +130,8 @@ pub fn check(error: &Error, code: ErrorCode, parts: &[&str]) {
     for part in parts {
         assert!(error.message.contains(part), "no {part:?} in: {error}");
     }
-    assert!(!error.message.contains(KEY) && !error.message.contains(TEXT), "{error}");
+    assert!(
+        !error.message.contains(KEY) && !error.message.contains(TEXT),
+        "{error}"
+    );
 }

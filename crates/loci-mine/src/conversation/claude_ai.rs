@@ -1,4 +1,5 @@
-//! The export of Claude.ai: `conversations.json`, an array of conversations, each with its messages in order.
+//! The export of Claude.ai: `conversations.json`, an array of conversations, each with its messages
+//! in order.
 
 use serde_json::Value;
 
@@ -20,10 +21,19 @@ pub(super) struct ClaudeAi {
 impl Gather for ClaudeAi {
     fn take(&mut self, value: &Value) -> u64 {
         self.taken += 1;
-        let Some(messages) = value["chat_messages"].as_array() else { return 1 };
+        let Some(messages) = value["chat_messages"].as_array() else {
+            return 1;
+        };
         let id = title(&value["uuid"]).unwrap_or_else(|| format!("#{}", self.taken));
-        let mut conversation = Conversation { id, title: title(&value["name"]), ..Conversation::default() };
-        let broken = messages.iter().filter(|message| said(message, &mut conversation).is_none()).count();
+        let mut conversation = Conversation {
+            id,
+            title: title(&value["name"]),
+            ..Conversation::default()
+        };
+        let broken = messages
+            .iter()
+            .filter(|message| said(message, &mut conversation).is_none())
+            .count();
         self.conversations.push(conversation);
         broken as u64
     }

@@ -1,6 +1,7 @@
-//! Codex: `~/.codex/sessions/**/rollout-*.jsonl`. Today each line is an envelope (`timestamp`, `type`, `payload`), and
-//! what was said stands in those of the type `response_item`; the events beside them repeat it for the screen. Until
-//! 2025 the lines were such items themselves, without a time, after a first line about the session.
+//! Codex: `~/.codex/sessions/**/rollout-*.jsonl`. Today each line is an envelope (`timestamp`,
+//! `type`, `payload`), and what was said stands in those of the type `response_item`; the events
+//! beside them repeat it for the screen. Until 2025 the lines were such items themselves, without a
+//! time, after a first line about the session.
 
 use serde_json::Value;
 
@@ -23,15 +24,24 @@ const PROGRAM: &[&str] = &[
 /// How the instructions of a project begin.
 const INSTRUCTIONS_BEGIN: &str = "# AGENTS.md instructions";
 /// What an envelope holds.
-const ENVELOPES: [&str; 5] = ["session_meta", "response_item", "event_msg", "turn_context", "compacted"];
+const ENVELOPES: [&str; 5] = [
+    "session_meta",
+    "response_item",
+    "event_msg",
+    "turn_context",
+    "compacted",
+];
 const TEXT_KINDS: [&str; 3] = ["input_text", "output_text", "text"];
 
 /// Whether only this form has such a line.
 pub(super) fn tells(line: &Value) -> bool {
-    let is_envelope =
-        line["payload"].is_object() && line["type"].as_str().is_some_and(|kind| ENVELOPES.contains(&kind));
+    let is_envelope = line["payload"].is_object()
+        && line["type"]
+            .as_str()
+            .is_some_and(|kind| ENVELOPES.contains(&kind));
     let first_block = &line["content"][0]["type"];
-    let is_message = line["type"] == "message" && (first_block == "input_text" || first_block == "output_text");
+    let is_message =
+        line["type"] == "message" && (first_block == "input_text" || first_block == "output_text");
     is_envelope || is_message || line["record_type"] == "state"
 }
 
@@ -58,7 +68,11 @@ impl Codex {
         }
         // The summary of a compaction is a message of the model like any other, but for this mark.
         let is_summary = line["metadata"]["compaction_output"] == true;
-        if kind == "response_item" && !is_summary { self.item(payload, &line["timestamp"]) } else { Some(()) }
+        if kind == "response_item" && !is_summary {
+            self.item(payload, &line["timestamp"])
+        } else {
+            Some(())
+        }
     }
 
     fn item(&mut self, item: &Value, at: &Value) -> Option<()> {
@@ -68,8 +82,13 @@ impl Codex {
         let texts = texts(&item["content"], &TEXT_KINDS)?;
         let at = moment(at);
         match item["role"].as_str()? {
-            "assistant" => texts.into_iter().for_each(|text| self.0.say("assistant", at, text)),
-            "user" => texts.into_iter().filter_map(by_person).for_each(|text| self.0.say("user", at, text)),
+            "assistant" => texts
+                .into_iter()
+                .for_each(|text| self.0.say("assistant", at, text)),
+            "user" => texts
+                .into_iter()
+                .filter_map(by_person)
+                .for_each(|text| self.0.say("user", at, text)),
             // Instructions.
             _ => {}
         }
@@ -92,5 +111,9 @@ impl Gather for Codex {
 }
 
 fn by_person(text: &str) -> Option<&str> {
-    if text.trim_start().starts_with(INSTRUCTIONS_BEGIN) { None } else { spoken(text, PROGRAM) }
+    if text.trim_start().starts_with(INSTRUCTIONS_BEGIN) {
+        None
+    } else {
+        spoken(text, PROGRAM)
+    }
 }

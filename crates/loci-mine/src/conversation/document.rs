@@ -1,5 +1,6 @@
-//! Forms that are one JSON document: an array, whose elements are read one after another, so that one that is broken
-//! spoils no other and never more than one is in memory; or a single object, as if it were an array of it.
+//! Forms that are one JSON document: an array, whose elements are read one after another, so that
+//! one that is broken spoils no other and never more than one is in memory; or a single object, as
+//! if it were an array of it.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -21,7 +22,9 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
     // A file that is too large is an error only if it may be of such a form.
     let size = source.check_size(WHOLE_BYTES_MAX);
     let input = BufReader::new(source.from(0)?.take(WHOLE_BYTES_MAX));
-    let Some(mut elements) = Elements::new(input)? else { return Ok(None) };
+    let Some(mut elements) = Elements::new(input)? else {
+        return Ok(None);
+    };
     size?;
     let mut form: Option<(Format, Box<dyn Gather>)> = None;
     let mut broken = 0;
@@ -39,8 +42,16 @@ pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
         }
     }
     Ok(form.map(|(format, gather)| {
-        let conversations = gather.conversations().into_iter().filter(|found| !found.messages.is_empty()).collect();
-        Whole { format, conversations, broken }
+        let conversations = gather
+            .conversations()
+            .into_iter()
+            .filter(|found| !found.messages.is_empty())
+            .collect();
+        Whole {
+            format,
+            conversations,
+            broken,
+        }
     }))
 }
 
@@ -89,7 +100,12 @@ impl<R: BufRead> Elements<R> {
                 _ => return Ok(None),
             };
             input.consume(usize::from(!is_object));
-            return Ok(Some(Elements { input, element: Vec::new(), is_object, is_at_end: false }));
+            return Ok(Some(Elements {
+                input,
+                element: Vec::new(),
+                is_object,
+                is_at_end: false,
+            }));
         }
     }
 
@@ -126,6 +142,10 @@ impl<R: BufRead> Elements<R> {
             return Ok(None);
         }
         let is_too_long = self.element.len() as u64 > VALUE_BYTES_MAX;
-        Ok(Some(serde_json::from_slice(if is_too_long { b"" } else { &self.element })))
+        Ok(Some(serde_json::from_slice(if is_too_long {
+            b""
+        } else {
+            &self.element
+        })))
     }
 }

@@ -1,6 +1,7 @@
-//! Gemini CLI, in `~/.gemini/tmp/<project>/`: `chats/session-*.json`, a document of a session; `chats/session-*.jsonl`,
-//! whose lines are the session's head, messages, and changes of both (a message is written anew whenever something is
-//! added to it, so such a file does not only grow); and `logs.json`, what the person said in all sessions.
+//! Gemini CLI, in `~/.gemini/tmp/<project>/`: `chats/session-*.json`, a document of a session;
+//! `chats/session-*.jsonl`, whose lines are the session's head, messages, and changes of both (a
+//! message is written anew whenever something is added to it, so such a file does not only grow);
+//! and `logs.json`, what the person said in all sessions.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -53,7 +54,11 @@ impl GeminiCli {
         if record.get("$rewindTo").is_some() {
             return 0;
         }
-        if record["id"].is_string() { u64::from(self.message(record).is_none()) } else { self.head(record) }
+        if record["id"].is_string() {
+            u64::from(self.message(record).is_none())
+        } else {
+            self.head(record)
+        }
     }
 
     fn head(&mut self, head: &Value) -> u64 {
@@ -61,11 +66,17 @@ impl GeminiCli {
             return 1;
         }
         self.title = title(&head["summary"]).or(self.title.take());
-        self.folder = self.folder.take().or_else(|| title(&head["directories"][0]));
+        self.folder = self
+            .folder
+            .take()
+            .or_else(|| title(&head["directories"][0]));
         self.is_helper |= head["kind"] == "subagent";
         match &head["messages"] {
             Value::Null => 0,
-            Value::Array(messages) => messages.iter().filter(|message| self.message(message).is_none()).count() as u64,
+            Value::Array(messages) => messages
+                .iter()
+                .filter(|message| self.message(message).is_none())
+                .count() as u64,
             _ => 1,
         }
     }
@@ -79,16 +90,30 @@ impl GeminiCli {
             _ => return Some(()),
         };
         let shown = &message["displayContent"];
-        let content = if shown.is_null() { &message["content"] } else { shown };
+        let content = if shown.is_null() {
+            &message["content"]
+        } else {
+            shown
+        };
         let at = moment(&message["timestamp"]);
         let mut said = Conversation::default();
-        for text in parts(content)?.into_iter().take_while(|text| !text.trim_start().starts_with(FILES_BEGIN)) {
-            let by_speaker = if speaker == "user" { spoken(text, PROGRAM) } else { Some(text) };
+        for text in parts(content)?
+            .into_iter()
+            .take_while(|text| !text.trim_start().starts_with(FILES_BEGIN))
+        {
+            let by_speaker = if speaker == "user" {
+                spoken(text, PROGRAM)
+            } else {
+                Some(text)
+            };
             if let Some(text) = by_speaker {
                 said.say(speaker, at, text);
             }
         }
-        let place = *self.places.entry(id.to_owned()).or_insert(self.messages.len());
+        let place = *self
+            .places
+            .entry(id.to_owned())
+            .or_insert(self.messages.len());
         match self.messages.get_mut(place) {
             Some(before) => *before = said.messages,
             None => self.messages.push(said.messages),
@@ -97,22 +122,30 @@ impl GeminiCli {
     }
 }
 
-/// The folder of the project that a file in `~/.gemini/tmp/<project>/chats` is about: the program keeps it in
-/// `.project_root` beside that folder and, by the name of the project, in `~/.gemini/projects.json`. None elsewhere.
+/// The folder of the project that a file in `~/.gemini/tmp/<project>/chats` is about: the program
+/// keeps it in `.project_root` beside that folder and, by the name of the project, in
+/// `~/.gemini/projects.json`. None elsewhere.
 pub(super) fn project_folder(path: &Path) -> Option<String> {
-    let project = path.parent().filter(|chats| chats.file_name().is_some_and(|name| name == "chats"))?.parent()?;
+    let project = path
+        .parent()
+        .filter(|chats| chats.file_name().is_some_and(|name| name == "chats"))?
+        .parent()?;
     let noted = small_file(&project.join(".project_root")).map(|text| text.trim().to_owned());
     let listed = || {
         let projects = small_file(&project.parent()?.parent()?.join("projects.json"))?;
         let projects: Value = serde_json::from_str(&projects).ok()?;
         let name = project.file_name()?.to_str()?;
         let folders = projects["projects"].as_object()?;
-        folders.iter().find(|(_, known)| *known == name).map(|(folder, _)| folder.clone())
+        folders
+            .iter()
+            .find(|(_, known)| *known == name)
+            .map(|(folder, _)| folder.clone())
     };
     noted.filter(|folder| !folder.is_empty()).or_else(listed)
 }
 
-/// The text of a small file that no other user could have put there: it says in which wing a session is filed.
+/// The text of a small file that no other user could have put there: it says in which wing a
+/// session is filed.
 fn small_file(path: &Path) -> Option<String> {
     String::from_utf8(plain_file::read_own(path, PROJECT_FILE_BYTES_MAX).ok()?).ok()
 }
@@ -127,9 +160,18 @@ impl Gather for GeminiCli {
     }
 
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
-        let messages = if self.is_helper { Vec::new() } else { self.messages };
+        let messages = if self.is_helper {
+            Vec::new()
+        } else {
+            self.messages
+        };
         let messages = messages.into_iter().flatten().collect();
-        vec![Conversation { id: String::new(), title: self.title, folder: self.folder, messages }]
+        vec![Conversation {
+            id: String::new(),
+            title: self.title,
+            folder: self.folder,
+            messages,
+        }]
     }
 }
 
@@ -139,11 +181,14 @@ pub(super) struct Log(Threads);
 
 impl Gather for Log {
     fn take(&mut self, value: &Value) -> u64 {
-        let (Some(session), Some(text)) = (value["sessionId"].as_str(), value["message"].as_str()) else {
+        let (Some(session), Some(text)) = (value["sessionId"].as_str(), value["message"].as_str())
+        else {
             return 1;
         };
         if value["type"] == "user" {
-            self.0.get(session).say("user", moment(&value["timestamp"]), text);
+            self.0
+                .get(session)
+                .say("user", moment(&value["timestamp"]), text);
         }
         0
     }
@@ -153,7 +198,8 @@ impl Gather for Log {
     }
 }
 
-/// The texts of what is a string, a part, or an array of both. Parts that hold a thought, a call or data have none.
+/// The texts of what is a string, a part, or an array of both. Parts that hold a thought, a call or
+/// data have none.
 fn parts(content: &Value) -> Option<Vec<&str>> {
     match content {
         Value::Array(parts) => Some(parts.iter().filter_map(part).collect()),
@@ -163,5 +209,9 @@ fn parts(content: &Value) -> Option<Vec<&str>> {
 }
 
 fn part(part: &Value) -> Option<&str> {
-    if part["thought"] == true { None } else { part.as_str().or_else(|| part["text"].as_str()) }
+    if part["thought"] == true {
+        None
+    } else {
+        part.as_str().or_else(|| part["text"].as_str())
+    }
 }

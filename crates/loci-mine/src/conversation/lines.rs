@@ -1,4 +1,5 @@
-//! Forms that are a value a line, which are read line by line and, if they grow, on from where they were left.
+//! Forms that are a value a line, which are read line by line and, if they grow, on from where they
+//! were left.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,8 +9,8 @@ use super::claude_code::{self, ClaudeCode};
 use super::codex::{self, Codex};
 use super::gemini_cli::{self, GeminiCli};
 use super::{
-    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source, Transcript,
-    VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
+    BYTE_ORDER_MARK, Conversation, Format, GROWING_BYTES_MAX, Gather, Mark, Reading, Said, Source,
+    Transcript, VALUE_BYTES_MAX, WHOLE_BYTES_MAX,
 };
 
 /// Lines at the beginning of a file of which one must tell the form.
@@ -23,16 +24,29 @@ const FOLDER_BYTES_MAX: u64 = 1 << 20;
 const TAIL_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads such a file; none if it is of no such form.
-pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
-    let Some((format, mut gather)) = head(source)? else { return Ok(None) };
-    source.check_size(if format.grows() { GROWING_BYTES_MAX } else { WHOLE_BYTES_MAX })?;
+pub(super) fn read(
+    source: &mut Source<'_>,
+    mark: Option<Mark>,
+    bytes_max: u64,
+) -> io::Result<Option<Reading>> {
+    let Some((format, mut gather)) = head(source)? else {
+        return Ok(None);
+    };
+    source.check_size(if format.grows() {
+        GROWING_BYTES_MAX
+    } else {
+        WHOLE_BYTES_MAX
+    })?;
     let start = match mark {
         Some(mark) if format.grows() && source.begins_with(mark)? => mark.bytes,
         _ => 0,
     };
     let bytes_max = if format.grows() { bytes_max } else { u64::MAX };
     let (mut end, mut broken, mut has_more) = (start, 0, false);
-    let mut lines = Lines { input: BufReader::new(source.from(start)?), line: Vec::new() };
+    let mut lines = Lines {
+        input: BufReader::new(source.from(start)?),
+        line: Vec::new(),
+    };
     while let Some(line) = lines.next()? {
         let (objects, is_broken) = line.objects();
         // What is still being written is read when it is whole.
@@ -44,18 +58,41 @@ pub(super) fn read(source: &mut Source<'_>, mark: Option<Mark>, bytes_max: u64) 
             break;
         }
         end += line.bytes;
-        broken += u64::from(is_broken) + objects.iter().map(|object| gather.take(object)).sum::<u64>();
+        broken += u64::from(is_broken)
+            + objects
+                .iter()
+                .map(|object| gather.take(object))
+                .sum::<u64>();
     }
-    let conversations = gather.conversations().into_iter().filter(|found| *found != Conversation::default()).collect();
+    let conversations = gather
+        .conversations()
+        .into_iter()
+        .filter(|found| *found != Conversation::default())
+        .collect();
     let (stamp, mark) = (source.stamp, source.mark(end)?);
-    let transcript = Transcript { format, conversations, stamp, mark, has_more, broken };
-    Ok(Some(Reading { transcript, is_from_start: start == 0 }))
+    let transcript = Transcript {
+        format,
+        conversations,
+        stamp,
+        mark,
+        has_more,
+        broken,
+    };
+    Ok(Some(Reading {
+        transcript,
+        is_from_start: start == 0,
+    }))
 }
 
 /// The first folder that such a file names at its beginning.
 pub(super) fn folder(source: &mut Source<'_>) -> io::Result<Option<String>> {
-    let Some((_, mut gather)) = head(source)? else { return Ok(None) };
-    let mut lines = Lines { input: BufReader::new(source.from(0)?.take(FOLDER_BYTES_MAX)), line: Vec::new() };
+    let Some((_, mut gather)) = head(source)? else {
+        return Ok(None);
+    };
+    let mut lines = Lines {
+        input: BufReader::new(source.from(0)?.take(FOLDER_BYTES_MAX)),
+        line: Vec::new(),
+    };
     while gather.folder().is_none()
         && let Some(line) = lines.next()?
     {
@@ -82,7 +119,10 @@ pub(super) fn last_said(source: &mut Source<'_>, from: u64) -> io::Result<Option
 
 /// The form of the file, and what gathers it.
 fn head(source: &mut Source<'_>) -> io::Result<Option<(Format, Box<dyn Gather>)>> {
-    let mut lines = Lines { input: BufReader::new(source.from(0)?.take(VALUE_BYTES_MAX)), line: Vec::new() };
+    let mut lines = Lines {
+        input: BufReader::new(source.from(0)?.take(VALUE_BYTES_MAX)),
+        line: Vec::new(),
+    };
     let mut broken = 0;
     for _ in 0..HEAD_LINES_MAX {
         let Some(line) = lines.next()? else { break };
@@ -146,13 +186,17 @@ impl<R: BufRead> Lines<R> {
             is_ended = end.is_some();
         }
         let text = trimmed(&self.line);
-        Ok((bytes > 0).then_some(Line { text, bytes, is_ended }))
+        Ok((bytes > 0).then_some(Line {
+            text,
+            bytes,
+            is_ended,
+        }))
     }
 }
 
 impl Line<'_> {
-    /// The objects in it: one, or several if two programs wrote at the same time. And whether anything follows, or
-    /// stands there instead, that is none.
+    /// The objects in it: one, or several if two programs wrote at the same time. And whether
+    /// anything follows, or stands there instead, that is none.
     fn objects(&self) -> (Vec<Value>, bool) {
         let (mut objects, mut rest) = (Vec::new(), self.text);
         if self.bytes > VALUE_BYTES_MAX {
@@ -160,7 +204,9 @@ impl Line<'_> {
         }
         while rest.first() == Some(&b'{') {
             let mut values = serde_json::Deserializer::from_slice(rest).into_iter();
-            let Some(Ok(value)) = values.next() else { break };
+            let Some(Ok(value)) = values.next() else {
+                break;
+            };
             objects.push(value);
             rest = trimmed(&rest[values.byte_offset()..]);
         }
@@ -169,5 +215,7 @@ impl Line<'_> {
 }
 
 fn trimmed(text: &[u8]) -> &[u8] {
-    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii()
+    text.strip_prefix(BYTE_ORDER_MARK)
+        .unwrap_or(text)
+        .trim_ascii()
 }

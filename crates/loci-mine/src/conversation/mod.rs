@@ -25,7 +25,8 @@ use crate::project::stamp_of;
 
 /// Bytes of a line, or of an element of a document, beyond which it is broken.
 const VALUE_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of a transcript that grows, and of one that is read as a whole. A file may have any size and take no room.
+/// Bytes of a transcript that grows, and of one that is read as a whole. A file may have any size
+/// and take no room.
 const GROWING_BYTES_MAX: u64 = 4 << 30;
 const WHOLE_BYTES_MAX: u64 = 1 << 30;
 /// What some programs put before a text in UTF-8.
@@ -66,15 +67,17 @@ pub struct Said {
 /// A conversation, or the next part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Conversation {
-    /// What tells it from the others of its form, in this file and in later exports; empty if a file is one conversation,
-    /// and `#` with its number in the file if it has no name that lasts. A branch of a tree of messages is a conversation
-    /// of its own, which begins where it leaves the one before it.
+    /// What tells it from the others of its form, in this file and in later exports; empty if a
+    /// file is one conversation, and `#` with its number in the file if it has no name that lasts.
+    /// A branch of a tree of messages is a conversation of its own, which begins where it leaves
+    /// the one before it.
     pub id: String,
     /// What it is called, where it is called something.
     pub title: Option<String>,
     /// The folder that the work was in, where the transcript tells.
     pub folder: Option<String>,
-    /// What was said, in order. Each text of a message that has several, with something else between them, is one.
+    /// What was said, in order. Each text of a message that has several, with something else
+    /// between them, is one.
     pub messages: Vec<Said>,
 }
 
@@ -100,14 +103,18 @@ pub struct Transcript {
 pub struct Mark {
     /// Its bytes up to the end of the last line that was read; all of a file that is one document.
     pub bytes: u64,
-    /// SHA-256 of the last 4,096 of these bytes (of all, if they are fewer); of a document, of all its bytes.
+    /// SHA-256 of the last 4,096 of these bytes (of all, if they are fewer); of a document, of all
+    /// its bytes.
     pub hash: ContentHash,
 }
 
 impl Mark {
     /// Nothing was read yet.
     pub fn start() -> Self {
-        Mark { bytes: 0, hash: ContentHash(Sha256::digest([]).into()) }
+        Mark {
+            bytes: 0,
+            hash: ContentHash(Sha256::digest([]).into()),
+        }
     }
 }
 
@@ -156,16 +163,20 @@ pub struct Reading {
     pub is_from_start: bool,
 }
 
-/// Reads a transcript, on from `mark` where the file still begins with what was read then and its form grows; else
-/// from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of a form that grows: whole lines, and one
-/// at least. A line, or an element of a document, of more than 64 MiB is broken. None if the file is no transcript of any
-/// form, or no plain file; links are not followed.
+/// Reads a transcript, on from `mark` where the file still begins with what was read then and its
+/// form grows; else from its beginning (`is_from_start`). Reads at most about `bytes_max` bytes of
+/// a form that grows: whole lines, and one at least. A line, or an element of a document, of more
+/// than 64 MiB is broken. None if the file is no transcript of any form, or no plain file; links
+/// are not followed.
 ///
 /// # Errors
-/// If it cannot be read; `FileTooLarge` for more than 4 GiB, for more than 1 GiB of a form that does not grow, and for
-/// plain text of more than [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
+/// If it cannot be read; `FileTooLarge` for more than 4 GiB, for more than 1 GiB of a form that
+/// does not grow, and for plain text of more than
+/// [`SOURCE_FILE_BYTES_MAX`](loci_core::limits::SOURCE_FILE_BYTES_MAX).
 pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Option<Reading>> {
-    let Some(mut source) = Source::open(path)? else { return Ok(None) };
+    let Some(mut source) = Source::open(path)? else {
+        return Ok(None);
+    };
     if let Some(reading) = lines::read(&mut source, mark, bytes_max)? {
         return Ok(Some(reading));
     }
@@ -173,37 +184,62 @@ pub fn read(path: &Path, mark: Option<Mark>, bytes_max: u64) -> io::Result<Optio
         Some(whole) => Some(whole),
         None => plain::read(&mut source)?,
     };
-    let Some(Whole { format, conversations, broken }) = whole else {
+    let Some(Whole {
+        format,
+        conversations,
+        broken,
+    }) = whole
+    else {
         return Ok(None);
     };
     let bytes = source.stamp.bytes;
-    let mark = Mark { bytes, hash: source.hash(0..bytes)? };
-    let transcript = Transcript { format, conversations, stamp: source.stamp, mark, has_more: false, broken };
-    Ok(Some(Reading { transcript, is_from_start: true }))
+    let mark = Mark {
+        bytes,
+        hash: source.hash(0..bytes)?,
+    };
+    let transcript = Transcript {
+        format,
+        conversations,
+        stamp: source.stamp,
+        mark,
+        has_more: false,
+        broken,
+    };
+    Ok(Some(Reading {
+        transcript,
+        is_from_start: true,
+    }))
 }
 
-/// The first folder that a transcript of a line for each event names, which is where its work began: the same, however
-/// much the file has grown. Of a session of Gemini CLI, the folder that the program notes beside it. None if the first MiB
-/// names none, or it is no such file. Reads no further than to that folder.
+/// The first folder that a transcript of a line for each event names, which is where its work
+/// began: the same, however much the file has grown. Of a session of Gemini CLI, the folder that
+/// the program notes beside it. None if the first MiB names none, or it is no such file. Reads no
+/// further than to that folder.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn folder(path: &Path) -> io::Result<Option<String>> {
-    let Some(mut source) = Source::open(path)? else { return Ok(None) };
+    let Some(mut source) = Source::open(path)? else {
+        return Ok(None);
+    };
     let named = lines::folder(&mut source)?;
     Ok(named.or_else(|| gemini_cli::project_folder(path)))
 }
 
-/// The last message behind the first `from` bytes of a transcript of a line for each event, if the model said it: the last
-/// of its texts, if it has several. None if a person spoke last, if the last MiB of the file has no message, or if it is no
-/// such file.
+/// The last message behind the first `from` bytes of a transcript of a line for each event, if the
+/// model said it: the last of its texts, if it has several. None if a person spoke last, if the
+/// last MiB of the file has no message, or if it is no such file.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
-    let Some(mut source) = Source::open(path)? else { return Ok(None) };
+    let Some(mut source) = Source::open(path)? else {
+        return Ok(None);
+    };
     let last = lines::last_said(&mut source, from)?;
-    Ok(last.filter(|said| said.speaker == "assistant").map(|said| said.text))
+    Ok(last
+        .filter(|said| said.speaker == "assistant")
+        .map(|said| said.text))
 }
 
 /// Whether a file begins with what was read up to a mark or, of a form that does not grow, is that.
@@ -211,7 +247,9 @@ pub fn last_answer(path: &Path, from: u64) -> io::Result<Option<String>> {
 /// # Errors
 /// If it cannot be read.
 pub fn goes_on(path: &Path, format: Format, mark: Mark) -> io::Result<bool> {
-    let Some(mut source) = Source::open(path)? else { return Ok(false) };
+    let Some(mut source) = Source::open(path)? else {
+        return Ok(false);
+    };
     if format.grows() {
         return source.begins_with(mark);
     }
@@ -240,7 +278,11 @@ impl<'a> Source<'a> {
     /// # Errors
     /// [`Refusal::TooLarge`] if it has more bytes.
     fn check_size(&self, bytes_max: u64) -> io::Result<()> {
-        if self.stamp.bytes > bytes_max { Err(Refusal::TooLarge(bytes_max).into()) } else { Ok(()) }
+        if self.stamp.bytes > bytes_max {
+            Err(Refusal::TooLarge(bytes_max).into())
+        } else {
+            Ok(())
+        }
     }
 
     /// What is in it from there on.
@@ -269,7 +311,10 @@ impl<'a> Source<'a> {
 
     /// The mark of what was read up to there.
     fn mark(&mut self, bytes: u64) -> io::Result<Mark> {
-        Ok(Mark { bytes, hash: self.hash(bytes.saturating_sub(MARK_BYTES)..bytes)? })
+        Ok(Mark {
+            bytes,
+            hash: self.hash(bytes.saturating_sub(MARK_BYTES)..bytes)?,
+        })
     }
 }
 
@@ -280,7 +325,8 @@ struct Whole {
     broken: u64,
 }
 
-/// Takes the JSON values of a file, which are its lines or the elements of its array, one after another.
+/// Takes the JSON values of a file, which are its lines or the elements of its array, one after
+/// another.
 trait Gather {
     /// Takes one; how many messages in it, or whether it itself, were none of the form.
     fn take(&mut self, value: &Value) -> u64;

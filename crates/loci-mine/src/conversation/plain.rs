@@ -1,6 +1,6 @@
-//! Plain text: lines that begin with a speaker (`Ann: ...`, `**Ann:** ...`) begin a message, which goes on until the
-//! next one; or lines that begin with `>` are what a person asked, and what follows is the answer, as terminals show
-//! it. Code between fences begins no message.
+//! Plain text: lines that begin with a speaker (`Ann: ...`, `**Ann:** ...`) begin a message, which
+//! goes on until the next one; or lines that begin with `>` are what a person asked, and what
+//! follows is the answer, as terminals show it. Code between fences begins no message.
 
 use std::collections::HashMap;
 use std::io::{self, Read};
@@ -12,7 +12,17 @@ use super::{BYTE_ORDER_MARK, Conversation, Format, Source, Whole};
 /// Names of a person that speaks with a model, in lower case.
 const PERSONS: [&str; 4] = ["user", "human", "you", "me"];
 /// Names of a model that speaks with a person, in lower case.
-const MODELS: [&str; 9] = ["assistant", "ai", "bot", "chatgpt", "claude", "codex", "copilot", "gemini", "gpt"];
+const MODELS: [&str; 9] = [
+    "assistant",
+    "ai",
+    "bot",
+    "chatgpt",
+    "claude",
+    "codex",
+    "copilot",
+    "gemini",
+    "gpt",
+];
 /// Of those, the ones that a program writes in lower case.
 const ROLES: [&str; 3] = ["user", "human", "assistant"];
 /// What stands before a colon and speaks for nobody, in lower case.
@@ -42,7 +52,8 @@ const NO_SPEAKERS: [&str; 22] = [
 ];
 const NAME_CHARACTERS_MAX: usize = 40;
 const NAME_WORDS_MAX: usize = 4;
-/// Lines with something in them that may stand before the first message of a person and a model: a title, a date.
+/// Lines with something in them that may stand before the first message of a person and a model: a
+/// title, a date.
 const HEAD_LINES_MAX: usize = 20;
 /// How often a name must begin a line, and a question have an answer, to be no chance.
 const TURNS_MIN: usize = 2;
@@ -53,7 +64,10 @@ const TURNS_MIN: usize = 2;
 /// If it cannot be read, or is a conversation of more than [`SOURCE_FILE_BYTES_MAX`].
 pub(super) fn read(source: &mut Source<'_>) -> io::Result<Option<Whole>> {
     let mut bytes = Vec::new();
-    source.from(0)?.take(SOURCE_FILE_BYTES_MAX).read_to_end(&mut bytes)?;
+    source
+        .from(0)?
+        .take(SOURCE_FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)?;
     let found = gather(&bytes);
     if found.is_some() && source.stamp.bytes > SOURCE_FILE_BYTES_MAX {
         return Err(io::ErrorKind::FileTooLarge.into());
@@ -79,7 +93,11 @@ fn gather(bytes: &[u8]) -> Option<Whole> {
     for (speaker, text) in messages {
         conversation.say(speaker, None, without_blank_lines(&text));
     }
-    Some(Whole { format: Format::Plain, conversations: vec![conversation], broken })
+    Some(Whole {
+        format: Format::Plain,
+        conversations: vec![conversation],
+        broken,
+    })
 }
 
 /// A speaker and a text.
@@ -87,15 +105,22 @@ type Message<'a> = (&'a str, String);
 
 /// The messages, if people are named often enough, or a person and a model are.
 fn by_speakers<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'a>>> {
-    let turns: Vec<Option<(&str, &str)>> =
-        lines.iter().zip(is_code).map(|(line, is_code)| if *is_code { None } else { turn(line) }).collect();
+    let turns: Vec<Option<(&str, &str)>> = lines
+        .iter()
+        .zip(is_code)
+        .map(|(line, is_code)| if *is_code { None } else { turn(line) })
+        .collect();
     let mut counts: HashMap<String, usize> = HashMap::new();
     for (name, _) in turns.iter().flatten() {
         *counts.entry(name.to_lowercase()).or_default() += 1;
     }
     let is_known = |names: &[&str]| names.iter().any(|name| counts.contains_key(*name));
     let often = counts.values().filter(|count| **count >= TURNS_MIN).count();
-    let before = lines.iter().zip(&turns).take_while(|(_, turn)| turn.is_none()).map(|(line, _)| *line);
+    let before = lines
+        .iter()
+        .zip(&turns)
+        .take_while(|(_, turn)| turn.is_none())
+        .map(|(line, _)| *line);
     let before: Vec<&str> = before.filter(|line| !line.trim().is_empty()).collect();
     let is_transcript = if is_known(&PERSONS) && is_known(&MODELS) {
         before.len() <= HEAD_LINES_MAX
@@ -107,12 +132,16 @@ fn by_speakers<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'a
     }
     let mut messages: Vec<Message<'_>> = Vec::new();
     for (line, turn) in lines.iter().zip(&turns) {
-        let key = turn.map(|(name, _)| name.to_lowercase()).unwrap_or_default();
+        let key = turn
+            .map(|(name, _)| name.to_lowercase())
+            .unwrap_or_default();
         let is_speaker = PERSONS.contains(&key.as_str())
             || MODELS.contains(&key.as_str())
             || counts.get(&key).is_some_and(|count| *count >= TURNS_MIN);
         match (turn, messages.last_mut()) {
-            (Some((name, said)), _) if is_speaker => messages.push((speaker(name, &key), (*said).to_owned())),
+            (Some((name, said)), _) if is_speaker => {
+                messages.push((speaker(name, &key), (*said).to_owned()));
+            }
             (_, Some((_, text))) => text.push_str(line),
             (_, None) => {}
         }
@@ -139,7 +168,9 @@ fn turn(line: &str) -> Option<(&str, &str)> {
         && !name.ends_with(' ')
         && name.chars().count() <= NAME_CHARACTERS_MAX
         && name.split(' ').count() <= NAME_WORDS_MAX
-        && name.chars().all(|letter| letter.is_alphanumeric() || " .'’-_".contains(letter));
+        && name
+            .chars()
+            .all(|letter| letter.is_alphanumeric() || " .'’-_".contains(letter));
     let is_separate = said.is_empty() || said.starts_with(char::is_whitespace);
     let is_turn = is_name && is_separate && !NO_SPEAKERS.contains(&key.as_str());
     is_turn.then(|| (name, said.trim_start_matches([' ', '\t'])))
@@ -162,13 +193,16 @@ fn by_questions<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'
         let (speaker, text) = question.map_or(("assistant", *line), |text| ("user", text));
         match messages.last_mut() {
             Some((last, before)) if *last == speaker => before.push_str(text),
-            Some(_) if speaker == "assistant" || !text.trim().is_empty() => messages.push((speaker, text.to_owned())),
+            Some(_) if speaker == "assistant" || !text.trim().is_empty() => {
+                messages.push((speaker, text.to_owned()));
+            }
             None if speaker == "user" => messages.push((speaker, text.to_owned())),
             None if !line.trim().is_empty() && !line.starts_with('#') => return None,
             _ => {}
         }
     }
-    let is_answer = |(speaker, text): &&Message<'_>| *speaker == "assistant" && !text.trim().is_empty();
+    let is_answer =
+        |(speaker, text): &&Message<'_>| *speaker == "assistant" && !text.trim().is_empty();
     let answers = messages.iter().filter(is_answer).count();
     (answers >= TURNS_MIN).then_some(messages)
 }
@@ -176,7 +210,9 @@ fn by_questions<'a>(lines: &[&'a str], is_code: &[bool]) -> Option<Vec<Message<'
 /// What a person asked in a line, with its end.
 fn question(line: &str) -> Option<&str> {
     let asked = line.strip_prefix('>')?;
-    asked.strip_prefix(' ').or_else(|| asked.trim().is_empty().then_some(asked))
+    asked
+        .strip_prefix(' ')
+        .or_else(|| asked.trim().is_empty().then_some(asked))
 }
 
 /// For each line whether it is a fence, or between one and the fence that closes it.
@@ -188,12 +224,19 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
     while place < lines.len() {
         let start = place;
         place += 1;
-        let Some((mark, length, _)) = fence(lines[start]) else { continue };
-        if unclosed.get(&mark).is_some_and(|shortest| length >= *shortest) {
+        let Some((mark, length, _)) = fence(lines[start]) else {
+            continue;
+        };
+        if unclosed
+            .get(&mark)
+            .is_some_and(|shortest| length >= *shortest)
+        {
             continue;
         }
-        let closes =
-            |line: &&str| fence(line).is_some_and(|(kind, count, is_bare)| kind == mark && count >= length && is_bare);
+        let closes = |line: &&str| {
+            fence(line)
+                .is_some_and(|(kind, count, is_bare)| kind == mark && count >= length && is_bare)
+        };
         if let Some(count) = lines[place..].iter().position(closes) {
             place += count + 1;
             is_code[start..place].fill(true);
@@ -207,7 +250,10 @@ fn fenced(lines: &[&str]) -> Vec<bool> {
 /// The mark of a fence, how many there are, and whether nothing follows them.
 fn fence(line: &str) -> Option<(char, usize, bool)> {
     let line = line.trim();
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let mark = line
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
     let rest = line.trim_start_matches(mark);
     let length = line.len() - rest.len();
     (length >= 3).then_some((mark, length, rest.is_empty()))

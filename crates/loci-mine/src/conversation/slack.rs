@@ -1,6 +1,6 @@
-//! The export of Slack: a folder for each channel, in it an array of messages for each day, and beside the folders
-//! `users.json` with the names of people. What is said in a thread on one day is a conversation of its own; the message
-//! that it answers stays where it was said.
+//! The export of Slack: a folder for each channel, in it an array of messages for each day, and
+//! beside the folders `users.json` with the names of people. What is said in a thread on one day is
+//! a conversation of its own; the message that it answers stays where it was said.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -13,11 +13,20 @@ use super::{Conversation, Gather, VALUE_BYTES_MAX};
 use crate::plain_file::{self, Links};
 
 /// Kinds of messages that somebody said. The others tell what became of the channel.
-const SAID: [&str; 5] = ["bot_message", "file_comment", "file_share", "me_message", "thread_broadcast"];
+const SAID: [&str; 5] = [
+    "bot_message",
+    "file_comment",
+    "file_share",
+    "me_message",
+    "thread_broadcast",
+];
 
 /// Whether only this form has such an element.
 pub(super) fn tells(value: &Value) -> bool {
-    value["type"] == "message" && value["ts"].as_str().is_some_and(|ts| ts.parse::<f64>().is_ok())
+    value["type"] == "message"
+        && value["ts"]
+            .as_str()
+            .is_some_and(|ts| ts.parse::<f64>().is_ok())
 }
 
 /// What was gathered.
@@ -33,10 +42,21 @@ impl Slack {
     pub(super) fn new(path: &Path) -> Self {
         let folder = path.parent();
         let name = |name: Option<&OsStr>| name.unwrap_or_default().to_string_lossy().into_owned();
-        let (channel, day) = (name(folder.and_then(Path::file_name)), name(path.file_stem()));
+        let (channel, day) = (
+            name(folder.and_then(Path::file_name)),
+            name(path.file_stem()),
+        );
         let around = folder.and_then(Path::parent);
-        let names = around.into_iter().chain(folder).find_map(|folder| names(&folder.join("users.json")));
-        Slack { channel, day, names: names.unwrap_or_default(), threads: Threads::default() }
+        let names = around
+            .into_iter()
+            .chain(folder)
+            .find_map(|folder| names(&folder.join("users.json")));
+        Slack {
+            channel,
+            day,
+            names: names.unwrap_or_default(),
+            threads: Threads::default(),
+        }
     }
 
     /// Takes a message; none if it is broken.
@@ -48,7 +68,10 @@ impl Slack {
         }
         let text = message["text"].as_str()?;
         let speaker = self.speaker(message)?;
-        let thread = message["thread_ts"].as_str().filter(|thread| *thread != time).unwrap_or_default();
+        let thread = message["thread_ts"]
+            .as_str()
+            .filter(|thread| *thread != time)
+            .unwrap_or_default();
         self.threads.get(thread).say(&speaker, at, text);
         Some(())
     }
@@ -72,18 +95,34 @@ impl Gather for Slack {
     }
 
     fn conversations(self: Box<Self>) -> Vec<Conversation> {
-        let Slack { channel, day, threads, .. } = *self;
+        let Slack {
+            channel,
+            day,
+            threads,
+            ..
+        } = *self;
         let named = |conversation: Conversation| {
-            let thread = if conversation.id.is_empty() { String::new() } else { format!("/{}", conversation.id) };
+            let thread = if conversation.id.is_empty() {
+                String::new()
+            } else {
+                format!("/{}", conversation.id)
+            };
             let title = Some(channel.clone()).filter(|channel| !channel.is_empty());
-            Conversation { id: format!("{channel}/{day}{thread}"), title, ..conversation }
+            Conversation {
+                id: format!("{channel}/{day}{thread}"),
+                title,
+                ..conversation
+            }
         };
         threads.conversations.into_iter().map(named).collect()
     }
 }
 
 fn is_said(message: &Value) -> bool {
-    message["subtype"].is_null() || message["subtype"].as_str().is_some_and(|kind| SAID.contains(&kind))
+    message["subtype"].is_null()
+        || message["subtype"]
+            .as_str()
+            .is_some_and(|kind| SAID.contains(&kind))
 }
 
 /// The names of people by their ids; none if there is no such list.
@@ -91,7 +130,9 @@ fn names(path: &Path) -> Option<HashMap<String, String>> {
     let bytes = plain_file::read(path, Links::Refused, VALUE_BYTES_MAX).ok()?;
     let users: Vec<Value> = serde_json::from_slice(&bytes).ok()?;
     let names = users.iter().filter_map(|user| {
-        let name = name(&user["profile"]).or_else(|| title(&user["real_name"])).or_else(|| title(&user["name"]))?;
+        let name = name(&user["profile"])
+            .or_else(|| title(&user["real_name"]))
+            .or_else(|| title(&user["name"]))?;
         Some((user["id"].as_str()?.to_owned(), name))
     });
     Some(names.collect())
@@ -99,5 +140,7 @@ fn names(path: &Path) -> Option<HashMap<String, String>> {
 
 /// The name that a person chose to be shown with, or has.
 fn name(profile: &Value) -> Option<String> {
-    title(&profile["display_name"]).or_else(|| title(&profile["real_name"])).or_else(|| title(&profile["name"]))
+    title(&profile["display_name"])
+        .or_else(|| title(&profile["real_name"]))
+        .or_else(|| title(&profile["name"]))
 }

@@ -1,5 +1,6 @@
-//! The lines of an ignore file, for a library that reads some of them otherwise than git does: there, braces enclose
-//! alternatives, a class may stand for `/` and knows no escapes, and every white space at the end is left out.
+//! The lines of an ignore file, for a library that reads some of them otherwise than git does:
+//! there, braces enclose alternatives, a class may stand for `/` and knows no escapes, and every
+//! white space at the end is left out.
 //!
 //! After gitignore(5) and git's `dir.c` and `wildmatch.c`.
 
@@ -31,8 +32,12 @@ pub(super) fn translated(line: &str) -> Option<String> {
     if line.starts_with('#') {
         return None;
     }
-    let (negation, line) = line.strip_prefix('!').map_or(("", line), |rest| ("!", rest));
-    let (line, ending) = line.strip_suffix('/').map_or((line, ""), |rest| (rest, "/"));
+    let (negation, line) = line
+        .strip_prefix('!')
+        .map_or(("", line), |rest| ("!", rest));
+    let (line, ending) = line
+        .strip_suffix('/')
+        .map_or((line, ""), |rest| (rest, "/"));
     let is_path = line.contains('/');
     let line = line.strip_prefix('/').unwrap_or(line);
     if line.is_empty() {
@@ -49,7 +54,11 @@ fn without_end_spaces(line: &str) -> &str {
     while let Some((place, character)) = characters.next() {
         match character {
             ' ' => {}
-            '\\' => end = characters.next().map_or(line.len(), |(place, escaped)| place + escaped.len_utf8()),
+            '\\' => {
+                end = characters
+                    .next()
+                    .map_or(line.len(), |(place, escaped)| place + escaped.len_utf8());
+            }
             _ => end = place + character.len_utf8(),
         }
     }
@@ -68,8 +77,13 @@ fn glob(line: &str, is_path: bool) -> Option<String> {
             '*' => {
                 let is_double = characters.peek() == Some(&'*');
                 while characters.next_if_eq(&'*').is_some() {}
-                let is_part = before.is_none_or(|before| before == '/') && characters.peek().is_none_or(|c| *c == '/');
-                glob.push_str(if is_double && is_part && is_path { "**" } else { "*" });
+                let is_part = before.is_none_or(|before| before == '/')
+                    && characters.peek().is_none_or(|c| *c == '/');
+                glob.push_str(if is_double && is_part && is_path {
+                    "**"
+                } else {
+                    "*"
+                });
             }
             _ => push_literal(&mut glob, character),
         }
@@ -88,15 +102,20 @@ fn push_literal(glob: &mut String, character: char) {
     }
 }
 
-/// Reads a class behind its `[`. None if it is not closed, holds an unknown name or nothing: then the line matches
-/// nothing.
+/// Reads a class behind its `[`. None if it is not closed, holds an unknown name or nothing: then
+/// the line matches nothing.
 fn push_class(glob: &mut String, characters: &mut Peekable<Chars<'_>>) -> Option<()> {
-    let is_negated = characters.next_if(|mark| matches!(mark, '!' | '^')).is_some();
+    let is_negated = characters
+        .next_if(|mark| matches!(mark, '!' | '^'))
+        .is_some();
     let mut ascii = [false; 128];
     let mut others = String::new();
     for (first, last) in class_ranges(characters)? {
         if last.is_ascii() {
-            ascii.get_mut(first as usize..=last as usize).unwrap_or_default().fill(true);
+            ascii
+                .get_mut(first as usize..=last as usize)
+                .unwrap_or_default()
+                .fill(true);
         } else if first <= last {
             // Both git and the library take such characters apart into bytes.
             others.extend([first, '-', last]);
@@ -105,7 +124,8 @@ fn push_class(glob: &mut String, characters: &mut Peekable<Chars<'_>>) -> Option
     // No class stands for `/`.
     ascii['/' as usize] = is_negated;
 
-    let is_plain = |character: &char| ascii[*character as usize] && !CLASS_MARKS.contains(character);
+    let is_plain =
+        |character: &char| ascii[*character as usize] && !CLASS_MARKS.contains(character);
     let mut inside = String::new();
     if ascii[']' as usize] {
         inside.push(']');
@@ -119,7 +139,11 @@ fn push_class(glob: &mut String, characters: &mut Peekable<Chars<'_>>) -> Option
         }
     }
     inside.push_str(&others);
-    let marks: Vec<char> = CLASS_MARKS[1..].iter().copied().filter(|mark| ascii[*mark as usize]).collect();
+    let marks: Vec<char> = CLASS_MARKS[1..]
+        .iter()
+        .copied()
+        .filter(|mark| ascii[*mark as usize])
+        .collect();
     if !inside.is_empty() || is_negated {
         inside.extend(marks);
         glob.push_str(if is_negated { "[!" } else { "[" });
@@ -148,7 +172,11 @@ fn class_ranges(characters: &mut Peekable<Chars<'_>>) -> Option<Vec<(char, char)
             (']', _) if !is_first => return Some(ranges),
             ('-', Some(first)) if next.is_some_and(|next| next != ']') => {
                 let last = characters.next()?;
-                let last = if last == '\\' { characters.next()? } else { last };
+                let last = if last == '\\' {
+                    characters.next()?
+                } else {
+                    last
+                };
                 ranges.push((first, last));
                 begin = None;
             }
@@ -172,6 +200,10 @@ fn class_ranges(characters: &mut Peekable<Chars<'_>>) -> Option<Vec<(char, char)
 
 /// The name in `:name:]`.
 fn class_name(characters: &Peekable<Chars<'_>>) -> Option<String> {
-    let inside: String = characters.clone().skip(1).take_while(|character| *character != ']').collect();
+    let inside: String = characters
+        .clone()
+        .skip(1)
+        .take_while(|character| *character != ']')
+        .collect();
     inside.strip_suffix(':').map(str::to_owned)
 }

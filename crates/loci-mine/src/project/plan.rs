@@ -13,8 +13,8 @@ use super::rules::{is_gone, top_of};
 use super::{absolute, read, walk};
 use crate::plain_file;
 
-/// The name of the file at the top of a project that holds its plan. It is hidden, so it is never read as one of the
-/// project's own.
+/// The name of the file at the top of a project that holds its plan. It is hidden, so it is never
+/// read as one of the project's own.
 pub const PLAN_FILE: &str = ".loci-palace.toml";
 /// Bytes of a plan.
 const PLAN_BYTES_MAX: u64 = 256 << 10;
@@ -33,13 +33,14 @@ const NAME_CHARACTERS_MAX: usize = 128;
 pub struct Plan {
     /// The wing: the name of the folder.
     pub wing: String,
-    /// The rooms, each with the folders below the root (`/` between the parts) whose files belong there. A file
-    /// belongs to the room of the longest folder that it is in, else to `general`.
+    /// The rooms, each with the folders below the root (`/` between the parts) whose files belong
+    /// there. A file belongs to the room of the longest folder that it is in, else to `general`.
     pub rooms: Vec<(String, Vec<String>)>,
 }
 
-/// What a folder proposes: a room for each folder at its top that holds files to read. Their names are those of the
-/// folders in lower case, with `_` for spaces and hyphens; folders whose names are the same then share a room.
+/// What a folder proposes: a room for each folder at its top that holds files to read. Their names
+/// are those of the folders in lower case, with `_` for spaces and hyphens; folders whose names are
+/// the same then share a room.
 ///
 /// # Errors
 /// As for [`walk`].
@@ -61,23 +62,31 @@ pub fn propose(root: &Path) -> io::Result<Plan> {
     }
     let mut rooms: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for folder in folders {
-        rooms.entry(named(folder, GENERAL)).or_default().push(folder.to_owned());
+        rooms
+            .entry(named(folder, GENERAL))
+            .or_default()
+            .push(folder.to_owned());
     }
-    Ok(Plan { wing: place_name(root.file_name().unwrap_or_default()), rooms: rooms.into_iter().collect() })
+    Ok(Plan {
+        wing: place_name(root.file_name().unwrap_or_default()),
+        rooms: rooms.into_iter().collect(),
+    })
 }
 
-/// The folders whose plans may be about what happens in a folder, the nearest first: itself and those above it, up to
-/// the top of its repository; itself alone if it is in none.
+/// The folders whose plans may be about what happens in a folder, the nearest first: itself and
+/// those above it, up to the top of its repository; itself alone if it is in none.
 pub fn plan_folders(folder: &Path) -> impl Iterator<Item = &Path> {
     let top = top_of(folder).unwrap_or(folder);
-    folder.ancestors().take_while(move |above| above.starts_with(top))
+    folder
+        .ancestors()
+        .take_while(move |above| above.starts_with(top))
 }
 
 /// The text of the plan in a folder; none if it has no plan.
 ///
 /// # Errors
-/// If it cannot be read, is not UTF-8, or is [refused](plain_file::Refusal): a link, no plain file, of more than 256
-/// KiB, or a file that another user owns or may write, or could put there.
+/// If it cannot be read, is not UTF-8, or is [refused](plain_file::Refusal): a link, no plain file,
+/// of more than 256 KiB, or a file that another user owns or may write, or could put there.
 pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
     match plain_file::read_own(&folder.join(PLAN_FILE), PLAN_BYTES_MAX) {
         Ok(bytes) => String::from_utf8(bytes)
@@ -91,21 +100,41 @@ pub fn read_plan(folder: &Path) -> io::Result<Option<String>> {
 /// The name of a wing for a folder with that name.
 pub fn place_name(folder: &OsStr) -> String {
     let name = named(&folder.to_string_lossy(), NAMELESS);
-    if name == GLOBAL { format!("{GLOBAL}_{NAMELESS}") } else { name }
+    if name == GLOBAL {
+        format!("{GLOBAL}_{NAMELESS}")
+    } else {
+        name
+    }
 }
 
 /// The legal name next to that of a folder.
 fn named(folder: &str, nameless: &str) -> String {
-    let is_inside = |character: char| !character.is_control() && !matches!(character, '/' | '\\' | '-' | '\u{fffd}');
-    let clean = |character: char| if is_inside(character) && !character.is_whitespace() { character } else { '_' };
+    let is_inside = |character: char| {
+        !character.is_control() && !matches!(character, '/' | '\\' | '-' | '\u{fffd}')
+    };
+    let clean = |character: char| {
+        if is_inside(character) && !character.is_whitespace() {
+            character
+        } else {
+            '_'
+        }
+    };
     let mut name: String = folder.to_lowercase().chars().map(clean).collect();
     while name.contains("..") {
         name = name.replace("..", ".");
     }
     let is_edge = |character: char| !character.is_alphanumeric();
-    let name: String = name.trim_start_matches(is_edge).chars().take(NAME_CHARACTERS_MAX).collect();
+    let name: String = name
+        .trim_start_matches(is_edge)
+        .chars()
+        .take(NAME_CHARACTERS_MAX)
+        .collect();
     let name = name.trim_end_matches(is_edge);
-    if name.is_empty() { nameless.to_owned() } else { name.to_owned() }
+    if name.is_empty() {
+        nameless.to_owned()
+    } else {
+        name.to_owned()
+    }
 }
 
 /// Says what is wrong with the name of a wing or a room, or how it is written.
@@ -115,13 +144,21 @@ impl Plan {
     /// The room of a file of that project.
     pub fn room_of(&self, root: &Path, file: &Path) -> &str {
         let root = absolute(root);
-        let below = root.iter().find_map(|root| file.strip_prefix(root).ok()).and_then(Path::parent);
-        let rooms = self.rooms.iter().flat_map(|(room, folders)| folders.iter().map(move |folder| (folder, room)));
+        let below = root
+            .iter()
+            .find_map(|root| file.strip_prefix(root).ok())
+            .and_then(Path::parent);
+        let rooms = self
+            .rooms
+            .iter()
+            .flat_map(|(room, folders)| folders.iter().map(move |folder| (folder, room)));
         let own = rooms.filter(|(folder, _)| below.is_some_and(|below| below.starts_with(folder)));
-        own.max_by_key(|(folder, _)| folder.split('/').count()).map_or(GENERAL, |(_, room)| room)
+        own.max_by_key(|(folder, _)| folder.split('/').count())
+            .map_or(GENERAL, |(_, room)| room)
     }
 
-    /// The plan as a person may read and change it, for [`PLAN_FILE`]: TOML with the rooms in the order of names.
+    /// The plan as a person may read and change it, for [`PLAN_FILE`]: TOML with the rooms in the
+    /// order of names.
     pub fn to_text(&self) -> String {
         let mut text =
             "# Where loci files what is in this folder: the wing, and for each room the folders whose files \
@@ -129,34 +166,70 @@ impl Plan {
                         like.\n\n"
                 .to_owned();
         text.push_str(&format!("wing = {}\n\n[rooms]\n", quoted(&self.wing)));
-        let rooms: BTreeMap<&str, &[String]> =
-            self.rooms.iter().map(|(room, folders)| (room.as_str(), folders.as_slice())).collect();
+        let rooms: BTreeMap<&str, &[String]> = self
+            .rooms
+            .iter()
+            .map(|(room, folders)| (room.as_str(), folders.as_slice()))
+            .collect();
         for (room, folders) in rooms {
-            let is_bare = room.chars().all(|character| character.is_ascii_alphanumeric() || character == '_');
-            let room = if is_bare { room.to_owned() } else { quoted(room) };
+            let is_bare = room
+                .chars()
+                .all(|character| character.is_ascii_alphanumeric() || character == '_');
+            let room = if is_bare {
+                room.to_owned()
+            } else {
+                quoted(room)
+            };
             let folders: Vec<String> = folders.iter().map(|folder| quoted(folder)).collect();
             text.push_str(&format!("{room} = [{}]\n", folders.join(", ")));
         }
         text
     }
 
-    /// Reads a plan from such a text, with names as `rule` has them. The rooms come in the order of names.
+    /// Reads a plan from such a text, with names as `rule` has them. The rooms come in the order of
+    /// names.
     ///
     /// # Errors
     /// `invalid_argument` if it is no plan; the message names the line and what is expected there.
     pub fn parse(text: &str, rule: NameRule<'_>) -> Result<Self> {
-        let table = DeTable::parse(text)
-            .map_err(|error| at(text, error.span().map_or(0, |span| span.start), error.message()))?;
-        let mut plan = Plan { wing: String::new(), rooms: Vec::new() };
+        let table = DeTable::parse(text).map_err(|error| {
+            at(
+                text,
+                error.span().map_or(0, |span| span.start),
+                error.message(),
+            )
+        })?;
+        let mut plan = Plan {
+            wing: String::new(),
+            rooms: Vec::new(),
+        };
         for (key, value) in table.get_ref() {
             match (key.get_ref().as_ref(), value.get_ref()) {
-                ("wing", DeValue::String(wing)) => plan.wing = checked_name(text, value.span().start, wing, rule)?,
-                ("wing", _) => return Err(at(text, value.span().start, "expected a name in quotes for `wing`")),
+                ("wing", DeValue::String(wing)) => {
+                    plan.wing = checked_name(text, value.span().start, wing, rule)?;
+                }
+                ("wing", _) => {
+                    return Err(at(
+                        text,
+                        value.span().start,
+                        "expected a name in quotes for `wing`",
+                    ));
+                }
                 ("rooms", DeValue::Table(rooms)) => plan.rooms = parse_rooms(text, rooms, rule)?,
                 ("rooms", _) => {
-                    return Err(at(text, value.span().start, "expected a table `[rooms]` with a line for each room"));
+                    return Err(at(
+                        text,
+                        value.span().start,
+                        "expected a table `[rooms]` with a line for each room",
+                    ));
                 }
-                _ => return Err(at(text, key.span().start, "expected nothing but `wing` and `[rooms]`")),
+                _ => {
+                    return Err(at(
+                        text,
+                        key.span().start,
+                        "expected nothing but `wing` and `[rooms]`",
+                    ));
+                }
             }
         }
         if plan.wing.is_empty() {
@@ -166,19 +239,31 @@ impl Plan {
     }
 }
 
-fn parse_rooms(text: &str, table: &DeTable<'_>, rule: NameRule<'_>) -> Result<Vec<(String, Vec<String>)>> {
+fn parse_rooms(
+    text: &str,
+    table: &DeTable<'_>,
+    rule: NameRule<'_>,
+) -> Result<Vec<(String, Vec<String>)>> {
     let mut rooms = Vec::new();
     let mut known = BTreeSet::new();
     for (key, value) in table {
         let room = checked_name(text, key.span().start, key.get_ref(), rule)?;
         let DeValue::Array(array) = value.get_ref() else {
-            return Err(at(text, value.span().start, "expected a list of folders, such as [\"src\", \"web/src\"]"));
+            return Err(at(
+                text,
+                value.span().start,
+                "expected a list of folders, such as [\"src\", \"web/src\"]",
+            ));
         };
         let mut folders = Vec::new();
         for folder in array {
             let name = checked_folder(text, folder)?;
             if !known.insert(name.clone()) {
-                return Err(at(text, folder.span().start, "expected each folder in one room alone, once"));
+                return Err(at(
+                    text,
+                    folder.span().start,
+                    "expected each folder in one room alone, once",
+                ));
             }
             folders.push(name);
         }
@@ -192,17 +277,32 @@ fn checked_name(text: &str, place: usize, name: &str, rule: NameRule<'_>) -> Res
 }
 
 fn checked_folder(text: &str, folder: &Spanned<DeValue<'_>>) -> Result<String> {
-    let name = folder.get_ref().as_str().map(|name| name.strip_suffix('/').unwrap_or(name));
+    let name = folder
+        .get_ref()
+        .as_str()
+        .map(|name| name.strip_suffix('/').unwrap_or(name));
     let is_part = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
     match name {
         Some(name) if name.split('/').all(is_part) => Ok(name.to_owned()),
-        _ => Err(at(text, folder.span().start, "expected a folder below this one in quotes, such as \"web/src\"")),
+        _ => Err(at(
+            text,
+            folder.span().start,
+            "expected a folder below this one in quotes, such as \"web/src\"",
+        )),
     }
 }
 
 fn at(text: &str, place: usize, problem: &str) -> Error {
-    let line = text.bytes().take(place).filter(|byte| *byte == b'\n').count() + 1;
-    Error::new(ErrorCode::InvalidArgument, format!("line {line} of the plan: {problem}"))
+    let line = text
+        .bytes()
+        .take(place)
+        .filter(|byte| *byte == b'\n')
+        .count()
+        + 1;
+    Error::new(
+        ErrorCode::InvalidArgument,
+        format!("line {line} of the plan: {problem}"),
+    )
 }
 
 /// A basic string of TOML (<https://toml.io/en/v1.0.0#string>).

@@ -15,7 +15,8 @@ use crate::plain_file::{self, Links, Refusal};
 pub(crate) struct Folder {
     /// Without links in it.
     path: PathBuf,
-    /// From the weakest to the strongest: the user's own, the repository's, those of the folders from the top down.
+    /// From the weakest to the strongest: the user's own, the repository's, those of the folders
+    /// from the top down.
     layers: Vec<Layer>,
     /// The user's own rules, for repositories further down.
     users: Rc<Gitignore>,
@@ -32,18 +33,28 @@ struct Layer {
 }
 
 impl Folder {
-    /// A folder (without links in its path) with the rules from the top of its repository down, or its own alone if it
-    /// is in none. `users` is the file of the user's own rules.
+    /// A folder (without links in its path) with the rules from the top of its repository down, or
+    /// its own alone if it is in none. `users` is the file of the user's own rules.
     ///
     /// # Errors
     /// If a file of rules is there and cannot be read.
     pub(crate) fn open(path: &Path, users: Option<&Path>) -> io::Result<Self> {
         let top = top_of(path).unwrap_or(path);
-        let users = Rc::new(users.map_or_else(|| Ok(Gitignore::empty()), |users| rules_in(users, Links::Followed))?);
+        let users = Rc::new(users.map_or_else(
+            || Ok(Gitignore::empty()),
+            |users| rules_in(users, Links::Followed),
+        )?);
         let layers = layers_at_top(top, &users)?;
-        let folder = Folder { path: top.to_owned(), layers, users, is_ignored: false };
+        let folder = Folder {
+            path: top.to_owned(),
+            layers,
+            users,
+            is_ignored: false,
+        };
         let below = path.strip_prefix(top).unwrap_or(Path::new(""));
-        below.iter().try_fold(folder, |folder, name| folder.enter(name))
+        below
+            .iter()
+            .try_fold(folder, |folder, name| folder.enter(name))
     }
 
     /// A folder in this one, with its rules.
@@ -53,8 +64,8 @@ impl Folder {
     pub(crate) fn enter(&self, name: &OsStr) -> io::Result<Self> {
         let path = self.path.join(name);
         let is_ignored = self.ignores(name, true);
-        // What is in an ignored folder cannot be brought back by rules in it: git does not even read them. In a
-        // repository, no rules of folders above it hold.
+        // What is in an ignored folder cannot be brought back by rules in it: git does not even
+        // read them. In a repository, no rules of folders above it hold.
         let layers = if is_ignored {
             Vec::new()
         } else if is_top(&path) {
@@ -64,7 +75,12 @@ impl Folder {
             layers.extend(Layer::of_folder(&path)?);
             layers
         };
-        Ok(Folder { path, layers, users: Rc::clone(&self.users), is_ignored })
+        Ok(Folder {
+            path,
+            layers,
+            users: Rc::clone(&self.users),
+            is_ignored,
+        })
     }
 
     /// Whether it, and so everything in it, is ignored.
@@ -76,7 +92,9 @@ impl Folder {
     pub(crate) fn ignores(&self, name: &OsStr, is_folder: bool) -> bool {
         let path = self.path.join(name);
         let strongest = self.layers.iter().rev().find_map(|layer| {
-            let found = layer.rules.matched(path.strip_prefix(&layer.folder).ok()?, is_folder);
+            let found = layer
+                .rules
+                .matched(path.strip_prefix(&layer.folder).ok()?, is_folder);
             (!found.is_none()).then(|| found.is_ignore())
         });
         self.is_ignored || strongest.unwrap_or_default()
@@ -86,17 +104,27 @@ impl Folder {
 impl Layer {
     /// None if there are no rules.
     fn new(folder: &Path, rules: Rc<Gitignore>) -> Option<Self> {
-        (!rules.is_empty()).then(|| Layer { folder: folder.to_owned(), rules })
+        (!rules.is_empty()).then(|| Layer {
+            folder: folder.to_owned(),
+            rules,
+        })
     }
 
     fn of_folder(folder: &Path) -> io::Result<Option<Self>> {
-        Ok(Layer::new(folder, Rc::new(rules_in(&folder.join(".gitignore"), Links::Refused)?)))
+        Ok(Layer::new(
+            folder,
+            Rc::new(rules_in(&folder.join(".gitignore"), Links::Refused)?),
+        ))
     }
 }
 
 fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
     let repository = repository_of(top)?;
-    let own = repository.as_deref().map(|repository| excludes_file(repository, top)).transpose()?.flatten();
+    let own = repository
+        .as_deref()
+        .map(|repository| excludes_file(repository, top))
+        .transpose()?
+        .flatten();
     let users = match own {
         Some(own) => Rc::new(rules_in(&own, Links::Followed)?),
         None => Rc::clone(users),
@@ -110,13 +138,15 @@ fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
     Ok(layers)
 }
 
-/// The file that the repository's own configuration names in the place of the user's excludes; see git-config(1). What
-/// the configuration includes is not read.
+/// The file that the repository's own configuration names in the place of the user's excludes; see
+/// git-config(1). What the configuration includes is not read.
 fn excludes_file(repository: &Path, top: &Path) -> io::Result<Option<PathBuf>> {
     let configuration = text_of(&repository.join("config"), Links::Followed)?.unwrap_or_default();
-    Ok(excludes_in(&configuration).map(|path| match (path.strip_prefix("~/"), std::env::home_dir()) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => top.join(path),
+    Ok(excludes_in(&configuration).map(|path| {
+        match (path.strip_prefix("~/"), std::env::home_dir()) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => top.join(path),
+        }
     }))
 }
 
@@ -124,7 +154,8 @@ fn excludes_file(repository: &Path, top: &Path) -> io::Result<Option<PathBuf>> {
 fn excludes_in(configuration: &str) -> Option<String> {
     let (mut is_core, mut found) = (false, None);
     for mut line in configuration.lines().map(str::trim) {
-        if let Some((section, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+        if let Some((section, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']'))
+        {
             (is_core, line) = (section.trim().eq_ignore_ascii_case("core"), rest);
         }
         match line.split_once('=') {
@@ -165,8 +196,8 @@ fn is_top(folder: &Path) -> bool {
     folder.join(".git").exists()
 }
 
-/// Where git keeps what belongs to the repository with that top and is the same for all its worktrees; see
-/// gitrepository-layout(5). None if there is no repository.
+/// Where git keeps what belongs to the repository with that top and is the same for all its
+/// worktrees; see gitrepository-layout(5). None if there is no repository.
 fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
     let git = top.join(".git");
     if git.is_dir() {
@@ -174,15 +205,22 @@ fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
     }
     // Of a submodule or another worktree, a file says where it is.
     let text = text_of(&git, Links::Followed)?.unwrap_or_default();
-    let Some(place) = text.trim_end().strip_prefix("gitdir: ") else { return Ok(None) };
+    let Some(place) = text.trim_end().strip_prefix("gitdir: ") else {
+        return Ok(None);
+    };
     let repository = top.join(place);
     let common = text_of(&repository.join("commondir"), Links::Followed)?;
-    Ok(Some(common.map_or_else(|| repository.clone(), |common| repository.join(common.trim_end()))))
+    Ok(Some(common.map_or_else(
+        || repository.clone(),
+        |common| repository.join(common.trim_end()),
+    )))
 }
 
 /// The rules in a file; none if there is no such file.
 fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
-    let Some(text) = text_of(path, links)? else { return Ok(Gitignore::empty()) };
+    let Some(text) = text_of(path, links)? else {
+        return Ok(Gitignore::empty());
+    };
     // Paths are given relative to the folder.
     let mut builder = GitignoreBuilder::new("");
     for line in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n') {
@@ -193,21 +231,29 @@ fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
     builder.build().map_err(io::Error::other)
 }
 
-/// The text of a file of git; none if there is no plain file. Git reads no link that could have come with a repository.
-/// The owner of the file does not matter, since its rules only keep files from being read. What is not UTF-8 in it matches
-/// no name that is looked at.
+/// The text of a file of git; none if there is no plain file. Git reads no link that could have
+/// come with a repository. The owner of the file does not matter, since its rules only keep files
+/// from being read. What is not UTF-8 in it matches no name that is looked at.
 fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
     match plain_file::read(path, links, SOURCE_FILE_BYTES_MAX) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if is_gone(&error) => Ok(None),
-        Err(error) if matches!(Refusal::of(&error), Some(Refusal::Link | Refusal::NotPlain)) => Ok(None),
+        Err(error) if matches!(Refusal::of(&error), Some(Refusal::Link | Refusal::NotPlain)) => {
+            Ok(None)
+        }
         // The file is not the one that was asked for.
-        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        Err(error) => Err(io::Error::new(
+            error.kind(),
+            format!("{}: {error}", path.display()),
+        )),
     }
 }
 
 /// Whether the error says that there is no such file.
 pub fn is_gone(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidFilename, InvalidInput, NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory | InvalidFilename | InvalidInput)
+    matches!(
+        error.kind(),
+        NotFound | NotADirectory | InvalidFilename | InvalidInput
+    )
 }

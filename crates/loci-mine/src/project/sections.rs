@@ -17,11 +17,12 @@ const SECTION_CHARACTERS_MAX: usize = 4_000;
 
 /// Endings of files in which what belongs together is indented below a line at the margin.
 const CODE_ENDINGS: &[&str] = &[
-    "bash", "c", "cc", "cfg", "cjs", "clj", "cpp", "cs", "css", "cts", "cxx", "dart", "elm", "erl", "ex", "exs",
-    "fish", "fs", "go", "gradle", "graphql", "groovy", "h", "hcl", "hh", "hpp", "hs", "hxx", "ini", "java", "jl", "js",
-    "jsx", "kt", "kts", "less", "lua", "m", "mjs", "ml", "mli", "mm", "mts", "nim", "nix", "php", "pl", "pm", "proto",
-    "ps1", "py", "pyi", "r", "rb", "rs", "sc", "scala", "scss", "sh", "sol", "sql", "svelte", "swift", "tf", "toml",
-    "ts", "tsx", "v", "vue", "yaml", "yml", "zig", "zsh",
+    "bash", "c", "cc", "cfg", "cjs", "clj", "cpp", "cs", "css", "cts", "cxx", "dart", "elm", "erl",
+    "ex", "exs", "fish", "fs", "go", "gradle", "graphql", "groovy", "h", "hcl", "hh", "hpp", "hs",
+    "hxx", "ini", "java", "jl", "js", "jsx", "kt", "kts", "less", "lua", "m", "mjs", "ml", "mli",
+    "mm", "mts", "nim", "nix", "php", "pl", "pm", "proto", "ps1", "py", "pyi", "r", "rb", "rs",
+    "sc", "scala", "scss", "sh", "sol", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "v",
+    "vue", "yaml", "yml", "zig", "zsh",
 ];
 /// Endings of files in Markdown.
 const MARKDOWN_ENDINGS: &[&str] = &["markdown", "md", "mdown", "mdx", "mkd"];
@@ -92,22 +93,38 @@ pub struct Section {
     pub title: Option<String>,
 }
 
-/// The sections of a text, which together are all of it, byte for byte. By headings for Markdown, by definitions at the
-/// margin for source code, by paragraphs else; small neighbours stand together, and none has more than 4,000
-/// characters, but for the end of a line and for white space: a larger one is split at blank lines, else between lines,
-/// else within a line. None is blank, unless the text is.
+/// The sections of a text, which together are all of it, byte for byte. By headings for Markdown,
+/// by definitions at the margin for source code, by paragraphs else; small neighbours stand
+/// together, and none has more than 4,000 characters, but for the end of a line and for white
+/// space: a larger one is split at blank lines, else between lines, else within a line. None is
+/// blank, unless the text is.
 pub fn sections(path: &Path, text: &str) -> Vec<Section> {
-    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    let ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let lines = lines(text);
     let starts = if MARKDOWN_ENDINGS.contains(&ending.as_str()) {
         markdown_starts(&lines)
     } else if CODE_ENDINGS.contains(&ending.as_str()) {
         code_starts(&lines)
     } else {
-        paragraph_starts(&lines, 0..lines.len()).into_iter().map(|start| (start, None)).collect()
+        paragraph_starts(&lines, 0..lines.len())
+            .into_iter()
+            .map(|start| (start, None))
+            .collect()
     };
-    let blocks = joined(blocks(&lines, starts).into_iter().flat_map(|block| split(&lines, block)).collect());
-    blocks.into_iter().filter_map(|block| block.section(&lines)).collect()
+    let blocks = joined(
+        blocks(&lines, starts)
+            .into_iter()
+            .flat_map(|block| split(&lines, block))
+            .collect(),
+    );
+    blocks
+        .into_iter()
+        .filter_map(|block| block.section(&lines))
+        .collect()
 }
 
 /// A line with its end, or a part of one that is too long.
@@ -137,16 +154,28 @@ struct Block {
 
 impl Block {
     fn new(lines: &[Line<'_>], range: Range<usize>, title: Option<String>) -> Self {
-        let characters = lines[range.clone()].iter().map(|line| line.characters).sum();
+        let characters = lines[range.clone()]
+            .iter()
+            .map(|line| line.characters)
+            .sum();
         let is_blank = lines[range.clone()].iter().all(Line::is_blank);
-        Block { lines: range, characters, is_blank, title }
+        Block {
+            lines: range,
+            characters,
+            is_blank,
+            title,
+        }
     }
 
     fn section(self, lines: &[Line<'_>]) -> Option<Section> {
         let own = &lines[self.lines];
         let (first, last) = (own.first()?, own.last()?);
         let bytes = first.start..last.start + last.text.len();
-        Some(Section { bytes, lines: (first.number, last.number), title: self.title })
+        Some(Section {
+            bytes,
+            lines: (first.number, last.number),
+            title: self.title,
+        })
     }
 }
 
@@ -156,11 +185,22 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     for (index, mut rest) in text.split_inclusive('\n').enumerate() {
         let mut goes_on = false;
         while !rest.is_empty() {
-            let cut = rest.char_indices().nth(SECTION_CHARACTERS_MAX).map(|(end, _)| end);
+            let cut = rest
+                .char_indices()
+                .nth(SECTION_CHARACTERS_MAX)
+                .map(|(end, _)| end);
             // The end of a line stays with it.
-            let end = cut.filter(|end| !rest[*end..].trim_end_matches(['\r', '\n']).is_empty()).unwrap_or(rest.len());
+            let end = cut
+                .filter(|end| !rest[*end..].trim_end_matches(['\r', '\n']).is_empty())
+                .unwrap_or(rest.len());
             let (part, behind) = rest.split_at(end);
-            lines.push(Line { start, text: part, characters: part.chars().count(), number: index + 1, goes_on });
+            lines.push(Line {
+                start,
+                text: part,
+                characters: part.chars().count(),
+                number: index + 1,
+                goes_on,
+            });
             start += part.len();
             rest = behind;
             goes_on = true;
@@ -174,12 +214,21 @@ fn blocks(lines: &[Line<'_>], mut starts: Vec<(usize, Option<String>)>) -> Vec<B
     if starts.first().is_none_or(|(first, _)| *first > 0) {
         starts.insert(0, (0, None));
     }
-    let ends: Vec<usize> = starts.iter().skip(1).map(|(start, _)| *start).chain([lines.len()]).collect();
-    starts.into_iter().zip(ends).map(|((start, title), end)| Block::new(lines, start..end, title)).collect()
+    let ends: Vec<usize> = starts
+        .iter()
+        .skip(1)
+        .map(|(start, _)| *start)
+        .chain([lines.len()])
+        .collect();
+    starts
+        .into_iter()
+        .zip(ends)
+        .map(|((start, title), end)| Block::new(lines, start..end, title))
+        .collect()
 }
 
-/// Where a heading is (<https://spec.commonmark.org/0.31.2/>), neither in frontmatter nor in a fenced block, and where
-/// frontmatter ends.
+/// Where a heading is (<https://spec.commonmark.org/0.31.2/>), neither in frontmatter nor in a
+/// fenced block, and where frontmatter ends.
 fn markdown_starts(lines: &[Line<'_>]) -> Vec<(usize, Option<String>)> {
     let mut starts = Vec::new();
     let begin = frontmatter(lines);
@@ -187,7 +236,12 @@ fn markdown_starts(lines: &[Line<'_>]) -> Vec<(usize, Option<String>)> {
         starts.push((begin, None));
     }
     let mut fence: Option<&str> = None;
-    for (index, line) in lines.iter().enumerate().skip(begin).filter(|(_, line)| !line.goes_on) {
+    for (index, line) in lines
+        .iter()
+        .enumerate()
+        .skip(begin)
+        .filter(|(_, line)| !line.goes_on)
+    {
         match (fence, fence_of(line.text)) {
             (None, Some((mark, _))) => fence = Some(mark),
             (Some(open), Some((mark, ""))) if mark.starts_with(open) => fence = None,
@@ -206,20 +260,31 @@ fn markdown_starts(lines: &[Line<'_>]) -> Vec<(usize, Option<String>)> {
 /// The number of lines of the frontmatter.
 fn frontmatter(lines: &[Line<'_>]) -> usize {
     let is_rule = |line: &Line<'_>| matches!(line.text.trim_end(), "---" | "...");
-    if lines.first().is_none_or(|line| line.text.trim_start_matches('\u{feff}').trim_end() != "---") {
+    if lines
+        .first()
+        .is_none_or(|line| line.text.trim_start_matches('\u{feff}').trim_end() != "---")
+    {
         return 0;
     }
-    lines.iter().skip(1).position(is_rule).map_or(0, |end| end + 2)
+    lines
+        .iter()
+        .skip(1)
+        .position(is_rule)
+        .map_or(0, |end| end + 2)
 }
 
 /// The mark of a line that opens or closes a fenced block, and what follows it.
 fn fence_of(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let mark = line
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
     let behind = line.trim_start_matches(mark);
     let length = line.len() - behind.len();
     // Three of them and as many behind a word are code within a line.
-    (length >= 3 && !(mark == '`' && behind.contains('`'))).then(|| (&line[..length], behind.trim()))
+    (length >= 3 && !(mark == '`' && behind.contains('`')))
+        .then(|| (&line[..length], behind.trim()))
 }
 
 /// The text without an indentation of up to three spaces; none if there is more.
@@ -232,18 +297,25 @@ fn heading(line: &str) -> Option<&str> {
     let text = at_margin(line)?;
     let behind = text.trim_start_matches('#');
     let level = text.len() - behind.len();
-    if !(1..=6).contains(&level) || !(behind.is_empty() || behind.starts_with([' ', '\t', '\r', '\n'])) {
+    if !(1..=6).contains(&level)
+        || !(behind.is_empty() || behind.starts_with([' ', '\t', '\r', '\n']))
+    {
         return None;
     }
     let title = behind.trim();
     let bare = title.trim_end_matches('#');
-    Some(if bare.is_empty() || bare.ends_with([' ', '\t']) { bare.trim_end() } else { title })
+    Some(if bare.is_empty() || bare.ends_with([' ', '\t']) {
+        bare.trim_end()
+    } else {
+        title
+    })
 }
 
 /// The text of a line with a rule of `=` or `-` under it, which is a paragraph of its own.
 fn underlined<'a>(lines: &[Line<'a>], index: usize) -> Option<&'a str> {
     let rule = at_margin(lines.get(index + 1)?.text)?.trim_end();
-    let is_rule = rule.len() >= 3 && (rule.chars().all(|mark| mark == '=') || rule.chars().all(|mark| mark == '-'));
+    let is_rule = rule.len() >= 3
+        && (rule.chars().all(|mark| mark == '=') || rule.chars().all(|mark| mark == '-'));
     let text = at_margin(lines[index].text)?.trim_end();
     let is_text = !text.is_empty() && !text.starts_with(['-', '*', '+', '>', '|', '<', '=']);
     let is_alone = index == 0 || lines[index - 1].is_blank();
@@ -259,17 +331,30 @@ fn code_starts(lines: &[Line<'_>]) -> Vec<(usize, Option<String>)> {
             && !text.starts_with(['}', ')', ']'])
             && text.trim_end() != "end"
     };
-    let starts: Vec<usize> = [0].into_iter().chain((1..lines.len()).filter(is_start)).collect();
+    let starts: Vec<usize> = [0]
+        .into_iter()
+        .chain((1..lines.len()).filter(is_start))
+        .collect();
     let ends = starts.iter().skip(1).copied().chain([lines.len()]);
     let title = |range: Range<usize>| lines[range].iter().find_map(|line| defined(line.text));
-    starts.iter().zip(ends).map(|(start, end)| (*start, title(*start..end))).collect()
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| (*start, title(*start..end)))
+        .collect()
 }
 
 /// What a line at the margin defines.
 fn defined(line: &str) -> Option<String> {
-    let is_implementation = line.starts_with("impl ") || line.starts_with("impl<") || line.starts_with("unsafe impl");
+    let is_implementation =
+        line.starts_with("impl ") || line.starts_with("impl<") || line.starts_with("unsafe impl");
     if is_implementation {
-        return named(line.split(['{', '\n']).next()?.trim_end().trim_end_matches(" where"));
+        return named(
+            line.split(['{', '\n'])
+                .next()?
+                .trim_end()
+                .trim_end_matches(" where"),
+        );
     }
     if line.starts_with(char::is_whitespace) {
         return None;
@@ -285,7 +370,11 @@ fn defined(line: &str) -> Option<String> {
             let _ = word.ends_with(')') || words.any(|word| word.ends_with(')'));
         } else if is_definition {
             let is_inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | ':');
-            return named(word.split(|c| !is_inside(c)).next()?.trim_end_matches(['.', ':']));
+            return named(
+                word.split(|c| !is_inside(c))
+                    .next()?
+                    .trim_end_matches(['.', ':']),
+            );
         } else if !MODIFIERS.contains(&word) && !word.starts_with('"') {
             return None;
         }
@@ -299,7 +388,9 @@ fn named(title: &str) -> Option<String> {
 
 /// Where something follows a blank line.
 fn paragraph_starts(lines: &[Line<'_>], range: Range<usize>) -> Vec<usize> {
-    let is_start = |index: &usize| *index == range.start || lines[*index - 1].is_blank() && !lines[*index].is_blank();
+    let is_start = |index: &usize| {
+        *index == range.start || lines[*index - 1].is_blank() && !lines[*index].is_blank()
+    };
     range.clone().filter(is_start).collect()
 }
 
@@ -308,7 +399,9 @@ fn split(lines: &[Line<'_>], block: Block) -> Vec<Block> {
     if block.characters <= SECTION_CHARACTERS_MAX {
         return vec![block];
     }
-    let goal = block.characters.div_ceil(block.characters.div_ceil(SECTION_CHARACTERS_MAX));
+    let goal = block
+        .characters
+        .div_ceil(block.characters.div_ceil(SECTION_CHARACTERS_MAX));
     let paragraphs = paragraph_starts(lines, block.lines.clone());
     let ends = paragraphs.iter().skip(1).copied().chain([block.lines.end]);
     let mut parts: Vec<Block> = Vec::new();
@@ -323,7 +416,8 @@ fn split(lines: &[Line<'_>], block: Block) -> Vec<Block> {
         for piece in pieces {
             match parts.last_mut() {
                 Some(part)
-                    if part.characters < goal && part.characters + piece.characters <= SECTION_CHARACTERS_MAX =>
+                    if part.characters < goal
+                        && part.characters + piece.characters <= SECTION_CHARACTERS_MAX =>
                 {
                     part.take(piece);
                 }
@@ -343,9 +437,17 @@ fn joined(blocks: Vec<Block>) -> Vec<Block> {
         match kept.last_mut() {
             Some(before) => {
                 let is_small = is_small_end || before.characters < ALONE_CHARACTERS_MIN;
-                let most = if is_small { SECTION_CHARACTERS_MAX } else { JOINED_CHARACTERS_MAX };
+                let most = if is_small {
+                    SECTION_CHARACTERS_MAX
+                } else {
+                    JOINED_CHARACTERS_MAX
+                };
                 let has_room = before.characters + block.characters <= most;
-                if has_room || before.is_blank || block.is_blank { before.take(block) } else { kept.push(block) }
+                if has_room || before.is_blank || block.is_blank {
+                    before.take(block);
+                } else {
+                    kept.push(block);
+                }
             }
             None => kept.push(block),
         }

@@ -10,7 +10,11 @@ use super::*;
 /// Some rule.
 fn name(name: &str) -> Result<String, loci_core::Error> {
     let is_name = !name.is_empty() && !name.contains(['/', '\\', '\0']) && !name.contains("..");
-    if is_name { Ok(name.to_owned()) } else { Err(loci_core::Error::invalid("the name", "is none")) }
+    if is_name {
+        Ok(name.to_owned())
+    } else {
+        Err(loci_core::Error::invalid("the name", "is none"))
+    }
 }
 
 fn write(path: &Path, bytes: &[u8]) {
@@ -28,7 +32,15 @@ fn what_is_no_file_to_read_is_passed_over_and_said() {
 
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
-    for name in ["b/c", "b.txt", "a", ".hidden", ".git/config", ".h/a", "b/.gitignore"] {
+    for name in [
+        "b/c",
+        "b.txt",
+        "a",
+        ".hidden",
+        ".git/config",
+        ".h/a",
+        "b/.gitignore",
+    ] {
         write(&root.join(name), b"text");
     }
     write(&root.join(".gitignore"), b"ignored*\n");
@@ -49,11 +61,22 @@ fn what_is_no_file_to_read_is_passed_over_and_said() {
     let walked = walk_with(root, None).unwrap();
     let files: Vec<PathBuf> = walked.files.iter().map(|(path, _)| path.clone()).collect();
     assert_eq!(files, ["a", "b/c", "b.txt"].map(|name| root.join(name)));
-    assert!(walked.files.iter().all(|(path, stamp)| *stamp == super::stamp(path).unwrap() && stamp.bytes == 4));
+    assert!(
+        walked
+            .files
+            .iter()
+            .all(|(path, stamp)| *stamp == super::stamp(path).unwrap() && stamp.bytes == 4)
+    );
     assert_eq!(walked.passed_over, expected);
     assert_eq!(walk(&root.join("b/..")).unwrap().files.len(), 3);
-    assert_eq!(walk(&root.join("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
-    assert_eq!(walk(&root.join("a")).unwrap_err().kind(), io::ErrorKind::NotADirectory);
+    assert_eq!(
+        walk(&root.join("gone")).unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
+    assert_eq!(
+        walk(&root.join("a")).unwrap_err().kind(),
+        io::ErrorKind::NotADirectory
+    );
 }
 
 #[test]
@@ -88,10 +111,16 @@ fn only_text_that_people_write_is_read() {
         }
     }
     let large = folder.path().join("large");
-    File::create(&large).unwrap().set_len(SOURCE_FILE_BYTES_MAX + 1).unwrap();
+    File::create(&large)
+        .unwrap()
+        .set_len(SOURCE_FILE_BYTES_MAX + 1)
+        .unwrap();
     assert_eq!(read(&large).unwrap(), Err(Unread::TooLarge));
     assert_eq!(read(folder.path()).unwrap(), Err(Unread::NotAFile));
-    assert_eq!(read(&folder.path().join("gone")).unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(
+        read(&folder.path().join("gone")).unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
 }
 
 #[test]
@@ -107,7 +136,12 @@ fn a_file_that_changes_is_read_once_more() {
     };
     let file = read_with(&path, once).unwrap().unwrap();
     assert_eq!((file.text.as_str(), file.stamp.bytes), ("ab", 2));
-    assert!(read_with(&path, grow).unwrap_err().to_string().contains("changes"));
+    assert!(
+        read_with(&path, grow)
+            .unwrap_err()
+            .to_string()
+            .contains("changes")
+    );
     assert!(read_with(&path, || fs::remove_file(&path)).is_err());
 }
 
@@ -115,14 +149,29 @@ fn a_file_that_changes_is_read_once_more() {
 fn a_folder_at_the_top_is_a_room() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("My Great-Project.");
-    for name in ["Src/a.rs", "web app/deep/a", "web-app/a", "docs/x/y/a.md", "-/a", "top.md", "none/.hidden", "out/a"] {
+    for name in [
+        "Src/a.rs",
+        "web app/deep/a",
+        "web-app/a",
+        "docs/x/y/a.md",
+        "-/a",
+        "top.md",
+        "none/.hidden",
+        "out/a",
+    ] {
         write(&root.join(name), b"text");
     }
     write(&root.join("images/a.png"), b"\0");
     write(&root.join(".gitignore"), b"out\n");
     let plan = propose(&root).unwrap();
     let room = |room: &str, folders: &[&str]| {
-        (room.to_owned(), folders.iter().map(|folder| (*folder).to_owned()).collect::<Vec<_>>())
+        (
+            room.to_owned(),
+            folders
+                .iter()
+                .map(|folder| (*folder).to_owned())
+                .collect::<Vec<_>>(),
+        )
     };
     let rooms = [
         room("docs", &["docs"]),
@@ -130,7 +179,13 @@ fn a_folder_at_the_top_is_a_room() {
         room("src", &["Src"]),
         room("web_app", &["web app", "web-app"]),
     ];
-    assert_eq!(plan, Plan { wing: "my_great_project".to_owned(), rooms: rooms.to_vec() });
+    assert_eq!(
+        plan,
+        Plan {
+            wing: "my_great_project".to_owned(),
+            rooms: rooms.to_vec()
+        }
+    );
     assert_eq!(Plan::parse(&plan.to_text(), &name).unwrap(), plan);
     for (file, room) in [
         ("Src/a.rs", "src"),
@@ -141,15 +196,38 @@ fn a_folder_at_the_top_is_a_room() {
     ] {
         assert_eq!(plan.room_of(&root, &root.join(file)), room, "{file}");
     }
-    assert_eq!(plan.room_of(&root, &folder.path().join("Src/a.rs")), "general");
-    assert_eq!(plan.room_of(&root.join("docs/.."), &root.canonicalize().unwrap().join("docs/a")), "docs");
+    assert_eq!(
+        plan.room_of(&root, &folder.path().join("Src/a.rs")),
+        "general"
+    );
+    assert_eq!(
+        plan.room_of(
+            &root.join("docs/.."),
+            &root.canonicalize().unwrap().join("docs/a")
+        ),
+        "docs"
+    );
 }
 
 #[test]
 fn the_longest_folder_has_the_file() {
-    let plan = Plan::parse("wing = \"w\"\n[rooms]\na = [\"x\", \"y/z/\"]\nb = [\"x/y\"]\n", &name).unwrap();
-    for (file, room) in [("x/f", "a"), ("x/y/f", "b"), ("x/yy/f", "a"), ("y/f", "general"), ("y/z/q/f", "a")] {
-        assert_eq!(plan.room_of(Path::new("/r"), &Path::new("/r").join(file)), room, "{file}");
+    let plan = Plan::parse(
+        "wing = \"w\"\n[rooms]\na = [\"x\", \"y/z/\"]\nb = [\"x/y\"]\n",
+        &name,
+    )
+    .unwrap();
+    for (file, room) in [
+        ("x/f", "a"),
+        ("x/y/f", "b"),
+        ("x/yy/f", "a"),
+        ("y/f", "general"),
+        ("y/z/q/f", "a"),
+    ] {
+        assert_eq!(
+            plan.room_of(Path::new("/r"), &Path::new("/r").join(file)),
+            room,
+            "{file}"
+        );
     }
 }
 
@@ -183,12 +261,32 @@ fn a_plan_that_is_wrong_says_where_and_what_is_expected() {
         ("wing = \"\"\n", 1, "the name` is none"),
         ("wing = \"w\"\nwings = \"a\"\n", 2, "nothing but"),
         ("wing = \"w\"\nrooms = []\n", 2, "expected a table"),
-        ("wing = \"w\"\n[rooms]\n\n\"a..b\" = []\n", 4, "the name` is none"),
+        (
+            "wing = \"w\"\n[rooms]\n\n\"a..b\" = []\n",
+            4,
+            "the name` is none",
+        ),
         ("wing = \"w\"\n[rooms]\na = \"a\"\n", 3, "expected a list"),
-        ("wing = \"w\"\n[rooms]\na = [\n  \"a\",\n  1]\n", 5, "expected a folder"),
-        ("wing = \"w\"\n[rooms]\na = [\"/a\"]\n", 3, "expected a folder"),
-        ("wing = \"w\"\n[rooms]\na = [\"a/../b\"]\n", 3, "expected a folder"),
-        ("wing = \"w\"\n[rooms]\na = [\"a\"]\nb = [\"a/\"]\n", 4, "one room alone"),
+        (
+            "wing = \"w\"\n[rooms]\na = [\n  \"a\",\n  1]\n",
+            5,
+            "expected a folder",
+        ),
+        (
+            "wing = \"w\"\n[rooms]\na = [\"/a\"]\n",
+            3,
+            "expected a folder",
+        ),
+        (
+            "wing = \"w\"\n[rooms]\na = [\"a/../b\"]\n",
+            3,
+            "expected a folder",
+        ),
+        (
+            "wing = \"w\"\n[rooms]\na = [\"a\"]\nb = [\"a/\"]\n",
+            4,
+            "one room alone",
+        ),
         ("wing = \"w\"\n[rooms]\na = []\na = []\n", 4, ""),
         ("wing = \"w\"\n[rooms\n", 2, ""),
         ("wing = \"w\n", 1, ""),
@@ -196,7 +294,10 @@ fn a_plan_that_is_wrong_says_where_and_what_is_expected() {
         let error = Plan::parse(text, &name).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
         let message = error.message;
-        assert!(message.starts_with(&format!("line {line} of the plan: ")), "{text}: {message}");
+        assert!(
+            message.starts_with(&format!("line {line} of the plan: ")),
+            "{text}: {message}"
+        );
         assert!(message.contains(expected), "{text}: {message}");
     }
 }

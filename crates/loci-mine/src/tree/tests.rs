@@ -13,11 +13,25 @@ use crate::project::{walk_all, walk_with};
 /// Runs git with none of the settings of whoever runs the tests. None if there is no git.
 fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new("git");
-    command.current_dir(folder).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_CEILING_DIRECTORIES"] {
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_COMMON_DIR",
+        "GIT_CEILING_DIRECTORIES",
+    ] {
         command.env_remove(name);
     }
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder.join("no-home")).env_remove("XDG_CONFIG_HOME");
+    command
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("HOME", folder.join("no-home"))
+        .env_remove("XDG_CONFIG_HOME");
     command.env("GIT_CONFIG_GLOBAL", folder.join("no-configuration"));
     let mut child = match command.spawn() {
         Ok(child) => child,
@@ -27,10 +41,19 @@ fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
         }
     };
     // Git reads all of it before it answers with more than a pipe holds.
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
     let output = child.wait_with_output().unwrap();
     // `check-ignore` ends with 1 if nothing is ignored.
-    assert!(output.status.code().is_some_and(|code| code < 2), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.code().is_some_and(|code| code < 2),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
@@ -50,7 +73,10 @@ fn folder_with(files: &[(&str, &str)]) -> (TempDir, PathBuf) {
 }
 
 fn states_in(root: &Path, names: &[&str], users: Option<&Path>) -> Vec<SourceState> {
-    let paths: Vec<String> = names.iter().map(|name| root.join(name).to_str().unwrap().to_owned()).collect();
+    let paths: Vec<String> = names
+        .iter()
+        .map(|name| root.join(name).to_str().unwrap().to_owned())
+        .collect();
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     states(root.to_str().unwrap(), &paths, users).unwrap()
 }
@@ -59,8 +85,22 @@ fn states_in(root: &Path, names: &[&str], users: Option<&Path>) -> Vec<SourceSta
 fn walked(root: &Path, users: Option<&Path>) -> BTreeSet<String> {
     let walked = walk_with(root, users).unwrap();
     assert_eq!(walked.passed_over, []);
-    assert!(walked.files.is_sorted_by(|(left, _), (right, _)| left < right));
-    walked.files.iter().map(|(path, _)| path.strip_prefix(root).unwrap().to_str().unwrap().to_owned()).collect()
+    assert!(
+        walked
+            .files
+            .is_sorted_by(|(left, _), (right, _)| left < right)
+    );
+    walked
+        .files
+        .iter()
+        .map(|(path, _)| {
+            path.strip_prefix(root)
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .to_owned()
+        })
+        .collect()
 }
 
 /// All files of a folder, relative to it, but for those in `.git`.
@@ -68,11 +108,23 @@ fn files_of(root: &Path) -> Vec<String> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).unwrap().map(Result::unwrap).filter(|entry| entry.file_name() != ".git") {
+        for entry in fs::read_dir(folder)
+            .unwrap()
+            .map(Result::unwrap)
+            .filter(|entry| entry.file_name() != ".git")
+        {
             if entry.file_type().unwrap().is_dir() {
                 folders.push(entry.path());
             } else {
-                files.push(entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+                files.push(
+                    entry
+                        .path()
+                        .strip_prefix(root)
+                        .unwrap()
+                        .to_str()
+                        .unwrap()
+                        .to_owned(),
+                );
             }
         }
     }
@@ -94,27 +146,55 @@ fn compare_with_git(root: &Path, users: &Path, below: &str) {
     let files = files_of(root);
     let input = files.join("\0");
     let excludes = format!("core.excludesFile={}", users.display());
-    let output = git(root, &["-c", &excludes, "check-ignore", "--no-index", "-z", "--stdin"], &input).unwrap();
+    let output = git(
+        root,
+        &[
+            "-c",
+            &excludes,
+            "check-ignore",
+            "--no-index",
+            "-z",
+            "--stdin",
+        ],
+        &input,
+    )
+    .unwrap();
     let ignored: BTreeSet<&str> = output.split_terminator('\0').collect();
 
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     let found = states_in(root, &names, Some(users));
     for (name, state) in names.iter().zip(found) {
-        let expected = if ignored.contains(name) { SourceState::Ignored } else { SourceState::Kept };
+        let expected = if ignored.contains(name) {
+            SourceState::Ignored
+        } else {
+            SourceState::Kept
+        };
         assert_eq!(state, expected, "{name}");
     }
     let kept = |below: &str| -> BTreeSet<String> {
-        let own = names.iter().filter(|name| !ignored.contains(*name)).filter_map(|name| name.strip_prefix(below));
-        own.filter(|name| !is_hidden(name)).map(str::to_owned).collect()
+        let own = names
+            .iter()
+            .filter(|name| !ignored.contains(*name))
+            .filter_map(|name| name.strip_prefix(below));
+        own.filter(|name| !is_hidden(name))
+            .map(str::to_owned)
+            .collect()
     };
     assert_eq!(walked(root, Some(users)), kept(""));
     let part = root.join(below);
     if part.is_dir() {
         assert_eq!(walked(&part, Some(users)), kept(&format!("{below}/")));
-        let names: Vec<&str> = names.iter().filter_map(|name| name.strip_prefix(&format!("{below}/"))).collect();
+        let names: Vec<&str> = names
+            .iter()
+            .filter_map(|name| name.strip_prefix(&format!("{below}/")))
+            .collect();
         let found = states_in(&part, &names, Some(users));
         for (name, state) in names.iter().zip(found) {
-            assert_eq!(state == SourceState::Ignored, ignored.contains(format!("{below}/{name}").as_str()), "{name}");
+            assert_eq!(
+                state == SourceState::Ignored,
+                ignored.contains(format!("{below}/{name}").as_str()),
+                "{name}"
+            );
         }
     }
 }
@@ -170,8 +250,11 @@ const RULES: &[(&str, &[&str])] = &[
 
 #[test]
 fn every_rule() {
-    let files = ["!a", "#a", "]", "a/b/c", "a/x.txt", "abc", "b-b", "b/b", "d ", "x.txt", "{a,b}", "\u{3000}"]
-        .map(|name| (name, ""));
+    let files = [
+        "!a", "#a", "]", "a/b/c", "a/x.txt", "abc", "b-b", "b/b", "d ", "x.txt", "{a,b}",
+        "\u{3000}",
+    ]
+    .map(|name| (name, ""));
     let (_folder, root) = folder_with(&files);
     let names = files.map(|(name, _)| name);
     let has_git = is_repository(&root);
@@ -192,7 +275,10 @@ fn every_rule() {
 }
 
 fn name() -> impl Strategy<Value = String> {
-    let names = ["a", "b", "ab", "c d", "x.txt", ".h", "#n", "!n", "é", "[b]", "{a,b}", "-", "a\\b", "\t", "^", "e "];
+    let names = [
+        "a", "b", "ab", "c d", "x.txt", ".h", "#n", "!n", "é", "[b]", "{a,b}", "-", "a\\b", "\t",
+        "^", "e ",
+    ];
     prop::sample::select(names.to_vec()).prop_map(str::to_owned)
 }
 
@@ -231,20 +317,26 @@ fn line() -> impl Strategy<Value = String> {
         "[^",
         "***",
     ];
-    let part = prop_oneof![name(), prop::sample::select(patterns.to_vec()).prop_map(str::to_owned)];
+    let part = prop_oneof![
+        name(),
+        prop::sample::select(patterns.to_vec()).prop_map(str::to_owned)
+    ];
     let mark = |marks: &'static [&'static str]| prop::sample::select(marks.to_vec());
     let start = mark(&["", "", "", "!", "!", "/", "!/", "\\", "#", " "]);
-    let end = mark(&["", "", "", "/", "/", "/**", " ", "  ", "/ ", "\\ ", "\t", "\r", "\\"]);
-    let composed =
-        (start, vec(part, 1..4), end).prop_map(|(start, parts, end)| format!("{start}{}{end}", parts.join("/")));
+    let end = mark(&[
+        "", "", "", "/", "/", "/**", " ", "  ", "/ ", "\\ ", "\t", "\r", "\\",
+    ]);
+    let composed = (start, vec(part, 1..4), end)
+        .prop_map(|(start, parts, end)| format!("{start}{}{end}", parts.join("/")));
     let random = "[ab*?!^/{},# .é\\\\\\[\\]-]{0,7}";
-    // Git takes the stars of `a**/b` for `**` where only plain text is before them, and says in gitignore(5) that they
-    // are not.
+    // Git takes the stars of `a**/b` for `**` where only plain text is before them, and says in
+    // gitignore(5) that they are not.
     let is_plain_before = |line: &str| {
         let stars = line.find("**").unwrap_or(0);
         stars > 0 && !line[..stars].ends_with('/') && line.contains('/')
     };
-    prop_oneof![4 => composed, 1 => random].prop_filter("stars behind text", move |line| !is_plain_before(line))
+    prop_oneof![4 => composed, 1 => random]
+        .prop_filter("stars behind text", move |line| !is_plain_before(line))
 }
 
 fn rules() -> impl Strategy<Value = String> {
@@ -307,11 +399,23 @@ fn rules_hold_from_the_top_of_the_repository_down() {
     ];
     let (_folder, root) = folder_with(&files);
     let (folder, users) = (root.join("r/p"), root.join("users"));
-    let names = ["a.log", "kept.log", "out/x", "excluded", "anchored", "mine", "x", ".h/a", ".h/b", "gone", "x/gone"];
-    let (kept, ignored, missing) = (SourceState::Kept, SourceState::Ignored, SourceState::Missing);
-    let expected = [ignored, kept, ignored, ignored, ignored, ignored, kept, kept, ignored, missing, missing];
+    let names = [
+        "a.log", "kept.log", "out/x", "excluded", "anchored", "mine", "x", ".h/a", ".h/b", "gone",
+        "x/gone",
+    ];
+    let (kept, ignored, missing) = (
+        SourceState::Kept,
+        SourceState::Ignored,
+        SourceState::Missing,
+    );
+    let expected = [
+        ignored, kept, ignored, ignored, ignored, ignored, kept, kept, ignored, missing, missing,
+    ];
     assert_eq!(states_in(&folder, &names, Some(&users)), expected);
-    assert_eq!(walked(&folder, Some(&users)), BTreeSet::from(["kept.log".to_owned(), "x".to_owned()]));
+    assert_eq!(
+        walked(&folder, Some(&users)),
+        BTreeSet::from(["kept.log".to_owned(), "x".to_owned()])
+    );
     assert_eq!(states_in(&folder, &["mine"], None), [kept]);
     // A folder that is ignored itself has nothing to read.
     assert_eq!(walked(&folder.join("out"), None), BTreeSet::new());
@@ -326,27 +430,54 @@ fn rules_hold_from_the_top_of_the_repository_down() {
 /// The repository's own configuration names another file than the user's.
 #[test]
 fn the_excludes_that_a_repository_names_are_its_own() {
-    let files = [("users", "a\n"), ("own rules", "b\n"), ("r/a", ""), ("r/b", ""), ("r/c", "")];
+    let files = [
+        ("users", "a\n"),
+        ("own rules", "b\n"),
+        ("r/a", ""),
+        ("r/b", ""),
+        ("r/c", ""),
+    ];
     let (_folder, root) = folder_with(&files);
     let (repository, users, own) = (root.join("r"), root.join("users"), root.join("own rules"));
     if !is_repository(&repository) {
         return;
     }
-    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let names = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
     assert_eq!(walked(&repository, Some(&users)), names(&["b", "c"]));
-    let written =
-        format!("\n[Core] # ours\n\tExcludesFile = \"{}\" ; ours\n[other]\nexcludesFile = x\n", own.display());
+    let written = format!(
+        "\n[Core] # ours\n\tExcludesFile = \"{}\" ; ours\n[other]\nexcludesFile = x\n",
+        own.display()
+    );
     let configuration = repository.join(".git/config");
     let before = fs::read_to_string(&configuration).unwrap();
     for (written, expected) in [
         (written.as_str(), ["a", "c"]),
         ("[core] excludesFile = ../users\n", ["b", "c"]),
-        ("[core] excludesFile = ~/none\nexcludesFile=../own rules\n", ["a", "c"]),
+        (
+            "[core] excludesFile = ~/none\nexcludesFile=../own rules\n",
+            ["a", "c"],
+        ),
     ] {
         fs::write(&configuration, before.clone() + written).unwrap();
-        assert_eq!(walked(&repository, Some(&users)), names(&expected), "{written}");
-        let ignored = git(&repository, &["check-ignore", "--no-index", "a", "b", "c"], "").unwrap();
-        let kept = ["a", "b", "c"].into_iter().filter(|name| !ignored.lines().any(|line| line == *name));
+        assert_eq!(
+            walked(&repository, Some(&users)),
+            names(&expected),
+            "{written}"
+        );
+        let ignored = git(
+            &repository,
+            &["check-ignore", "--no-index", "a", "b", "c"],
+            "",
+        )
+        .unwrap();
+        let kept = ["a", "b", "c"]
+            .into_iter()
+            .filter(|name| !ignored.lines().any(|line| line == *name));
         assert_eq!(kept.collect::<Vec<_>>(), expected, "{written}");
     }
     fs::write(&configuration, before + "[core]\nexcludesFile =\n").unwrap();
@@ -372,10 +503,16 @@ fn a_repository_in_a_repository_has_rules_of_its_own() {
     ];
     let (_folder, root) = folder_with(&files);
     let root = root.join("r");
-    assert_eq!(walked(&root, None), BTreeSet::from(["inner/a", "tree/a"].map(str::to_owned)));
+    assert_eq!(
+        walked(&root, None),
+        BTreeSet::from(["inner/a", "tree/a"].map(str::to_owned))
+    );
     let names = ["a", "inner/a", "inner/b", "tree/a", "tree/b", "ignored/b"];
     let (kept, ignored) = (SourceState::Kept, SourceState::Ignored);
-    assert_eq!(states_in(&root, &names, None), [ignored, kept, ignored, kept, ignored, ignored]);
+    assert_eq!(
+        states_in(&root, &names, None),
+        [ignored, kept, ignored, kept, ignored, ignored]
+    );
     let tree = GitTree;
     let root_of = |path: &str| PathBuf::from(tree.root_of(root.join(path).to_str().unwrap()));
     assert_eq!(root_of("inner/deep/er"), root.join("inner"));
@@ -387,11 +524,19 @@ fn without_a_repository_the_folder_of_a_file_is_the_root_be_it_there_or_not() {
     let (_folder, root) = folder_with(&[(".gitignore", "b"), ("p/a", ""), ("p/b", "")]);
     let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
     if top_of(&root).is_none() {
-        for (file, folder) in [("p/a", "p"), ("p/gone", "p"), ("p/gone/too", "p/gone"), ("p/a/no-folder", "p/a")] {
+        for (file, folder) in [
+            ("p/a", "p"),
+            ("p/gone", "p"),
+            ("p/gone/too", "p/gone"),
+            ("p/a/no-folder", "p/a"),
+        ] {
             assert_eq!(GitTree.root_of(&path(file)), path(folder), "{file}");
         }
         // No rules above the folder hold.
-        assert_eq!(walked(&root.join("p"), None), BTreeSet::from(["a".to_owned(), "b".to_owned()]));
+        assert_eq!(
+            walked(&root.join("p"), None),
+            BTreeSet::from(["a".to_owned(), "b".to_owned()])
+        );
     }
     assert_eq!(walked(&root, None), BTreeSet::from(["p/a".to_owned()]));
     assert!(GitTree.identity(&path("p")).is_some());
@@ -418,7 +563,10 @@ fn another_folder_in_the_place_of_one_is_told_from_it() {
 fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
     let (_folder, root) = folder_with(&[("p/a", ""), ("q/a", ""), ("q/r/b", "")]);
     // Larger than a file of rules may be.
-    fs::File::create(root.join("q/r/.gitignore")).unwrap().set_len(11 << 20).unwrap();
+    fs::File::create(root.join("q/r/.gitignore"))
+        .unwrap()
+        .set_len(11 << 20)
+        .unwrap();
     let error = walk_with(&root.join("q/r"), None).unwrap_err().to_string();
     assert!(error.contains("q/r/.gitignore"), "{error}");
     for (folder, file) in [("gone", "gone/a"), ("p/a", "p/a"), ("q", "q/r/b")] {
@@ -427,10 +575,16 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
         assert_eq!(error.code, ErrorCode::Unavailable);
         assert!(error.message.contains(folder.to_str().unwrap()), "{error}");
     }
-    assert_eq!(states_in(&root.join("q"), &["a"], None), [SourceState::Kept]);
+    assert_eq!(
+        states_in(&root.join("q"), &["a"], None),
+        [SourceState::Kept]
+    );
     let found = walk_with(&root.join("q"), None).unwrap();
     assert_eq!(found.files.len(), 1);
-    assert_eq!(found.passed_over, [(root.join("q/r"), crate::project::Unread::Unreadable)]);
+    assert_eq!(
+        found.passed_over,
+        [(root.join("q/r"), crate::project::Unread::Unreadable)]
+    );
 }
 
 #[cfg(unix)]
@@ -438,7 +592,12 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
 fn a_link_is_judged_by_where_it_leads() {
     use std::os::unix::fs::symlink;
 
-    let files = [("p/.gitignore", "secret\n/link\n"), ("p/a/secret", ""), ("p/a/b", ""), ("other/secret", "")];
+    let files = [
+        ("p/.gitignore", "secret\n/link\n"),
+        ("p/a/secret", ""),
+        ("p/a/b", ""),
+        ("other/secret", ""),
+    ];
     let (_folder, root) = folder_with(&files);
     let project = root.join("p");
     symlink("a", project.join("inside")).unwrap();
@@ -448,13 +607,32 @@ fn a_link_is_judged_by_where_it_leads() {
     symlink("p", root.join("alias")).unwrap();
     symlink("../rules", project.join("a/.gitignore")).unwrap();
     write(&root.join("rules"), "*");
-    let names =
-        ["inside/secret", "inside/b", "outside/secret", "link", "dangling", "outside/gone", "a/b", "../p/a/secret"];
-    let (kept, ignored, missing) = (SourceState::Kept, SourceState::Ignored, SourceState::Missing);
+    let names = [
+        "inside/secret",
+        "inside/b",
+        "outside/secret",
+        "link",
+        "dangling",
+        "outside/gone",
+        "a/b",
+        "../p/a/secret",
+    ];
+    let (kept, ignored, missing) = (
+        SourceState::Kept,
+        SourceState::Ignored,
+        SourceState::Missing,
+    );
     let expected = [ignored, kept, kept, ignored, kept, missing, kept, ignored];
     assert_eq!(states_in(&project, &names, None), expected);
     assert_eq!(states_in(&root.join("alias"), &names, None), expected);
     let found = walk_with(&root.join("alias"), None).unwrap();
-    assert_eq!(found.files.iter().map(|(path, _)| path.clone()).collect::<Vec<_>>(), [root.join("alias/a/b")]);
+    assert_eq!(
+        found
+            .files
+            .iter()
+            .map(|(path, _)| path.clone())
+            .collect::<Vec<_>>(),
+        [root.join("alias/a/b")]
+    );
     assert_eq!(found.passed_over.len(), 3, "{:?}", found.passed_over);
 }

@@ -22,7 +22,12 @@ static SCENE: LazyLock<Scene> = LazyLock::new(|| {
     let provider = Provider::new(&[signer.jwk("a")]);
     let verifier = provider.ready(|_| ());
     let good = signer.token(json!({ "alg": "ES256" }), provider.claims());
-    Scene { signer, provider, verifier, good }
+    Scene {
+        signer,
+        provider,
+        verifier,
+        good,
+    }
 });
 
 /// Any JSON, with the names that matter more often than others.
@@ -33,17 +38,29 @@ fn json_value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::from),
         any::<f64>().prop_map(Value::from),
         any::<String>().prop_map(Value::from),
-        prop::sample::select(vec!["ES256", "JWT", "a", "none", "local", "any", "memory:admin"]).prop_map(Value::from),
+        prop::sample::select(vec![
+            "ES256",
+            "JWT",
+            "a",
+            "none",
+            "local",
+            "any",
+            "memory:admin"
+        ])
+        .prop_map(Value::from),
     ];
     leaf.prop_recursive(3, 24, 6, |inner| {
         let name = prop_oneof![
-            prop::sample::select(vec!["alg", "kid", "typ", "crit", "iss", "aud", "exp", "nbf", "iat", "sub", "scope"])
-                .prop_map(str::to_owned),
+            prop::sample::select(vec![
+                "alg", "kid", "typ", "crit", "iss", "aud", "exp", "nbf", "iat", "sub", "scope"
+            ])
+            .prop_map(str::to_owned),
             any::<String>(),
         ];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
-            prop::collection::btree_map(name, inner, 0..6).prop_map(|object| object.into_iter().collect()),
+            prop::collection::btree_map(name, inner, 0..6)
+                .prop_map(|object| object.into_iter().collect()),
         ]
     })
 }

@@ -29,7 +29,8 @@ impl Desk {
 
     fn identity(&self, change: Change, claims: &Value) -> loci_core::Identity {
         let token = self.signer.usual("a", &self.provider.claims_with(claims));
-        verify(&self.provider.ready(change), &token).unwrap_or_else(|error| panic!("{claims}: {error}"))
+        verify(&self.provider.ready(change), &token)
+            .unwrap_or_else(|error| panic!("{claims}: {error}"))
     }
 
     fn refused(&self, change: Change, claims: &Value, words: &str) {
@@ -48,23 +49,55 @@ fn scopes_are_ours_among_those_of_the_token() {
         (usual, json!({}), BOTH),
         (nothing, json!({}), &[]),
         (usual, json!({ "scope": "memory:read" }), READ),
-        (usual, json!({ "scope": "openid memory:write email memory:read" }), BOTH),
+        (
+            usual,
+            json!({ "scope": "openid memory:write email memory:read" }),
+            BOTH,
+        ),
         (usual, json!({ "scope": "memory:admin" }), &[Scope::Admin]),
-        (usual, json!({ "scope": "memory:read memory:write memory:admin" }), ALL),
+        (
+            usual,
+            json!({ "scope": "memory:read memory:write memory:admin" }),
+            ALL,
+        ),
         (usual, json!({ "scope": "openid" }), &[]),
         (usual, json!({ "scope": "read write admin" }), &[]),
-        (usual, json!({ "scope": "MEMORY:READ memory:Read memory:reader xmemory:read memory:" }), &[]),
+        (
+            usual,
+            json!({ "scope": "MEMORY:READ memory:Read memory:reader xmemory:read memory:" }),
+            &[],
+        ),
         (usual, json!({ "scope": "memory:read\tmemory:write" }), &[]),
         (usual, json!({ "scope": "" }), &[]),
         (usual, json!({ "scope": 7 }), &[]),
-        (usual, json!({ "scope": ["memory:read", 7, "openid"] }), READ),
+        (
+            usual,
+            json!({ "scope": ["memory:read", 7, "openid"] }),
+            READ,
+        ),
         (usual, json!({ "scope": ["memory:read memory:write"] }), &[]),
         (usual, json!({ "scp": "memory:read" }), READ),
-        (usual, json!({ "scp": ["memory:read", "memory:write"] }), BOTH),
-        (usual, json!({ "scope": "openid", "scp": "memory:admin" }), &[]),
+        (
+            usual,
+            json!({ "scp": ["memory:read", "memory:write"] }),
+            BOTH,
+        ),
+        (
+            usual,
+            json!({ "scope": "openid", "scp": "memory:admin" }),
+            &[],
+        ),
         (bare, json!({ "scope": "read memory:write" }), READ),
-        (roles, json!({ "scope": "memory:admin", "realm_access": { "roles": ["memory:read"] } }), READ),
-        (roles, json!({ "realm_access.roles": ["memory:read"], "realm_access": { "roles": ["memory:write"] } }), READ),
+        (
+            roles,
+            json!({ "scope": "memory:admin", "realm_access": { "roles": ["memory:read"] } }),
+            READ,
+        ),
+        (
+            roles,
+            json!({ "realm_access.roles": ["memory:read"], "realm_access": { "roles": ["memory:write"] } }),
+            READ,
+        ),
         (roles, json!({ "realm_access": { "roles": {} } }), &[]),
         (roles, json!({ "realm_access": { "roles": [] } }), &[]),
         (roles, json!({ "realm_access": {} }), BOTH),
@@ -73,7 +106,11 @@ fn scopes_are_ours_among_those_of_the_token() {
     ];
     let desk = Desk::new();
     for (change, claims, scopes) in rows {
-        assert_eq!(desk.identity(change, &claims).principal.scopes, Scopes::of(scopes), "{claims}");
+        assert_eq!(
+            desk.identity(change, &claims).principal.scopes,
+            Scopes::of(scopes),
+            "{claims}"
+        );
     }
 }
 
@@ -89,11 +126,19 @@ fn a_token_must_name_its_bearer() {
         (usual, json!({ "sub": "Local" }), "Local"),
         (usual, json!({ "sub": longest }), &longest),
         (id, json!({ "https://example.org/user.id": "bob" }), "bob"),
-        (nested, json!({ "user": { "id": { "text": "eve" } } }), "eve"),
+        (
+            nested,
+            json!({ "user": { "id": { "text": "eve" } } }),
+            "eve",
+        ),
     ];
     let desk = Desk::new();
     for (change, claims, subject) in rows {
-        assert_eq!(desk.identity(change, &claims).principal.subject.as_deref(), Some(subject), "{claims}");
+        assert_eq!(
+            desk.identity(change, &claims).principal.subject.as_deref(),
+            Some(subject),
+            "{claims}"
+        );
     }
     let nameless = [
         (usual, json!({ "sub": null })),
@@ -113,13 +158,22 @@ fn a_token_must_name_its_bearer() {
         desk.refused(change, &claims, "names no subject");
     }
     // That is whoever sits at the machine.
-    for (change, claims) in
-        [(usual, json!({ "sub": "local" })), (nested, json!({ "user": { "id": { "text": "local" } } }))]
-    {
-        desk.refused(change, &claims, "`local` is reserved for the person at the machine");
+    for (change, claims) in [
+        (usual, json!({ "sub": "local" })),
+        (nested, json!({ "user": { "id": { "text": "local" } } })),
+    ] {
+        desk.refused(
+            change,
+            &claims,
+            "`local` is reserved for the person at the machine",
+        );
     }
     for subject in ["anonymous", "wiped-0123456789abcdef0123456789abcdef"] {
-        desk.refused(usual, &json!({ "sub": subject }), "stands for callers without a name");
+        desk.refused(
+            usual,
+            &json!({ "sub": subject }),
+            "stands for callers without a name",
+        );
     }
 }
 
@@ -130,18 +184,42 @@ fn an_actor_is_a_name_for_people() {
     let none: Change = |options| options.actor_claims = Vec::new();
     let rows = [
         (usual, json!({}), None),
-        (usual, json!({ "email": "ann@people.example", "preferred_username": "ann" }), Some("ann@people.example")),
-        (usual, json!({ "email": " ", "preferred_username": "ann" }), Some("ann")),
-        (usual, json!({ "email": 7, "preferred_username": "ann" }), Some("ann")),
-        (usual, json!({ "email": "a\r\nb", "preferred_username": "ann" }), Some("ann")),
+        (
+            usual,
+            json!({ "email": "ann@people.example", "preferred_username": "ann" }),
+            Some("ann@people.example"),
+        ),
+        (
+            usual,
+            json!({ "email": " ", "preferred_username": "ann" }),
+            Some("ann"),
+        ),
+        (
+            usual,
+            json!({ "email": 7, "preferred_username": "ann" }),
+            Some("ann"),
+        ),
+        (
+            usual,
+            json!({ "email": "a\r\nb", "preferred_username": "ann" }),
+            Some("ann"),
+        ),
         (usual, json!({ "email": "x".repeat(257) }), None),
         (usual, json!({ "name": "Ann" }), None),
-        (own, json!({ "email": "ann@people.example", "who": { "name": "Ann" } }), Some("Ann")),
+        (
+            own,
+            json!({ "email": "ann@people.example", "who": { "name": "Ann" } }),
+            Some("Ann"),
+        ),
         (none, json!({ "email": "ann@people.example" }), None),
     ];
     let desk = Desk::new();
     for (change, claims, actor) in rows {
-        assert_eq!(desk.identity(change, &claims).principal.actor.as_deref(), actor, "{claims}");
+        assert_eq!(
+            desk.identity(change, &claims).principal.actor.as_deref(),
+            actor,
+            "{claims}"
+        );
     }
 }
 
@@ -152,11 +230,19 @@ fn a_claim_names_the_space_if_it_is_to() {
     let rows = [
         (usual, json!({ "org": { "team": "red" } }), "main"),
         (by_claim, json!({ "org": { "team": "red" } }), "red"),
-        (by_claim, json!({ "org.team": "blue", "org": { "team": "red" } }), "blue"),
+        (
+            by_claim,
+            json!({ "org.team": "blue", "org": { "team": "red" } }),
+            "blue",
+        ),
     ];
     let desk = Desk::new();
     for (change, claims, space) in rows {
-        assert_eq!(desk.identity(change, &claims).space.as_str(), space, "{claims}");
+        assert_eq!(
+            desk.identity(change, &claims).space.as_str(),
+            space,
+            "{claims}"
+        );
     }
     let elsewhere = [
         json!({}),

@@ -15,7 +15,10 @@ const OTHER_CONFIGURATION: &str = "/.well-known/oauth-authorization-server";
 fn fails(provider: &Provider, words: &str) {
     let verifier = provider.verifier(|options| options.timeout = Duration::from_secs(30));
     let error = verifier.probe().unwrap_err();
-    assert!(matches!(error.code, ErrorCode::Unavailable | ErrorCode::NotFound), "{error}");
+    assert!(
+        matches!(error.code, ErrorCode::Unavailable | ErrorCode::NotFound),
+        "{error}"
+    );
     assert!(error.message.contains(words), "no {words:?} in: {error}");
     assert!(error.message.contains(&provider.url), "{error}");
 }
@@ -25,30 +28,66 @@ fn a_configuration_must_be_the_issuers_own() {
     let provider = Provider::new(&[Signer::ed25519().jwk("a")]);
     let with = |changes: Value| {
         let mut configuration = provider.configuration();
-        configuration.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        configuration
+            .as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
         Page::json(&configuration)
     };
     let keys_elsewhere = provider.url.replace("127.0.0.1", "host.example");
     let rows = [
-        (with(json!({ "issuer": format!("{}/", provider.url) })), "exactly as it is there"),
-        (with(json!({ "issuer": "https://host.example" })), "that of the issuer \"https://host.example\""),
+        (
+            with(json!({ "issuer": format!("{}/", provider.url) })),
+            "exactly as it is there",
+        ),
+        (
+            with(json!({ "issuer": "https://host.example" })),
+            "that of the issuer \"https://host.example\"",
+        ),
         (with(json!({ "issuer": null })), "no JSON as expected"),
         (with(json!({ "jwks_uri": null })), "no JSON as expected"),
         (with(json!({ "jwks_uri": "/keys" })), "`jwks_uri`"),
-        (with(json!({ "jwks_uri": keys_elsewhere })), "must begin with `https://`"),
-        (with(json!({ "jwks_uri": "ftp://host/keys" })), "must begin with `https://`"),
-        (with(json!({ "jwks_uri": provider.url.replace("http://", "http://user:word@") })), "no user name"),
-        (with(json!({ "jwks_uri": format!("{}/gone", provider.url) })), "/gone is not there (HTTP 404)"),
-        (Page::Reply(200, "<html>".to_owned()), "no JSON as expected (line 1 column 1)"),
+        (
+            with(json!({ "jwks_uri": keys_elsewhere })),
+            "must begin with `https://`",
+        ),
+        (
+            with(json!({ "jwks_uri": "ftp://host/keys" })),
+            "must begin with `https://`",
+        ),
+        (
+            with(json!({ "jwks_uri": provider.url.replace("http://", "http://user:word@") })),
+            "no user name",
+        ),
+        (
+            with(json!({ "jwks_uri": format!("{}/gone", provider.url) })),
+            "/gone is not there (HTTP 404)",
+        ),
+        (
+            Page::Reply(200, "<html>".to_owned()),
+            "no JSON as expected (line 1 column 1)",
+        ),
         (Page::Reply(200, String::new()), "no JSON as expected"),
         (Page::Reply(200, "[".repeat(100_000)), "no JSON as expected"),
-        (Page::Reply(301, String::new()), "sends elsewhere, which is not followed (HTTP 301)"),
+        (
+            Page::Reply(301, String::new()),
+            "sends elsewhere, which is not followed (HTTP 301)",
+        ),
         (Page::Reply(204, String::new()), "HTTP 204"),
-        (Page::Reply(429, String::new()), "not to be had now (HTTP 429)"),
-        (Page::Reply(500, String::new()), "not to be had now (HTTP 500)"),
+        (
+            Page::Reply(429, String::new()),
+            "not to be had now (HTTP 429)",
+        ),
+        (
+            Page::Reply(500, String::new()),
+            "not to be had now (HTTP 500)",
+        ),
         (Page::HangUp, "cannot be fetched"),
         (Page::Flood, "more than 262144 bytes"),
-        (with(json!({ "padding": "x".repeat(300_000) })), "more than 262144 bytes"),
+        (
+            with(json!({ "padding": "x".repeat(300_000) })),
+            "more than 262144 bytes",
+        ),
     ];
     for (page, words) in rows {
         provider.put(CONFIGURATION, page);
@@ -63,17 +102,32 @@ fn keys_must_be_a_set_of_a_size() {
     let provider = Provider::new(&[]);
     let key = Signer::ed25519().jwk("a");
     let rows = [
-        (Page::json(&json!({ "keys": [] })), "no key that can be used, of 0"),
-        (Page::json(&json!({ "keys": [{ "kty": "oct", "k": "AAAA" }, {}] })), "no key that can be used, of 2"),
-        (Page::json(&json!({ "keys": vec![key.clone(); 101] })), "has 101 keys, more than 100"),
+        (
+            Page::json(&json!({ "keys": [] })),
+            "no key that can be used, of 0",
+        ),
+        (
+            Page::json(&json!({ "keys": [{ "kty": "oct", "k": "AAAA" }, {}] })),
+            "no key that can be used, of 2",
+        ),
+        (
+            Page::json(&json!({ "keys": vec![key.clone(); 101] })),
+            "has 101 keys, more than 100",
+        ),
         (Page::json(&json!({ "keys": key })), "no JSON as expected"),
         (Page::json(&json!({ "keys": null })), "no JSON as expected"),
         (Page::json(&json!([key])), "no JSON as expected"),
         (Page::json(&key), "no JSON as expected"),
-        (Page::Reply(200, r#"{"keys": [], "keys": []}"#.to_owned()), "no JSON as expected"),
+        (
+            Page::Reply(200, r#"{"keys": [], "keys": []}"#.to_owned()),
+            "no JSON as expected",
+        ),
         (Page::Reply(302, String::new()), "sends elsewhere"),
         (Page::Reply(403, String::new()), "not there (HTTP 403)"),
-        (Page::Reply(503, String::new()), "not to be had now (HTTP 503)"),
+        (
+            Page::Reply(503, String::new()),
+            "not to be had now (HTTP 503)",
+        ),
         (Page::HangUp, "cannot be fetched"),
         (Page::Flood, "more than 262144 bytes"),
     ];
@@ -92,7 +146,11 @@ fn a_provider_that_says_nothing_times_out() {
         provider.put(CONFIGURATION, Page::json(&provider.configuration()));
         provider.put(path, Page::Silence);
         let verifier = provider.verifier(|options| options.timeout = Duration::from_millis(50));
-        check(&verifier.probe().unwrap_err(), ErrorCode::Unavailable, "did not come within 50ms");
+        check(
+            &verifier.probe().unwrap_err(),
+            ErrorCode::Unavailable,
+            "did not come within 50ms",
+        );
     }
 }
 
@@ -105,10 +163,15 @@ fn the_configuration_may_be_where_oauth_has_it() {
         provider.remove(CONFIGURATION);
         let first = format!("{}{CONFIGURATION}", path.trim_end_matches('/'));
         let second = format!("{OTHER_CONFIGURATION}{}", path.trim_end_matches('/'));
-        let verifier = OidcVerifier::new(OidcOptions::new(&issuer), provider.clock.clone()).unwrap();
+        let verifier =
+            OidcVerifier::new(OidcOptions::new(&issuer), provider.clock.clone()).unwrap();
         let error = verifier.probe().unwrap_err();
         for place in [&first, &second] {
-            check(&error, ErrorCode::NotFound, &format!("{}{place} is not there (HTTP 404)", provider.url));
+            check(
+                &error,
+                ErrorCode::NotFound,
+                &format!("{}{place} is not there (HTTP 404)", provider.url),
+            );
         }
         let mut configuration = provider.configuration();
         configuration["issuer"] = json!(issuer);

@@ -22,7 +22,10 @@ const UNKNOWN: &str = "none of the issuer's";
 fn until(is_done: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_done() {
-        assert!(start.elapsed() < Duration::from_mins(1), "it does not come to that");
+        assert!(
+            start.elapsed() < Duration::from_mins(1),
+            "it does not come to that"
+        );
         thread::yield_now();
     }
 }
@@ -32,7 +35,10 @@ fn a_new_key_is_fetched_once_and_an_old_one_goes() {
     let (old, new) = (Signer::rsa(), Signer::other_rsa());
     let provider = Provider::new(&[old.jwk("old")]);
     let verifier = provider.ready(|_| ());
-    let tokens = [old.usual("old", &provider.claims()), new.usual("new", &provider.claims())];
+    let tokens = [
+        old.usual("old", &provider.claims()),
+        new.usual("new", &provider.claims()),
+    ];
     refused(&verifier, &tokens[1], UNKNOWN);
     assert_eq!(provider.asked(KEYS), 2);
     assert!(verify(&verifier, &tokens[0]).is_ok());
@@ -45,7 +51,10 @@ fn a_new_key_is_fetched_once_and_an_old_one_goes() {
     provider.clock.advance(1);
     assert!(verify(&verifier, &tokens[1]).is_ok());
     assert!(verify(&verifier, &tokens[1]).is_ok());
-    assert_eq!((provider.asked(KEYS), provider.asked(CONFIGURATION)), (3, 3));
+    assert_eq!(
+        (provider.asked(KEYS), provider.asked(CONFIGURATION)),
+        (3, 3)
+    );
 
     // Until then its tokens hold, also from memory.
     provider.publish(&[new.jwk("new")]);
@@ -68,20 +77,35 @@ fn unknown_keys_cause_a_fetch_a_minute() {
     let claims = provider.claims_with(&json!({ "exp": provider.now() + 1_000_000 }));
     let fetches = || provider.asked(KEYS) - 1;
     for number in 0..10_000 {
-        refused(&verifier, &signer.usual(&format!("random {number}"), &claims), UNKNOWN);
+        refused(
+            &verifier,
+            &signer.usual(&format!("random {number}"), &claims),
+            UNKNOWN,
+        );
     }
     assert_eq!(fetches(), 1);
     // Every 20 seconds.
     for number in 0..30 {
         provider.clock.advance(20);
-        refused(&verifier, &signer.usual(&format!("later {number}"), &claims), UNKNOWN);
+        refused(
+            &verifier,
+            &signer.usual(&format!("later {number}"), &claims),
+            UNKNOWN,
+        );
     }
     assert_eq!(fetches(), 1 + 10);
-    // A fetch that fails counts, too. Until another succeeds nobody knows, so a client keeps its token.
+    // A fetch that fails counts, too. Until another succeeds nobody knows, so a client keeps its
+    // token.
     provider.put(KEYS, Page::Reply(500, String::new()));
     provider.clock.advance(60);
     let token = signer.usual("b", &claims);
-    let unavailable = || check(&verify(&verifier, &token).unwrap_err(), ErrorCode::Unavailable, "did not answer");
+    let unavailable = || {
+        check(
+            &verify(&verifier, &token).unwrap_err(),
+            ErrorCode::Unavailable,
+            "did not answer",
+        );
+    };
     for _ in 0..100 {
         unavailable();
     }
@@ -109,15 +133,29 @@ fn a_token_that_cannot_hold_causes_no_fetch() {
         (json!({ "iss": null }), "another issuer"),
         (json!({ "exp": now - 60 }), "expired"),
         (json!({ "nbf": now + 61 }), "not hold yet"),
-        (json!({ "aud": "https://other.example" }), "issued for something else"),
+        (
+            json!({ "aud": "https://other.example" }),
+            "issued for something else",
+        ),
     ];
     for (changes, words) in rows {
         let token = signer.usual("b", &provider.claims_with(&changes));
         refused(&verifier, &token, words);
         // At once, too.
-        check(&verifier.verify_known(&token, &resources()).unwrap().unwrap_err(), ErrorCode::Unauthorized, words);
+        check(
+            &verifier
+                .verify_known(&token, &resources())
+                .unwrap()
+                .unwrap_err(),
+            ErrorCode::Unauthorized,
+            words,
+        );
     }
-    refused(&verifier, &signer.token(json!({ "alg": "EdDSA", "kid": "b" }), "[]"), "claims are not to be read");
+    refused(
+        &verifier,
+        &signer.token(json!({ "alg": "EdDSA", "kid": "b" }), "[]"),
+        "claims are not to be read",
+    );
     assert_eq!(provider.asked(KEYS), 1);
     // So there is one left for a token that can, which takes the key for it.
     let token = signer.usual("b", &provider.claims());
@@ -140,9 +178,17 @@ fn nobody_queues_for_a_fetch() {
         let first = scope.spawn(|| verify(&verifier, &new));
         until(|| provider.asked(KEYS) == 2);
         for token in [&new, &unknown] {
-            check(&verify(&verifier, token).unwrap_err(), ErrorCode::Unavailable, "just being fetched; try again");
+            check(
+                &verify(&verifier, token).unwrap_err(),
+                ErrorCode::Unavailable,
+                "just being fetched; try again",
+            );
         }
-        check(&verifier.probe().unwrap_err(), ErrorCode::Unavailable, "just being fetched");
+        check(
+            &verifier.probe().unwrap_err(),
+            ErrorCode::Unavailable,
+            "just being fetched",
+        );
         assert!(verify(&verifier, &known).is_ok());
         barrier.wait();
         assert!(first.join().unwrap().is_ok());
@@ -159,35 +205,64 @@ fn the_last_good_keys_serve_while_the_provider_is_down() {
     let verifier = provider.verifier(|_| ());
     let far = json!({ "exp": provider.now() + 1_000_000_000 });
     let token = signer.usual("a", &provider.claims_with(&far));
-    let unavailable = || check(&verify(&verifier, &token).unwrap_err(), ErrorCode::Unavailable, "not there yet");
+    let unavailable = || {
+        check(
+            &verify(&verifier, &token).unwrap_err(),
+            ErrorCode::Unavailable,
+            "not there yet",
+        );
+    };
     let status = verifier.status();
-    assert_eq!((status.keys, status.fetched_at, status.problem), (0, None, None));
+    assert_eq!(
+        (status.keys, status.fetched_at, status.problem),
+        (0, None, None)
+    );
 
     provider.put(CONFIGURATION, Page::HangUp);
     unavailable();
     let problem = verifier.probe().unwrap_err();
-    check(&problem, ErrorCode::Unavailable, "openid-configuration cannot be fetched");
+    check(
+        &problem,
+        ErrorCode::Unavailable,
+        "openid-configuration cannot be fetched",
+    );
     unavailable();
     let status = verifier.status();
-    assert_eq!((status.keys, status.fetched_at, status.problem), (0, None, Some(problem.message)));
+    assert_eq!(
+        (status.keys, status.fetched_at, status.problem),
+        (0, None, Some(problem.message))
+    );
 
     provider.put(CONFIGURATION, Page::json(&provider.configuration()));
     let up_at = provider.clock.advance(1);
     let status = verifier.probe().unwrap();
-    assert_eq!((status.keys, status.fetched_at, status.problem), (1, Some(up_at), None));
+    assert_eq!(
+        (status.keys, status.fetched_at, status.problem),
+        (1, Some(up_at), None)
+    );
     assert!(verify(&verifier, &token).is_ok());
 
-    for page in [Page::HangUp, Page::Reply(503, String::new()), Page::json(&json!({ "keys": [] }))] {
+    for page in [
+        Page::HangUp,
+        Page::Reply(503, String::new()),
+        Page::json(&json!({ "keys": [] })),
+    ] {
         provider.put(KEYS, page);
         provider.clock.advance(86_400);
         verifier.probe().unwrap_err();
         let status = verifier.status();
-        assert_eq!((status.keys, status.fetched_at, status.problem.is_some()), (1, Some(up_at), true));
+        assert_eq!(
+            (status.keys, status.fetched_at, status.problem.is_some()),
+            (1, Some(up_at), true)
+        );
         assert!(verify(&verifier, &token).is_ok());
     }
     provider.publish(&[signer.jwk("a")]);
     let status = verifier.probe().unwrap();
-    assert_eq!((status.keys, status.fetched_at, status.problem), (1, Some(provider.clock.now()), None));
+    assert_eq!(
+        (status.keys, status.fetched_at, status.problem),
+        (1, Some(provider.clock.now()), None)
+    );
 }
 
 #[test]
@@ -195,11 +270,16 @@ fn a_token_without_a_key_id_needs_a_set_without_a_choice() {
     let (rsa, other, p256) = (Signer::rsa(), Signer::other_rsa(), Signer::p256());
     let provider = Provider::new(&[rsa.jwk("a"), p256.jwk("b")]);
     let verifier = provider.ready(|_| ());
-    let token = |signer: &Signer| signer.token(json!({ "alg": signer.algorithm() }), provider.claims());
+    let token =
+        |signer: &Signer| signer.token(json!({ "alg": signer.algorithm() }), provider.claims());
     assert!(verify(&verifier, &token(&rsa)).is_ok());
     assert!(verify(&verifier, &token(&p256)).is_ok());
     refused(&verifier, &token(&other), "signature does not hold");
-    refused(&verifier, &token(&Signer::ed25519()), "fits the token's algorithm");
+    refused(
+        &verifier,
+        &token(&Signer::ed25519()),
+        "fits the token's algorithm",
+    );
     provider.publish(&[rsa.jwk("a"), other.jwk("b")]);
     verifier.probe().unwrap();
     refused(&verifier, &token(&rsa), "fits the token's algorithm");
@@ -217,18 +297,34 @@ fn keys_that_are_not_for_this_are_left_out() {
     let (rsa, p256, ed25519) = (Signer::rsa(), Signer::p256(), Signer::ed25519());
     let with = |signer: &Signer, changes: Value| {
         let mut jwk = signer.jwk("key");
-        jwk.as_object_mut().unwrap().extend(changes.as_object().unwrap().clone());
+        jwk.as_object_mut()
+            .unwrap()
+            .extend(changes.as_object().unwrap().clone());
         jwk
     };
     // The modulus of the RFC with zeros before it, cut, and with its highest bit cleared.
-    let modulus = URL_SAFE_NO_PAD.decode(rsa.jwk("key")["n"].as_str().unwrap()).unwrap();
+    let modulus = URL_SAFE_NO_PAD
+        .decode(rsa.jwk("key")["n"].as_str().unwrap())
+        .unwrap();
     let padded = base64url([&[0, 0][..], &modulus].concat());
     let mut of_2047_bits = modulus.clone();
     of_2047_bits[0] &= 0x7f;
     let good = [
         (&rsa, with(&rsa, json!({ "n": padded, "e": "AAEAAQ" }))),
-        (&rsa, with(&rsa, json!({ "alg": "RS256", "key_ops": ["verify"], "x5c": ["?"] }))),
-        (&p256, with(&p256, json!({ "use": "sig", "key_ops": ["sign", "verify"] }))),
+        (
+            &rsa,
+            with(
+                &rsa,
+                json!({ "alg": "RS256", "key_ops": ["verify"], "x5c": ["?"] }),
+            ),
+        ),
+        (
+            &p256,
+            with(
+                &p256,
+                json!({ "use": "sig", "key_ops": ["sign", "verify"] }),
+            ),
+        ),
         (&ed25519, with(&ed25519, json!({ "alg": "EdDSA" }))),
         (&ed25519, with(&ed25519, json!({ "alg": "Ed25519" }))),
     ];
@@ -251,7 +347,10 @@ fn keys_that_are_not_for_this_are_left_out() {
         (&rsa, with(&rsa, json!({ "n": "+/==" }))),
         (&rsa, with(&rsa, json!({ "n": base64url(&modulus[..128]) }))),
         (&rsa, with(&rsa, json!({ "n": base64url(&of_2047_bits) }))),
-        (&rsa, with(&rsa, json!({ "n": base64url(modulus.repeat(5)) }))),
+        (
+            &rsa,
+            with(&rsa, json!({ "n": base64url(modulus.repeat(5)) })),
+        ),
         (&rsa, with(&rsa, json!({ "e": "" }))),
         (&p256, with(&p256, json!({ "crv": "P-384" }))),
         (&p256, with(&p256, json!({ "crv": "secp256k1" }))),
@@ -266,11 +365,29 @@ fn keys_that_are_not_for_this_are_left_out() {
     let other = Signer::p256();
     let provider = Provider::new(&[]);
     let verifier = provider.verifier(|_| ());
-    for (is_good, (signer, jwk)) in good.iter().map(|row| (true, row)).chain(bad.iter().map(|row| (false, row))) {
+    for (is_good, (signer, jwk)) in good
+        .iter()
+        .map(|row| (true, row))
+        .chain(bad.iter().map(|row| (false, row)))
+    {
         // Beside what is no key at all, which must not harm the others.
-        provider.publish(&[json!(null), json!("x"), json!({}), jwk.clone(), other.jwk("other")]);
-        assert_eq!(verifier.probe().unwrap().keys, 1 + usize::from(is_good), "{jwk}");
-        assert_eq!(verify(&verifier, &signer.usual("key", &provider.claims())).is_ok(), is_good, "{jwk}");
+        provider.publish(&[
+            json!(null),
+            json!("x"),
+            json!({}),
+            jwk.clone(),
+            other.jwk("other"),
+        ]);
+        assert_eq!(
+            verifier.probe().unwrap().keys,
+            1 + usize::from(is_good),
+            "{jwk}"
+        );
+        assert_eq!(
+            verify(&verifier, &signer.usual("key", &provider.claims())).is_ok(),
+            is_good,
+            "{jwk}"
+        );
         assert!(verify(&verifier, &other.usual("other", &provider.claims())).is_ok());
         provider.clock.advance(60);
     }
@@ -289,7 +406,11 @@ fn a_point_beside_the_curve_verifies_nothing() {
     jwk["y"] = json!(base64url([7; 32]));
     let provider = Provider::new(&[jwk]);
     let verifier = provider.ready(|_| ());
-    refused(&verifier, &signer.usual("a", &provider.claims()), "signature does not hold");
+    refused(
+        &verifier,
+        &signer.usual("a", &provider.claims()),
+        "signature does not hold",
+    );
 }
 
 #[test]
@@ -301,7 +422,11 @@ fn the_background_fetches_until_it_is_dropped() {
     let verifier = provider.verifier(|options| options.backoff = Duration::from_millis(1));
     let refresher = verifier.start().unwrap();
     until(|| provider.asked(KEYS) >= 3);
-    check(&verify(&verifier, &token).unwrap_err(), ErrorCode::Unavailable, "not there yet");
+    check(
+        &verify(&verifier, &token).unwrap_err(),
+        ErrorCode::Unavailable,
+        "not there yet",
+    );
     provider.publish(&[signer.jwk("a")]);
     until(|| verifier.status().keys == 1);
     assert!(verify(&verifier, &token).is_ok());
@@ -323,7 +448,11 @@ fn the_background_fetches_until_it_is_dropped() {
     let refresher = verifier.start().unwrap();
     until(|| provider.asked(CONFIGURATION) > asked);
     drop(refresher);
-    check(&verifier.probe().unwrap_err(), ErrorCode::Unavailable, "just being fetched");
+    check(
+        &verifier.probe().unwrap_err(),
+        ErrorCode::Unavailable,
+        "just being fetched",
+    );
     assert_eq!(verifier.status().problem, None);
 }
 
@@ -362,8 +491,8 @@ thread_local! {
     static LOGGED: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes what each thread logs. It serves all threads: what tracing remembers of the places that log
-/// is for the whole process.
+/// Notes what each thread logs. It serves all threads: what tracing remembers of the places that
+/// log is for the whole process.
 struct Levels;
 
 impl Subscriber for Levels {
@@ -401,7 +530,10 @@ fn a_problem_is_logged_when_it_begins_and_when_it_ends() {
         (500, &[]),
         (200, &[Level::INFO]),
     ] {
-        provider.put(CONFIGURATION, Page::Reply(status, provider.configuration().to_string()));
+        provider.put(
+            CONFIGURATION,
+            Page::Reply(status, provider.configuration().to_string()),
+        );
         assert_eq!(verifier.probe().is_ok(), status == 200);
         assert_eq!(LOGGED.take(), expected, "{status}");
     }

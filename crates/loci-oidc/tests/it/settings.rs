@@ -14,25 +14,59 @@ fn settings_that_cannot_work_are_named() {
     type Change = fn(&mut OidcOptions);
     let rows: [(&str, Change); 24] = [
         ("`oidc.issuer` is no URL", |o| o.issuer = "a b".to_owned()),
-        ("`oidc.issuer` must begin with", |o| o.issuer = "host.example".to_owned()),
-        ("`oidc.issuer` must begin with", |o| o.issuer = "http://host.example".to_owned()),
-        ("`oidc.issuer` must begin with", |o| o.issuer = "ftp://127.0.0.1".to_owned()),
-        ("`oidc.issuer` must hold no user", |o| o.issuer = "https://u:p@host.example".to_owned()),
-        ("`oidc.issuer` must hold no user", |o| o.issuer = "https://host.example/#a".to_owned()),
-        ("`oidc.issuer` must end before", |o| o.issuer = "https://host.example/?a".to_owned()),
-        ("`oidc.audience` must have no blank", |o| o.audiences = vec!["a".to_owned(), " ".to_owned()]),
-        ("`oidc.audience` must be `any` alone", |o| o.audiences = vec!["a".to_owned(), "any".to_owned()]),
-        ("`oidc.actor_claims`", |o| o.actor_claims = vec![String::new()]),
-        ("`oidc.token_types` must have no blank", |o| o.token_types = vec![String::new()]),
-        ("`oidc.token_types` must name", |o| o.token_types = Vec::new()),
+        ("`oidc.issuer` must begin with", |o| {
+            o.issuer = "host.example".to_owned();
+        }),
+        ("`oidc.issuer` must begin with", |o| {
+            o.issuer = "http://host.example".to_owned();
+        }),
+        ("`oidc.issuer` must begin with", |o| {
+            o.issuer = "ftp://127.0.0.1".to_owned();
+        }),
+        ("`oidc.issuer` must hold no user", |o| {
+            o.issuer = "https://u:p@host.example".to_owned();
+        }),
+        ("`oidc.issuer` must hold no user", |o| {
+            o.issuer = "https://host.example/#a".to_owned();
+        }),
+        ("`oidc.issuer` must end before", |o| {
+            o.issuer = "https://host.example/?a".to_owned();
+        }),
+        ("`oidc.audience` must have no blank", |o| {
+            o.audiences = vec!["a".to_owned(), " ".to_owned()];
+        }),
+        ("`oidc.audience` must be `any` alone", |o| {
+            o.audiences = vec!["a".to_owned(), "any".to_owned()];
+        }),
+        ("`oidc.actor_claims`", |o| {
+            o.actor_claims = vec![String::new()];
+        }),
+        ("`oidc.token_types` must have no blank", |o| {
+            o.token_types = vec![String::new()];
+        }),
+        ("`oidc.token_types` must name", |o| {
+            o.token_types = Vec::new();
+        }),
         ("`oidc.subject_claim`", |o| o.subject_claim = " ".to_owned()),
-        ("`oidc.scope_claim`", |o| o.scope_claim = Some(String::new())),
-        ("`oidc.space_claim`", |o| o.space_claim = Some(String::new())),
-        ("`oidc.scope_prefix`", |o| o.scope_prefix = "memory ".to_owned()),
-        ("`oidc.scope_prefix`", |o| o.scope_prefix = "memory\"".to_owned()),
-        ("`oidc.scope_prefix`", |o| o.scope_prefix = "mémoire:".to_owned()),
+        ("`oidc.scope_claim`", |o| {
+            o.scope_claim = Some(String::new());
+        }),
+        ("`oidc.space_claim`", |o| {
+            o.space_claim = Some(String::new());
+        }),
+        ("`oidc.scope_prefix`", |o| {
+            o.scope_prefix = "memory ".to_owned();
+        }),
+        ("`oidc.scope_prefix`", |o| {
+            o.scope_prefix = "memory\"".to_owned();
+        }),
+        ("`oidc.scope_prefix`", |o| {
+            o.scope_prefix = "mémoire:".to_owned();
+        }),
         ("`oidc.refresh_seconds`", |o| o.refresh = Duration::ZERO),
-        ("`oidc.refresh_seconds`", |o| o.refresh = Duration::from_secs(86_401)),
+        ("`oidc.refresh_seconds`", |o| {
+            o.refresh = Duration::from_secs(86_401);
+        }),
         ("`oidc` needs", |o| o.leeway = Duration::from_secs(601)),
         ("`oidc` needs", |o| o.timeout = Duration::ZERO),
         ("`oidc` needs", |o| o.timeout = Duration::MAX),

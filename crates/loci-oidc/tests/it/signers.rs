@@ -5,7 +5,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use ring::rand::SystemRandom;
 use ring::rsa::{KeyPairComponents, PublicKeyComponents};
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair,
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256,
+    RsaKeyPair,
 };
 use serde_json::{Value, json};
 
@@ -69,15 +70,28 @@ impl Signer {
     pub fn rsa() -> Self {
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap();
         let [modulus, exponent] = RFC_7515_PUBLIC.map(bytes);
-        let public_key = PublicKeyComponents { n: modulus, e: exponent };
+        let public_key = PublicKeyComponents {
+            n: modulus,
+            e: exponent,
+        };
         let [d, p, q, dp, dq, qi] = RFC_7515_PRIVATE.map(bytes);
-        let components = KeyPairComponents { public_key, d, p, q, dP: dp, dQ: dq, qInv: qi };
+        let components = KeyPairComponents {
+            public_key,
+            d,
+            p,
+            q,
+            dP: dp,
+            dQ: dq,
+            qInv: qi,
+        };
         Signer::Rsa(Box::new(RsaKeyPair::from_components(&components).unwrap()))
     }
 
     /// The RSA key of RFC 9500.
     pub fn other_rsa() -> Self {
-        let der = STANDARD.decode(RFC_9500.split_whitespace().collect::<String>()).unwrap();
+        let der = STANDARD
+            .decode(RFC_9500.split_whitespace().collect::<String>())
+            .unwrap();
         Signer::Rsa(Box::new(RsaKeyPair::from_der(&der).unwrap()))
     }
 
@@ -85,7 +99,8 @@ impl Signer {
     pub fn p256() -> Self {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random).unwrap();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key.as_ref(), &random)
+            .unwrap();
         Signer::P256(key)
     }
 
@@ -125,7 +140,8 @@ impl Signer {
         match self {
             Signer::Rsa(key) => {
                 let mut signature = vec![0; key.public().modulus_len()];
-                key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature).unwrap();
+                key.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)
+                    .unwrap();
                 signature
             }
             Signer::P256(key) => key.sign(&random, message).unwrap().as_ref().to_vec(),
@@ -142,11 +158,18 @@ impl Signer {
 
     /// A token with the usual header for the key of this name.
     pub fn usual(&self, id: &str, claims: &Value) -> String {
-        self.token(json!({ "typ": "at+jwt", "alg": self.algorithm(), "kid": id }), claims)
+        self.token(
+            json!({ "typ": "at+jwt", "alg": self.algorithm(), "kid": id }),
+            claims,
+        )
     }
 }
 
 /// What is to be signed.
 pub fn unsigned(header: impl ToString, claims: impl ToString) -> String {
-    format!("{}.{}", base64url(header.to_string()), base64url(claims.to_string()))
+    format!(
+        "{}.{}",
+        base64url(header.to_string()),
+        base64url(claims.to_string())
+    )
 }

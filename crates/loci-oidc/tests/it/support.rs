@@ -67,7 +67,13 @@ impl Provider {
             thread::spawn(move || serve(&listener, &shared))
         };
         let url = format!("http://{address}");
-        let provider = Provider { url, clock: Arc::default(), address, shared, thread: Some(thread) };
+        let provider = Provider {
+            url,
+            clock: Arc::default(),
+            address,
+            shared,
+            thread: Some(thread),
+        };
         provider.put(CONFIGURATION, Page::json(&provider.configuration()));
         provider.publish(keys);
         provider
@@ -83,7 +89,11 @@ impl Provider {
     }
 
     pub fn put(&self, path: &str, page: Page) {
-        self.shared.pages.lock().unwrap().insert(path.to_owned(), page);
+        self.shared
+            .pages
+            .lock()
+            .unwrap()
+            .insert(path.to_owned(), page);
     }
 
     pub fn remove(&self, path: &str) {
@@ -92,7 +102,13 @@ impl Provider {
 
     /// How often a path was asked for.
     pub fn asked(&self, path: &str) -> usize {
-        self.shared.seen.lock().unwrap().iter().filter(|seen| *seen == path).count()
+        self.shared
+            .seen
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|seen| *seen == path)
+            .count()
     }
 
     /// A verifier without keys.
@@ -193,7 +209,8 @@ pub fn resources() -> [String; 2] {
     ["https://memory.example".to_owned(), RESOURCE.to_owned()]
 }
 
-/// What a verifier makes of a token for [`RESOURCE`]; the same without waiting, if it does not need to.
+/// What a verifier makes of a token for [`RESOURCE`]; the same without waiting, if it does not need
+/// to.
 pub fn verify(verifier: &OidcVerifier, token: &str) -> Result<Identity> {
     let known = verifier.verify_known(token, &resources());
     let verified = verifier.verify(token, &resources());
@@ -201,7 +218,8 @@ pub fn verify(verifier: &OidcVerifier, token: &str) -> Result<Identity> {
     verified
 }
 
-/// That a token is refused with these words, and that they repeat nothing of it and fit into a challenge.
+/// That a token is refused with these words, and that they repeat nothing of it and fit into a
+/// challenge.
 pub fn refused(verifier: &OidcVerifier, token: &str, words: &str) {
     let error = verify(verifier, token).unwrap_err();
     check(&error, ErrorCode::Unauthorized, words);
@@ -213,7 +231,10 @@ pub fn refused(verifier: &OidcVerifier, token: &str, words: &str) {
 
 /// Whether a challenge can say it: by its characters (RFC 6750, section 3) and its length.
 pub fn is_description(text: &str) -> bool {
-    text.len() <= 250 && text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
+    text.len() <= 250
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'))
 }
 
 pub fn check(error: &Error, code: ErrorCode, words: &str) {

@@ -1,7 +1,9 @@
 //! Tokens that hold, and those that do not for what they say.
 
 use loci_core::limits::TOKEN_BYTES_MAX;
-use loci_core::{Clock, ErrorCode, Identity, Principal, Scope, Scopes, Space, Timestamp, TokenVerifier};
+use loci_core::{
+    Clock, ErrorCode, Identity, Principal, Scope, Scopes, Space, Timestamp, TokenVerifier,
+};
 use serde_json::{Value, json};
 
 use crate::signers::{Signer, base64url};
@@ -9,11 +11,22 @@ use crate::support::{Provider, RESOURCE, check, is_description, refused, verify}
 
 #[test]
 fn a_good_token_of_each_algorithm_names_its_bearer() {
-    let signers = [("a", Signer::rsa()), ("b", Signer::other_rsa()), ("c", Signer::p256()), ("d", Signer::ed25519())];
-    let provider = Provider::new(&signers.iter().map(|(id, signer)| signer.jwk(id)).collect::<Vec<_>>());
+    let signers = [
+        ("a", Signer::rsa()),
+        ("b", Signer::other_rsa()),
+        ("c", Signer::p256()),
+        ("d", Signer::ed25519()),
+    ];
+    let provider = Provider::new(
+        &signers
+            .iter()
+            .map(|(id, signer)| signer.jwk(id))
+            .collect::<Vec<_>>(),
+    );
     let verifier = provider.ready(|_| ());
     assert_eq!(verifier.issuer(), provider.url);
-    let claims = provider.claims_with(&json!({ "email": "ann@people.example", "scope": "openid memory:read" }));
+    let claims = provider
+        .claims_with(&json!({ "email": "ann@people.example", "scope": "openid memory:read" }));
     let expected = Identity {
         space: Space::default(),
         principal: Principal {
@@ -33,7 +46,9 @@ fn a_good_token_of_each_algorithm_names_its_bearer() {
         }
     }
     // The name of RFC 9864.
-    let token = signers[3].1.token(json!({ "alg": "Ed25519", "kid": "d" }), &claims);
+    let token = signers[3]
+        .1
+        .token(json!({ "alg": "Ed25519", "kid": "d" }), &claims);
     assert_eq!(verify(&verifier, &token), Ok(expected));
     for other in ["", "loci_0123456789abcdef", "a.b", "a.b.c.d.e"] {
         assert!(!verifier.recognizes(other), "{other}");
@@ -66,7 +81,10 @@ fn times_are_kept_with_a_leeway() {
         (json!({ "iat": now + 60 }), None),
         (json!({ "iat": now + 61 }), early),
         (json!({ "iat": true }), no_number),
-        (json!({ "exp": now - 59, "nbf": now + 60, "iat": now + 60 }), None),
+        (
+            json!({ "exp": now - 59, "nbf": now + 60, "iat": now + 60 }),
+            None,
+        ),
     ];
     for (changes, words) in rows {
         let token = signer.usual("a", &provider.claims_with(&changes));
@@ -91,7 +109,8 @@ fn issuer_and_audience_must_be_ours() {
     let signer = Signer::ed25519();
     let provider = Provider::new(&[signer.jwk("a")]);
     let by_resource = provider.ready(|_| ());
-    let by_name = provider.ready(|options| options.audiences = vec!["one".to_owned(), "two".to_owned()]);
+    let by_name =
+        provider.ready(|options| options.audiences = vec!["one".to_owned(), "two".to_owned()]);
     let any = provider.ready(|options| options.audiences = vec!["any".to_owned()]);
     let for_nothing = |token: &str| any.verify(token, &[]).is_ok();
     let rows = [
@@ -103,7 +122,10 @@ fn issuer_and_audience_must_be_ours() {
         (json!(["three"]), [false, false, true]),
         (json!([]), [false, false, true]),
         (json!([[RESOURCE]]), [false, false, true]),
-        (json!({ RESOURCE: RESOURCE, "one": "one" }), [false, false, true]),
+        (
+            json!({ RESOURCE: RESOURCE, "one": "one" }),
+            [false, false, true],
+        ),
         (json!(format!("{RESOURCE}/")), [false, false, true]),
         (json!("any"), [false, false, true]),
         (json!(""), [false, false, true]),
@@ -121,8 +143,12 @@ fn issuer_and_audience_must_be_ours() {
         assert!(for_nothing(&token));
         assert!(by_resource.verify(&token, &[]).is_err());
     }
-    let issuers =
-        [json!(format!("{}/", provider.url)), json!(provider.url.to_uppercase()), json!([provider.url]), Value::Null];
+    let issuers = [
+        json!(format!("{}/", provider.url)),
+        json!(provider.url.to_uppercase()),
+        json!([provider.url]),
+        Value::Null,
+    ];
     for issuer in issuers {
         let token = signer.usual("a", &provider.claims_with(&json!({ "iss": issuer })));
         refused(&any, &token, "another issuer");
@@ -135,20 +161,38 @@ fn a_wrong_audience_is_told_what_is_expected() {
     let provider = Provider::new(&[signer.jwk("a")]);
     let by_resource = provider.ready(|_| ());
     let by_name = provider.ready(|options| options.audiences = vec!["the-one".to_owned()]);
-    let token = signer.usual("a", &provider.claims_with(&json!({ "aud": "https://secret.example" })));
-    let ours = |base: &str| ["", "/", "/mcp/engram", "/mcp/engram/"].map(|path| format!("{base}{path}")).to_vec();
+    let token = signer.usual(
+        "a",
+        &provider.claims_with(&json!({ "aud": "https://secret.example" })),
+    );
+    let ours = |base: &str| {
+        ["", "/", "/mcp/engram", "/mcp/engram/"]
+            .map(|path| format!("{base}{path}"))
+            .to_vec()
+    };
     let bracketed = "ask for one for https://[::1]:80 or https://[::1]:80/mcp/engram";
     let rows = [
         (&by_resource, ours("https://[::1]:80"), bracketed),
-        (&by_resource, ours(&format!("https://{}.example", "x".repeat(240))), "ask for one for this server's URL"),
+        (
+            &by_resource,
+            ours(&format!("https://{}.example", "x".repeat(240))),
+            "ask for one for this server's URL",
+        ),
         (&by_resource, Vec::new(), "public_url or oidc.audience"),
-        (&by_name, ours("https://a.example"), "setting oidc.audience decides"),
+        (
+            &by_name,
+            ours("https://a.example"),
+            "setting oidc.audience decides",
+        ),
         (&by_name, Vec::new(), "setting oidc.audience decides"),
     ];
     for (verifier, resources, words) in rows {
         let error = verifier.verify(&token, &resources).unwrap_err();
         check(&error, ErrorCode::Unauthorized, words);
-        assert!(!error.message.contains("secret") && !error.message.contains("the-one"), "{error}");
+        assert!(
+            !error.message.contains("secret") && !error.message.contains("the-one"),
+            "{error}"
+        );
         assert!(is_description(&error.message), "{error}");
     }
 }
@@ -158,7 +202,8 @@ fn only_access_tokens_are_accepted() {
     let signer = Signer::ed25519();
     let provider = Provider::new(&[signer.jwk("a")]);
     let verifier = provider.ready(|_| ());
-    let strict = provider.ready(|options| options.token_types = vec!["Application/AT+JWT".to_owned()]);
+    let strict =
+        provider.ready(|options| options.token_types = vec!["Application/AT+JWT".to_owned()]);
     let rows = [
         // By the usual verifier, and by one of access tokens alone.
         (json!("at+jwt"), true, true),
@@ -198,10 +243,21 @@ fn only_access_tokens_are_accepted() {
         json!({ "token_use": "id" }),
     ];
     for mark in marks {
-        refused(&verifier, &signer.usual("a", &provider.claims_with(&mark)), "ID token");
+        refused(
+            &verifier,
+            &signer.usual("a", &provider.claims_with(&mark)),
+            "ID token",
+        );
     }
-    for mark in [json!({ "typ": "Bearer" }), json!({ "token_use": "access" }), json!({ "auth_time": 1 })] {
-        assert!(verify(&verifier, &signer.usual("a", &provider.claims_with(&mark))).is_ok(), "{mark}");
+    for mark in [
+        json!({ "typ": "Bearer" }),
+        json!({ "token_use": "access" }),
+        json!({ "auth_time": 1 }),
+    ] {
+        assert!(
+            verify(&verifier, &signer.usual("a", &provider.claims_with(&mark))).is_ok(),
+            "{mark}"
+        );
     }
 }
 
@@ -213,7 +269,9 @@ fn tokens_of_another_form_are_refused() {
     let header = json!({ "alg": "EdDSA", "kid": "a" });
     let good = signer.token(&header, provider.claims());
     assert!(verify(&verifier, &good).is_ok());
-    let [head, payload, signature] = good.split('.').collect::<Vec<_>>()[..] else { panic!("three parts") };
+    let [head, payload, signature] = good.split('.').collect::<Vec<_>>()[..] else {
+        panic!("three parts")
+    };
 
     let form = "has not the form";
     let odd = [
@@ -238,13 +296,20 @@ fn tokens_of_another_form_are_refused() {
         signer.token(r#"{"alg":"EdDSA","typ":["JWT"]}"#, payload),
         signer.token(r#"{"alg":"EdDSA","alg":"EdDSA"}"#, payload),
         signer.token(r#"{"alg":"EdDSA","x":1e400}"#, payload),
-        signer.token(format!(r#"{{"alg":"EdDSA","x":{}}}"#, "[".repeat(5_000)), payload),
+        signer.token(
+            format!(r#"{{"alg":"EdDSA","x":{}}}"#, "[".repeat(5_000)),
+            payload,
+        ),
     ];
     for token in &odd {
         refused(&verifier, token, form);
     }
     // What follows the header is read after the signature was found good.
-    for token in [format!("{good}.{signature}"), format!("{head}..{signature}"), format!("{head}.{payload}.")] {
+    for token in [
+        format!("{good}.{signature}"),
+        format!("{head}..{signature}"),
+        format!("{head}.{payload}."),
+    ] {
         refused(&verifier, &token, "signature does not hold");
     }
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
@@ -262,14 +327,21 @@ fn tokens_of_another_form_are_refused() {
         format!("{claims},\"x\":\"\u{1}\"}}"),
     ];
     for payload in unreadable {
-        refused(&verifier, &signer.token(&header, payload), "claims are not to be read");
+        refused(
+            &verifier,
+            &signer.token(&header, payload),
+            "claims are not to be read",
+        );
     }
     let message = format!("{head}.{payload}!");
     let token = format!("{message}.{}", base64url(signer.sign(message.as_bytes())));
     refused(&verifier, &token, "claims are not to be read");
 
     let with_length = |length: usize| {
-        let token = signer.token(&header, provider.claims_with(&json!({ "x": "x".repeat(length) })));
+        let token = signer.token(
+            &header,
+            provider.claims_with(&json!({ "x": "x".repeat(length) })),
+        );
         (token.len(), token)
     };
     let (length, token) = with_length(11_000);
@@ -284,8 +356,15 @@ fn without_keys_nothing_is_known() {
     let signer = Signer::ed25519();
     let provider = Provider::new(&[signer.jwk("a")]);
     let verifier = provider.verifier(|_| ());
-    for token in [signer.usual("a", &provider.claims()), signer.usual("b", &provider.claims())] {
-        check(&verify(&verifier, &token).unwrap_err(), ErrorCode::Unavailable, "try again");
+    for token in [
+        signer.usual("a", &provider.claims()),
+        signer.usual("b", &provider.claims()),
+    ] {
+        check(
+            &verify(&verifier, &token).unwrap_err(),
+            ErrorCode::Unavailable,
+            "try again",
+        );
     }
     refused(&verifier, "a.b.c", "has not the form");
     assert_eq!(provider.asked(crate::support::KEYS), 0);

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use unicode_normalization::{IsNormalized, UnicodeNormalization, char::is_combining_mark, is_nfkc_quick};
+use unicode_normalization::{
+    IsNormalized, UnicodeNormalization, char::is_combining_mark, is_nfkc_quick,
+};
 
 /// Full-width and other compatibility forms become the ordinary ones (NFKC); case and accents
 /// stay, for the split at changes of case.
@@ -47,7 +49,10 @@ fn is_dropped(character: char) -> bool {
 
 /// The breve of й and ў, the dots of ї.
 fn is_part_of_letter(before: char, mark: char) -> bool {
-    matches!((before, mark), ('и' | 'И' | 'у' | 'У', '\u{306}') | ('і' | 'І', '\u{308}'))
+    matches!(
+        (before, mark),
+        ('и' | 'И' | 'у' | 'У', '\u{306}') | ('і' | 'І', '\u{308}')
+    )
 }
 
 /// Letters that are often written in another way, though Unicode does not decompose them.
@@ -76,7 +81,11 @@ fn letter(character: char) -> Option<&'static str> {
 fn digit(character: char) -> Option<char> {
     // Arabic, Persian, Devanagari, Bengali, Thai, Lao, Burmese, Khmer.
     const ZEROS: [u32; 8] = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xed0, 0x1040, 0x17e0];
-    let value = ZEROS.iter().find_map(|zero| u32::from(character).checked_sub(*zero).filter(|value| *value < 10))?;
+    let value = ZEROS.iter().find_map(|zero| {
+        u32::from(character)
+            .checked_sub(*zero)
+            .filter(|value| *value < 10)
+    })?;
     char::from_digit(value, 10)
 }
 
@@ -85,7 +94,8 @@ fn digit(character: char) -> Option<char> {
 pub(super) fn without_arabic_article(word: &str) -> &str {
     let prefixes = ["وال", "بال", "كال", "فال", "ال", "لل"];
     let rest = prefixes.iter().find_map(|prefix| word.strip_prefix(prefix));
-    rest.filter(|rest| rest.chars().nth(1).is_some()).unwrap_or(word)
+    rest.filter(|rest| rest.chars().nth(1).is_some())
+        .unwrap_or(word)
 }
 
 /// Letters, digits, and the marks and joiners that belong to them.
@@ -122,7 +132,9 @@ pub(crate) fn clusters(run: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let mut characters = rest.char_indices();
         characters.next()?;
-        let end = characters.find(|(_, character)| !is_combining_mark(*character)).map_or(rest.len(), |(end, _)| end);
+        let end = characters
+            .find(|(_, character)| !is_combining_mark(*character))
+            .map_or(rest.len(), |(end, _)| end);
         let (cluster, after) = rest.split_at(end);
         rest = after;
         Some(cluster)

@@ -1,8 +1,10 @@
-//! Which language a text is in, as far as its words need it: which of them carry no topic, and which endings they have.
+//! Which language a text is in, as far as its words need it: which of them carry no topic, and
+//! which endings they have.
 //!
-//! Most scripts tell the language. In the Latin script a text is in the language that most of its function words belong
-//! to: they make up a third of ordinary text, so that a question of five words has enough of them, and code has none
-//! ([ADR 34](../../../../docs/adr/0034-words-by-language.md) compares this with trigrams of letters).
+//! Most scripts tell the language. In the Latin script a text is in the language that most of its
+//! function words belong to: they make up a third of ordinary text, so that a question of five
+//! words has enough of them, and code has none ([ADR
+//! 34](../../../../docs/adr/0034-words-by-language.md) compares this with trigrams of letters).
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -18,7 +20,8 @@ use super::vocabulary::STOP_WORDS;
 const BYTES_MAX: usize = 1_024;
 /// Words of a text that are looked at.
 const WORDS_MAX: usize = 64;
-/// How many different function words of a language a text must have to be in it, English ones not counted.
+/// How many different function words of a language a text must have to be in it, English ones not
+/// counted.
 const OWN_WORDS_MIN: usize = 2;
 /// One word in so many must be a function word.
 const WORDS_PER_FUNCTION_WORD: usize = 8;
@@ -32,8 +35,8 @@ pub struct Language(&'static str);
 const ENGLISH: Language = Language("en");
 
 impl Language {
-    /// The language of a text, if its beginning leaves no doubt: of the Latin script only languages whose function words
-    /// are known here, of other scripts the language that most write in it.
+    /// The language of a text, if its beginning leaves no doubt: of the Latin script only languages
+    /// whose function words are known here, of other scripts the language that most write in it.
     pub fn of(text: &str) -> Option<Language> {
         let text = beginning(text);
         match main_script(&text)? {
@@ -48,7 +51,10 @@ impl Language {
     pub(crate) fn other_latin(text: &str) -> Option<Language> {
         let text = beginning(text);
         let is_latin = main_script(&text) == Some(LATIN);
-        is_latin.then(|| of_latin(&text)).flatten().filter(|language| *language != ENGLISH)
+        is_latin
+            .then(|| of_latin(&text))
+            .flatten()
+            .filter(|language| *language != ENGLISH)
     }
 
     /// The ISO 639-1 code.
@@ -61,8 +67,8 @@ impl Language {
         FUNCTION_WORDS.languages_of(word) & FUNCTION_WORDS.bit(self) != 0
     }
 
-    /// How words in the Latin script lose their endings; none for English, in whose way all of them lose theirs, and where
-    /// no way is known.
+    /// How words in the Latin script lose their endings; none for English, in whose way all of them
+    /// lose theirs, and where no way is known.
     pub(super) fn stemmer(self) -> Option<Algorithm> {
         Some(match self.0 {
             "da" => Algorithm::Danish,
@@ -83,21 +89,27 @@ impl Language {
     }
 }
 
-/// Whether a folded word in another script than the Latin one carries no topic, in whatever language.
+/// Whether a folded word in another script than the Latin one carries no topic, in whatever
+/// language.
 pub(super) fn is_function_word_of_script(word: &str) -> bool {
     // Arabic writes "and" with the next word.
     let forms = [Some(word), word.strip_prefix('و')];
     let is_function_word = |word: &str| FUNCTION_WORDS.languages_of(word) != 0;
-    !word.starts_with(|first: char| script(first) == Some(LATIN)) && forms.into_iter().flatten().any(is_function_word)
+    !word.starts_with(|first: char| script(first) == Some(LATIN))
+        && forms.into_iter().flatten().any(is_function_word)
 }
 
-/// How words lose their endings in the script of this folded word, if that needs no other word to tell.
+/// How words lose their endings in the script of this folded word, if that needs no other word to
+/// tell.
 pub(super) fn stemmer_of_script(word: &str) -> Option<Algorithm> {
-    // Letters of Persian, and of Ukrainian and others, are in no word of the language whose endings are known.
+    // Letters of Persian, and of Ukrainian and others, are in no word of the language whose endings
+    // are known.
     match script(word.chars().next()?)? {
         "ar" if !word.contains(['پ', 'چ', 'ژ', 'گ']) => Some(Algorithm::Arabic),
         "el" => Some(Algorithm::Greek),
-        "ru" if word.chars().all(|letter| matches!(letter, 'а'..='я')) => Some(Algorithm::Russian),
+        "ru" if word.chars().all(|letter| matches!(letter, 'а'..='я')) => {
+            Some(Algorithm::Russian)
+        }
         "ta" => Some(Algorithm::Tamil),
         _ => None,
     }
@@ -153,21 +165,42 @@ fn main_script(text: &str) -> Option<&'static str> {
             None => letters.push((script, 1)),
         }
     }
-    let count = |script| letters.iter().find(|(known, _)| *known == script).map_or(0, |(_, count)| *count);
+    let count = |script| {
+        letters
+            .iter()
+            .find(|(known, _)| *known == script)
+            .map_or(0, |(_, count)| *count)
+    };
     let (kana, han) = (count("ja"), count("zh"));
     if kana > 0 && kana * CHARACTERS_PER_KANA >= kana + han {
         // Japanese has both.
         letters.retain(|(script, _)| *script != "zh");
-        letters.iter_mut().filter(|(script, _)| *script == "ja").for_each(|(_, count)| *count += han);
+        letters
+            .iter_mut()
+            .filter(|(script, _)| *script == "ja")
+            .for_each(|(_, count)| *count += han);
     }
-    letters.into_iter().max_by_key(|(_, count)| *count).map(|(script, _)| script)
+    letters
+        .into_iter()
+        .max_by_key(|(_, count)| *count)
+        .map(|(script, _)| script)
 }
 
 fn of_latin(text: &str) -> Option<Language> {
     let (votes, words) = votes(text);
     let english = FUNCTION_WORDS.bit(ENGLISH);
-    let total = |bit: u32| votes.iter().filter(|languages| **languages & bit != 0).count();
-    let own = |bit: u32| votes.iter().filter(|languages| **languages & bit != 0 && **languages & english == 0).count();
+    let total = |bit: u32| {
+        votes
+            .iter()
+            .filter(|languages| **languages & bit != 0)
+            .count()
+    };
+    let own = |bit: u32| {
+        votes
+            .iter()
+            .filter(|languages| **languages & bit != 0 && **languages & english == 0)
+            .count()
+    };
     let bits = (0..FUNCTION_WORDS.languages.len()).map(|place| 1 << place);
     // Of equals the first.
     let best = bits.rev().max_by_key(|bit| (total(*bit), own(*bit)))?;
@@ -185,19 +218,29 @@ fn of_two(text: &str, first: &'static str, second: &'static str) -> Language {
     let (votes, _) = votes(text);
     let count = |code| {
         let bit = FUNCTION_WORDS.bit(Language(code));
-        votes.iter().filter(|languages| **languages & bit != 0).count()
+        votes
+            .iter()
+            .filter(|languages| **languages & bit != 0)
+            .count()
     };
-    Language(if count(second) > count(first) { second } else { first })
+    Language(if count(second) > count(first) {
+        second
+    } else {
+        first
+    })
 }
 
-/// Of each different function word of the text, the languages that it belongs to; and how many words there are.
+/// Of each different function word of the text, the languages that it belongs to; and how many
+/// words there are.
 fn votes(text: &str) -> (Vec<u32>, usize) {
     let (mut votes, mut seen, mut count) = (Vec::new(), HashSet::new(), 0);
     let words = units(text).filter_map(|(_, unit)| match unit {
         Unit::Word(word) => Some(word),
         Unit::Run(_) => None,
     });
-    let words = words.flat_map(|word| word.split(['\'', '\u{2019}'])).filter(|word| word.chars().nth(1).is_some());
+    let words = words
+        .flat_map(|word| word.split(['\'', '\u{2019}']))
+        .filter(|word| word.chars().nth(1).is_some());
     for word in words.take(WORDS_MAX) {
         count += 1;
         let word = fold(word);
@@ -218,9 +261,15 @@ struct FunctionWords {
 }
 
 static FUNCTION_WORDS: LazyLock<FunctionWords> = LazyLock::new(|| {
-    let mut words = FunctionWords { languages: Vec::new(), by_word: HashMap::new() };
+    let mut words = FunctionWords {
+        languages: Vec::new(),
+        by_word: HashMap::new(),
+    };
     words.add(ENGLISH, STOP_WORDS.iter().copied());
-    for line in include_str!("function_words.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+    for line in include_str!("function_words.txt")
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+    {
         let mut entries = line.split(' ');
         if let Some(code) = entries.next() {
             words.add(Language(code), entries);
@@ -245,7 +294,10 @@ impl FunctionWords {
 
     /// The bit of the language; 0 if no function words of it are known.
     fn bit(&self, language: Language) -> u32 {
-        self.languages.iter().position(|known| *known == language).map_or(0, |place| 1 << place)
+        self.languages
+            .iter()
+            .position(|known| *known == language)
+            .map_or(0, |place| 1 << place)
     }
 }
 

@@ -1,7 +1,10 @@
 use super::*;
 
 fn terms(text: &str) -> Vec<String> {
-    term_counts([text]).into_iter().map(|(term, _)| term).collect()
+    term_counts([text])
+        .into_iter()
+        .map(|(term, _)| term)
+        .collect()
 }
 
 #[test]
@@ -10,17 +13,44 @@ fn table_of_forms() {
         ("Running runners ran", &["run", "runner", "ran"]),
         ("Café CAFÉ cafe", &["cafe"]),
         ("ＦＵＬＬ　ｗｉｄｔｈ", &["full", "width"]),
-        ("snake_case kebab-case", &["snakecas", "snake", "case", "kebabcas", "kebab"]),
+        (
+            "snake_case kebab-case",
+            &["snakecas", "snake", "case", "kebabcas", "kebab"],
+        ),
         ("ERR_4012", &["err4012", "err", "4012"]),
         ("CamelCase", &["camelcas", "camel", "case"]),
         ("HTTPServer", &["httpserver", "http", "server"]),
-        ("sha256 utf8String k8s", &["sha256", "sha", "256", "utf8string", "utf", "8", "string", "k8s"]),
-        ("a1b2c3d4 0xDEADBEEF", &["a1b2c3d4", "0xdeadbeef", "deadbeef"]),
-        ("C++ and C#, .NET or .env", &["c++", "c", "c#", ".net", "net", ".env"]),
-        ("node.js R&D AT&T", &["node.js", "node", "js", "r&d", "at&t"]),
+        (
+            "sha256 utf8String k8s",
+            &[
+                "sha256",
+                "sha",
+                "256",
+                "utf8string",
+                "utf",
+                "8",
+                "string",
+                "k8s",
+            ],
+        ),
+        (
+            "a1b2c3d4 0xDEADBEEF",
+            &["a1b2c3d4", "0xdeadbeef", "deadbeef"],
+        ),
+        (
+            "C++ and C#, .NET or .env",
+            &["c++", "c", "c#", ".net", "net", ".env"],
+        ),
+        (
+            "node.js R&D AT&T",
+            &["node.js", "node", "js", "r&d", "at&t"],
+        ),
         ("@handle #tag (#4012)", &["handl", "tag", "4012"]),
         ("10.0.0.1:8080", &["10.0.0.1:8080", "10.0.0.1", "8080"]),
-        ("C:\\Users\\ada\\a.txt", &["c:/users/ada/a.txt", "user", "ada", "a.txt"]),
+        (
+            "C:\\Users\\ada\\a.txt",
+            &["c:/users/ada/a.txt", "user", "ada", "a.txt"],
+        ),
         ("v1.2.3-rc.1", &["1.2.3rc.1", "1", "2", "3"]),
         ("1,000 1,234,567 v2", &["1000", "1234567", "v2", "2"]),
         ("twenty-three twenty-first seven", &["23", "21st", "7"]),
@@ -64,7 +94,10 @@ fn check(rows: &[(&str, &[&str])]) {
     for (text, expected) in rows {
         let found = terms(text);
         for term in *expected {
-            assert!(found.iter().any(|found| found == term), "{text:?} lacks {term:?}: {found:?}");
+            assert!(
+                found.iter().any(|found| found == term),
+                "{text:?} lacks {term:?}: {found:?}"
+            );
         }
     }
 }
@@ -79,10 +112,19 @@ fn nothing_but_these_terms() {
         ("O'Brien", &["obrien", "o", "brien"]),
         ("ёж", &["еж"]),
         ("a,b", &["a", "b"]),
-        ("2023-05-07", &["2023-05-07", "2023", "05", "07", "may", "7"]),
+        (
+            "2023-05-07",
+            &["2023-05-07", "2023", "05", "07", "may", "7"],
+        ),
         ("7 May 2023", &["7", "may", "2023", "2023-05-07"]),
-        ("since 7 May 2023", &["sinc", "7", "may", "2023", "2023-05-07"]),
-        ("Jan 7, 2023", &["jan", "7", "2023", "2023-01-07", "januari"]),
+        (
+            "since 7 May 2023",
+            &["sinc", "7", "may", "2023", "2023-05-07"],
+        ),
+        (
+            "Jan 7, 2023",
+            &["jan", "7", "2023", "2023-01-07", "januari"],
+        ),
         ("--- ... ***", &[]),
     ];
     for (text, expected) in rows {
@@ -92,30 +134,55 @@ fn nothing_but_these_terms() {
 
 #[test]
 fn identifiers_are_found_whole_and_by_their_parts() {
-    let found = terms("see src/lib.rs:120 and 550e8400-e29b-41d4-a716-446655440000, mail ada@example.com");
-    let whole = ["src/lib.rs:120", "lib.rs", "550e8400e29b41d4a716-446655440000", "ada@example.com", "example.com"];
+    let found =
+        terms("see src/lib.rs:120 and 550e8400-e29b-41d4-a716-446655440000, mail ada@example.com");
+    let whole = [
+        "src/lib.rs:120",
+        "lib.rs",
+        "550e8400e29b41d4a716-446655440000",
+        "ada@example.com",
+        "example.com",
+    ];
     for term in whole.into_iter().chain(["src", "120", "550e8400", "ada"]) {
-        assert!(found.iter().any(|found| found == term), "{term:?} is missing: {found:?}");
+        assert!(
+            found.iter().any(|found| found == term),
+            "{term:?} is missing: {found:?}"
+        );
     }
 }
 
 #[test]
 fn an_identifier_meets_itself_in_other_spellings() {
     let groups: &[&[&str]] = &[
-        &["getUserName", "get_user_name", "get-user-name", "GetUserName"],
+        &[
+            "getUserName",
+            "get_user_name",
+            "get-user-name",
+            "GetUserName",
+        ],
         &["wi-fi", "wifi", "Wi-Fi"],
         &["src/lib.rs", "src\\lib.rs"],
         &["v1.2.3", "1.2.3", "V1.2.3"],
         &["O'Brien", "OBRIEN", "o’brien"],
         &["1,000", "1000"],
-        &["2023-05-07", "7 May 2023", "May 7th, 2023", "7.5.2023", "2023年5月7日", "2023-05-07T10:00:00Z"],
+        &[
+            "2023-05-07",
+            "7 May 2023",
+            "May 7th, 2023",
+            "7.5.2023",
+            "2023年5月7日",
+            "2023-05-07T10:00:00Z",
+        ],
         &["سيارة", "السيارة", "سياره"],
     ];
     for group in groups {
         let (first, others) = group.split_first().unwrap();
         let first = query_terms(first);
         for other in others {
-            assert!(terms(other).iter().any(|term| first.contains(term)), "{other:?} shares none of {first:?}");
+            assert!(
+                terms(other).iter().any(|term| first.contains(term)),
+                "{other:?} shares none of {first:?}"
+            );
         }
     }
     assert!(terms("getUserName").contains(&terms("get_user_name")[0]));
@@ -141,14 +208,20 @@ fn endless_words_are_no_identifiers() {
 fn iso_dates_are_found_by_month_and_day() {
     let found = terms("2023-05-07T10:00:00Z");
     for term in ["may", "7", "2023", "2023-05-07"] {
-        assert!(found.iter().any(|found| found == term), "{term:?} is missing: {found:?}");
+        assert!(
+            found.iter().any(|found| found == term),
+            "{term:?} is missing: {found:?}"
+        );
     }
 }
 
 #[test]
 fn query_drops_stop_words_unless_nothing_else_is_left() {
     assert_eq!(query_terms("what is the database"), ["databas"]);
-    assert_eq!(query_terms("What's her dog's name? I don't know."), ["dog", "name", "know"]);
+    assert_eq!(
+        query_terms("What's her dog's name? I don't know."),
+        ["dog", "name", "know"]
+    );
     assert_eq!(query_terms("who am I"), ["who", "am", "i"]);
     assert_eq!(query_terms("is US law for us"), ["us", "law"]);
     assert_eq!(query_terms("\u{4f60}好"), ["你好"]);
@@ -164,7 +237,10 @@ fn a_query_has_its_first_terms() {
 
 #[test]
 fn counts_repeat_and_keep_order() {
-    assert_eq!(term_counts(["b a b"]), [("b".to_owned(), 2), ("a".to_owned(), 1)]);
+    assert_eq!(
+        term_counts(["b a b"]),
+        [("b".to_owned(), 2), ("a".to_owned(), 1)]
+    );
 }
 
 proptest::proptest! {

@@ -29,8 +29,14 @@ pub(crate) fn units(text: &str) -> impl Iterator<Item = (usize, Unit<'_>)> {
         let rest = &text[start..];
         let first = rest.chars().next()?;
         let unit = if is_unspaced(first) {
-            let belongs = |character| is_word_character(character) && (is_unspaced(character) || is_mark(character));
-            Unit::Run(&rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())])
+            let belongs = |character| {
+                is_word_character(character) && (is_unspaced(character) || is_mark(character))
+            };
+            Unit::Run(
+                &rest[..rest
+                    .find(|character| !belongs(character))
+                    .unwrap_or(rest.len())],
+            )
         } else {
             Unit::Word(&rest[..word_end(rest)])
         };
@@ -50,10 +56,13 @@ fn word_end(text: &str) -> usize {
         let belongs = match character {
             '\'' | '\u{2019}' => {
                 let after = text[at + character.len_utf8()..].chars().next();
-                before.is_alphabetic() && after.is_some_and(|after| after.is_alphabetic() && !is_unspaced(after))
+                before.is_alphabetic()
+                    && after.is_some_and(|after| after.is_alphabetic() && !is_unspaced(after))
             }
             // The letter between the date and the time of day.
-            'T' if at > 1 && is_two_digits(&text.as_bytes()[at - 2..]) => !is_two_digits(&text.as_bytes()[at + 1..]),
+            'T' if at > 1 && is_two_digits(&text.as_bytes()[at - 2..]) => {
+                !is_two_digits(&text.as_bytes()[at + 1..])
+            }
             ',' => before.is_ascii_digit() && is_group_of_digits(&text.as_bytes()[at + 1..]),
             _ => is_word_character(character) && !is_unspaced(character),
         };
@@ -71,7 +80,9 @@ fn is_two_digits(bytes: &[u8]) -> bool {
 
 /// Three digits and no more.
 fn is_group_of_digits(bytes: &[u8]) -> bool {
-    bytes.len() >= 3 && bytes[..3].iter().all(u8::is_ascii_digit) && !bytes.get(3).is_some_and(u8::is_ascii_digit)
+    bytes.len() >= 3
+        && bytes[..3].iter().all(u8::is_ascii_digit)
+        && !bytes.get(3).is_some_and(u8::is_ascii_digit)
 }
 
 /// Cuts a word where lower case turns to upper (`camelCase`, `HTTPServer`) and between letters
@@ -80,7 +91,10 @@ fn is_group_of_digits(bytes: &[u8]) -> bool {
 /// ordinal (`7th`) fall off.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
-    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     if let Some(number) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X"))
         && !number.is_empty()
         && number.bytes().all(|byte| byte.is_ascii_hexdigit())
@@ -94,12 +108,17 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
         return vec![version];
     }
     if digits > 0
-        && ["st", "nd", "rd", "th"].iter().any(|ending| bytes[digits..].eq_ignore_ascii_case(ending.as_bytes()))
+        && ["st", "nd", "rd", "th"]
+            .iter()
+            .any(|ending| bytes[digits..].eq_ignore_ascii_case(ending.as_bytes()))
     {
         return vec![&word[..digits]];
     }
     let borders = borders(word);
-    let digit_borders = borders.iter().filter(|(_, is_digit_border)| *is_digit_border).count();
+    let digit_borders = borders
+        .iter()
+        .filter(|(_, is_digit_border)| *is_digit_border)
+        .count();
     let is_mixed_case = word.contains(char::is_uppercase) && word.contains(char::is_lowercase);
     let is_hash = digit_borders > 1 && bytes.iter().all(u8::is_ascii_hexdigit);
     if digit_borders > 2 || digit_borders == 2 && (is_hash || !is_mixed_case) {
@@ -107,7 +126,10 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
     }
     let ends = borders.iter().map(|(at, _)| *at).chain([word.len()]);
     let starts = std::iter::once(0).chain(borders.iter().map(|(at, _)| *at));
-    starts.zip(ends).map(|(start, end)| &word[start..end]).collect()
+    starts
+        .zip(ends)
+        .map(|(start, end)| &word[start..end])
+        .collect()
 }
 
 /// The bytes before which a part begins, and whether letters meet digits there.
@@ -115,13 +137,20 @@ fn borders(word: &str) -> Vec<(usize, bool)> {
     let kind = |character: char| (character.is_numeric(), character.is_uppercase());
     let mut borders = Vec::new();
     let mut characters = word.char_indices().peekable();
-    let Some((_, mut before)) = characters.next() else { return borders };
+    let Some((_, mut before)) = characters.next() else {
+        return borders;
+    };
     while let Some((at, here)) = characters.next() {
-        let next_is_lower = characters.peek().is_some_and(|(_, next)| next.is_lowercase());
+        let next_is_lower = characters
+            .peek()
+            .is_some_and(|(_, next)| next.is_lowercase());
         let ((digit_before, upper_before), (digit, upper)) = (kind(before), kind(here));
         if digit_before != digit && here != ',' && before != ',' {
             borders.push((at, true));
-        } else if !digit && upper && (!upper_before && before.is_alphabetic() || upper_before && next_is_lower) {
+        } else if !digit
+            && upper
+            && (!upper_before && before.is_alphabetic() || upper_before && next_is_lower)
+        {
             borders.push((at, false));
         }
         before = here;

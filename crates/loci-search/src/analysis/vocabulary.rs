@@ -205,24 +205,39 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
     ("zero", "0"),
 ];
 
-/// Whether a folded word carries no topic: in the Latin script in English, in another in any of its languages.
+/// Whether a folded word carries no topic: in the Latin script in English, in another in any of its
+/// languages.
 pub(crate) fn is_stop_word(word: &str) -> bool {
-    if word.is_ascii() { STOP_WORDS.binary_search(&word).is_ok() } else { is_function_word_of_script(word) }
+    if word.is_ascii() {
+        STOP_WORDS.binary_search(&word).is_ok()
+    } else {
+        is_function_word_of_script(word)
+    }
 }
 
 /// The digits of a number word.
 pub(super) fn number(word: &str) -> Option<&'static str> {
-    let place = NUMBER_WORDS.binary_search_by_key(&word, |(name, _)| name).ok()?;
+    let place = NUMBER_WORDS
+        .binary_search_by_key(&word, |(name, _)| name)
+        .ok()?;
     Some(NUMBER_WORDS[place].1)
 }
 
 /// "twenty" and "three" or "third" as one number: 23, 23rd.
 pub(super) fn hyphenated_number(tens: &str, ones: &str) -> Option<String> {
-    let ones = if ones == "second" { "2nd" } else { number(ones)? };
+    let ones = if ones == "second" {
+        "2nd"
+    } else {
+        number(ones)?
+    };
     let tens = number(tens)?;
-    let are_digits = tens.len() == 2 && tens.ends_with('0') && tens != "10" && ones.starts_with(|digit| digit != '0');
+    let are_digits = tens.len() == 2
+        && tens.ends_with('0')
+        && tens != "10"
+        && ones.starts_with(|digit| digit != '0');
     // One digit, alone or with two letters.
-    let is_one_digit = ones.len() == 1 || ones.len() == 3 && ones[1..].bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_one_digit = ones.len() == 1
+        || ones.len() == 3 && ones[1..].bytes().all(|byte| byte.is_ascii_lowercase());
     (are_digits && is_one_digit).then(|| format!("{}{ones}", &tens[..1]))
 }
 
@@ -237,7 +252,9 @@ pub(crate) fn without_contraction(word: &str) -> Option<&str> {
         _ => {}
     }
     let endings = ["n't", "'s", "'m", "'re", "'ve", "'ll", "'d"];
-    let base = endings.iter().find_map(|ending| word.strip_suffix(ending))?;
+    let base = endings
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending))?;
     (!base.is_empty() && !base.contains('\'')).then_some(base)
 }
 
@@ -264,7 +281,11 @@ mod tests {
             ("twenty", "something", None),
         ];
         for (tens, ones, expected) in rows {
-            assert_eq!(hyphenated_number(tens, ones).as_deref(), expected, "{tens}-{ones}");
+            assert_eq!(
+                hyphenated_number(tens, ones).as_deref(),
+                expected,
+                "{tens}-{ones}"
+            );
         }
     }
 }

@@ -23,13 +23,18 @@ pub(super) enum Unit {
 
 /// The day this many days later. The ends of the calendar hold.
 pub(super) fn shifted(day: Date, days: i64) -> Date {
-    day.saturating_add(SignedDuration::from_hours(days.clamp(-4_000_000, 4_000_000) * 24))
+    day.saturating_add(SignedDuration::from_hours(
+        days.clamp(-4_000_000, 4_000_000) * 24,
+    ))
 }
 
 /// The month that lies this many months from the day's.
 pub(super) fn month_from(day: Date, months: i64) -> Option<Days> {
     let months = i64::from(day.year()) * 12 + i64::from(day.month()) - 1 + months;
-    month_of(i16::try_from(months.div_euclid(12)).ok()?, months.rem_euclid(12) as i8 + 1)
+    month_of(
+        i16::try_from(months.div_euclid(12)).ok()?,
+        months.rem_euclid(12) as i8 + 1,
+    )
 }
 
 /// A month of a year.
@@ -103,12 +108,19 @@ pub(super) fn weekday_from(day: Date, weekday: i8, steps: i64) -> Date {
 
 /// The last stretch of its kind that ended before the day, the next that begins after it, or the
 /// one of the day's year.
-pub(super) fn yearly_from(day: Date, steps: i64, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
+pub(super) fn yearly_from(
+    day: Date,
+    steps: i64,
+    of_year: impl Fn(i16) -> Option<Days>,
+) -> Option<Days> {
     let years = day.year().saturating_sub(2)..=day.year().saturating_add(2);
     match steps {
         0 => of_year(day.year()),
         1 => years.filter_map(of_year).find(|days| *days.start() > day),
-        _ => years.rev().filter_map(of_year).find(|days| *days.end() < day),
+        _ => years
+            .rev()
+            .filter_map(of_year)
+            .find(|days| *days.end() < day),
     }
 }
 
@@ -116,7 +128,10 @@ pub(super) fn yearly_from(day: Date, steps: i64, of_year: impl Fn(i16) -> Option
 pub(super) fn latest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
     // A leap day is at most eight years away.
     let years = day.year().saturating_sub(8)..=day.year();
-    years.rev().filter_map(of_year).find(|days| *days.start() <= day)
+    years
+        .rev()
+        .filter_map(of_year)
+        .find(|days| *days.start() <= day)
 }
 
 /// The stretch of its kind whose middle is nearest to the day; of two, the earlier one.
@@ -124,7 +139,8 @@ pub(super) fn nearest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Optio
     // A leap day is at most eight years away.
     let years = day.year().saturating_sub(8)..=day.year().saturating_add(8);
     let distance = |days: &Days| {
-        day.duration_since(*days.start()).as_hours().abs() + day.duration_since(*days.end()).as_hours().abs()
+        day.duration_since(*days.start()).as_hours().abs()
+            + day.duration_since(*days.end()).as_hours().abs()
     };
     years.filter_map(of_year).min_by_key(distance)
 }

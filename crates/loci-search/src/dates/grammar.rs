@@ -5,8 +5,8 @@ use jiff::civil::Date;
 use super::Time;
 use super::calendar::Unit;
 use super::calendar::{
-    Days, ago, latest, month_from, month_of, nearest, past, season_of, shifted, unit_from, weekday_from, year_of,
-    yearly_from,
+    Days, ago, latest, month_from, month_of, nearest, past, season_of, shifted, unit_from,
+    weekday_from, year_of, yearly_from,
 };
 use super::tokens::{Kind, Token};
 
@@ -46,11 +46,17 @@ impl Grammar<'_> {
 
     /// A date, days or a month, written with a number or the name of a month.
     pub fn written(&self, at: usize) -> Found {
-        self.date_in_digits(at).or_else(|| self.day_then_month(at)).or_else(|| self.month(at))
+        self.date_in_digits(at)
+            .or_else(|| self.day_then_month(at))
+            .or_else(|| self.month(at))
     }
 
     fn of_some_year(&self, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
-        if self.is_past { latest(self.reference, of_year) } else { nearest(self.reference, of_year) }
+        if self.is_past {
+            latest(self.reference, of_year)
+        } else {
+            nearest(self.reference, of_year)
+        }
     }
 
     fn kind(&self, at: usize) -> Kind {
@@ -67,7 +73,11 @@ impl Grammar<'_> {
 
     /// Whether no blank stands before the token.
     fn is_glued(&self, at: usize) -> bool {
-        at > 0 && self.tokens.get(at).is_some_and(|token| token.start == self.tokens[at - 1].end)
+        at > 0
+            && self
+                .tokens
+                .get(at)
+                .is_some_and(|token| token.start == self.tokens[at - 1].end)
     }
 
     fn number(&self, at: usize) -> Option<u32> {
@@ -80,21 +90,33 @@ impl Grammar<'_> {
     /// A number of as many digits.
     fn digits(&self, at: usize, range: std::ops::RangeInclusive<usize>) -> Option<u32> {
         match self.kind(at) {
-            Kind::Number { value, digits, ordinal: false } if range.contains(&digits) => Some(value),
+            Kind::Number {
+                value,
+                digits,
+                ordinal: false,
+            } if range.contains(&digits) => Some(value),
             _ => None,
         }
     }
 
     /// A year of four digits, perhaps after a comma or "of".
     fn year_after(&self, at: usize) -> Option<(usize, i16)> {
-        let at = if self.is_sign(at, ',') || self.is_word(at, &["of"]) { at + 1 } else { at };
-        let year = self.digits(at, 4..=4).filter(|year| (1000..=2999).contains(year))?;
+        let at = if self.is_sign(at, ',') || self.is_word(at, &["of"]) {
+            at + 1
+        } else {
+            at
+        };
+        let year = self
+            .digits(at, 4..=4)
+            .filter(|year| (1000..=2999).contains(year))?;
         Some((at + 1, year as i16))
     }
 
     /// `2023-05-07`, `2023/05/07`, `2023-05`, `7.5.2023`, `8/5/2023`, `2023年5月7日`.
     fn date_in_digits(&self, at: usize) -> Found {
-        let Kind::Sign(sign @ ('-' | '/' | '.' | '年')) = self.kind(at + 1) else { return None };
+        let Kind::Sign(sign @ ('-' | '/' | '.' | '年')) = self.kind(at + 1) else {
+            return None;
+        };
         let (first, second) = (self.number(at)?, self.digits(at + 2, 1..=2)?);
         if sign == '年' {
             return self.east_asian_date(at, first, second);
@@ -104,10 +126,17 @@ impl Grammar<'_> {
         }
         let third = self.is_sign(at + 3, sign) && self.is_glued(at + 3) && self.is_glued(at + 4);
         let third = third.then(|| self.digits(at + 4, 1..=4)).flatten();
-        let is_year = |at| self.digits(at, 4..=4).is_some_and(|year| (1000..=2999).contains(&year));
+        let is_year = |at| {
+            self.digits(at, 4..=4)
+                .is_some_and(|year| (1000..=2999).contains(&year))
+        };
         match third {
-            Some(day) if is_year(at) && sign != '.' => Some((at + 5, Time::Date(date(first, second, day)?))),
-            Some(year) if is_year(at + 4) && sign == '.' => Some((at + 5, Time::Date(date(year, second, first)?))),
+            Some(day) if is_year(at) && sign != '.' => {
+                Some((at + 5, Time::Date(date(first, second, day)?)))
+            }
+            Some(year) if is_year(at + 4) && sign == '.' => {
+                Some((at + 5, Time::Date(date(year, second, first)?)))
+            }
             Some(year) if is_year(at + 4) && sign == '/' && first <= 31 && second <= 31 => {
                 Some((at + 5, Time::Days(year_of(i64::from(year))?)))
             }
@@ -116,7 +145,10 @@ impl Grammar<'_> {
                 && self.digits(at + 2, 2..=2).is_some()
                 && !self.is_sign(at + 3, '-') =>
             {
-                Some((at + 3, Time::Days(month_of(first as i16, i8::try_from(second).ok()?)?)))
+                Some((
+                    at + 3,
+                    Time::Days(month_of(first as i16, i8::try_from(second).ok()?)?),
+                ))
             }
             _ => None,
         }
@@ -126,16 +158,29 @@ impl Grammar<'_> {
         if !self.is_sign(at + 3, '月') {
             return None;
         }
-        if let Some(day) = self.digits(at + 4, 1..=2).filter(|_| self.is_sign(at + 5, '日')) {
+        if let Some(day) = self
+            .digits(at + 4, 1..=2)
+            .filter(|_| self.is_sign(at + 5, '日'))
+        {
             return Some((at + 6, Time::Date(date(year, month, day)?)));
         }
-        Some((at + 4, Time::Days(month_of(i16::try_from(year).ok()?, i8::try_from(month).ok()?)?)))
+        Some((
+            at + 4,
+            Time::Days(month_of(
+                i16::try_from(year).ok()?,
+                i8::try_from(month).ok()?,
+            )?),
+        ))
     }
 
     /// A day of the month, or two with "to", "and" or a dash between: the end, the first, the last.
     fn days_of_month(&self, at: usize) -> Option<(usize, i8, i8)> {
         let day = |at| match self.kind(at) {
-            Kind::Number { value: value @ 1..=31, digits: 1..=2, .. } => Some(value as i8),
+            Kind::Number {
+                value: value @ 1..=31,
+                digits: 1..=2,
+                ..
+            } => Some(value as i8),
             _ => None,
         };
         let first = day(at)?;
@@ -149,8 +194,14 @@ impl Grammar<'_> {
     /// `7 May 2023`, `7th of May`, `3-9 May 2023`.
     fn day_then_month(&self, at: usize) -> Found {
         let (after, first, last) = self.days_of_month(at)?;
-        let at = if self.is_word(after, &["of"]) { after + 1 } else { after };
-        let Kind::Month(month, _) = self.kind(at) else { return None };
+        let at = if self.is_word(after, &["of"]) {
+            after + 1
+        } else {
+            after
+        };
+        let Kind::Month(month, _) = self.kind(at) else {
+            return None;
+        };
         self.with_year(at, at + 1, month, first, last)
     }
 
@@ -159,23 +210,48 @@ impl Grammar<'_> {
     fn with_year(&self, name: usize, after: usize, month: i8, first: i8, last: i8) -> Found {
         if let Some((end, year)) = self.year_after(after) {
             let days = Date::new(year, month, first).ok()?..=Date::new(year, month, last).ok()?;
-            return Some((end, if first == last { Time::Date(*days.start()) } else { Time::Days(days) }));
+            return Some((
+                end,
+                if first == last {
+                    Time::Date(*days.start())
+                } else {
+                    Time::Days(days)
+                },
+            ));
         }
         if !self.tokens[name].capital && !is_only_a_month(self.kind(name)) {
             return None;
         }
-        let of_year = |year| Some(Date::new(year, month, first).ok()?..=Date::new(year, month, last).ok()?);
+        let of_year =
+            |year| Some(Date::new(year, month, first).ok()?..=Date::new(year, month, last).ok()?);
         let nearest = self.of_some_year(of_year)?;
-        let yearly = Time::Yearly { month, day: Some(first), nearest: nearest.clone() };
-        Some((after, if first == last { yearly } else { Time::Days(nearest) }))
+        let yearly = Time::Yearly {
+            month,
+            day: Some(first),
+            nearest: nearest.clone(),
+        };
+        Some((
+            after,
+            if first == last {
+                yearly
+            } else {
+                Time::Days(nearest)
+            },
+        ))
     }
 
     /// `May 7, 2023`, `May 3-9`, `May 2023`, `in May`.
     fn month(&self, at: usize) -> Found {
         let kind = self.kind(at);
-        let Kind::Month(month, _) = kind else { return None };
+        let Kind::Month(month, _) = kind else {
+            return None;
+        };
         // "Sept. 5"
-        let after = if self.is_sign(at + 1, '.') && self.number(at + 2).is_some() { at + 2 } else { at + 1 };
+        let after = if self.is_sign(at + 1, '.') && self.number(at + 2).is_some() {
+            at + 2
+        } else {
+            at + 1
+        };
         if let Some((end, first, last)) = self.days_of_month(after) {
             let found = self.with_year(at, end, month, first, last);
             // "in May 5 people came" is wrong seldom enough.
@@ -187,22 +263,40 @@ impl Grammar<'_> {
             return Some((end, Time::Days(month_of(year, month)?)));
         }
         let context = &[
-            "in", "during", "since", "to", "by", "of", "early", "mid", "late", "end", "every", "from", "before",
-            "after", "around", "between", "last", "next", "this",
+            "in", "during", "since", "to", "by", "of", "early", "mid", "late", "end", "every",
+            "from", "before", "after", "around", "between", "last", "next", "this",
         ];
-        let has_context = at > 0 && (self.is_word(at - 1, context) || (self.is_sign(at - 1, '-') && self.is_glued(at)));
+        let has_context = at > 0
+            && (self.is_word(at - 1, context) || (self.is_sign(at - 1, '-') && self.is_glued(at)));
         if !(is_only_a_month(kind) || self.tokens[at].capital && has_context) {
             return None;
         }
         let nearest = self.of_some_year(|year| month_of(year, month))?;
-        Some((at + 1, Time::Yearly { month, day: None, nearest }))
+        Some((
+            at + 1,
+            Time::Yearly {
+                month,
+                day: None,
+                nearest,
+            },
+        ))
     }
 
     /// "on Friday", "Friday before 9 June 2023": by itself the one before the reference.
     fn weekday(&self, at: usize) -> Found {
-        let Kind::Weekday(weekday, is_full) = self.kind(at) else { return None };
-        let context = at > 0 && self.is_word(at - 1, &["on", "last", "next", "this", "every", "to", "by", "from"]);
-        let counts = if is_full { self.tokens[at].capital || context } else { self.tokens[at].capital && context };
+        let Kind::Weekday(weekday, is_full) = self.kind(at) else {
+            return None;
+        };
+        let context = at > 0
+            && self.is_word(
+                at - 1,
+                &["on", "last", "next", "this", "every", "to", "by", "from"],
+            );
+        let counts = if is_full {
+            self.tokens[at].capital || context
+        } else {
+            self.tokens[at].capital && context
+        };
         if !counts {
             return None;
         }
@@ -222,7 +316,14 @@ impl Grammar<'_> {
         };
         match self.written(at + 1) {
             Some((end, Time::Date(day))) => (end, day, direction),
-            Some((end, Time::Yearly { day: Some(_), nearest, .. })) => (end, *nearest.start(), direction),
+            Some((
+                end,
+                Time::Yearly {
+                    day: Some(_),
+                    nearest,
+                    ..
+                },
+            )) => (end, *nearest.start(), direction),
             _ => (at, self.reference, steps),
         }
     }
@@ -242,7 +343,10 @@ impl Grammar<'_> {
             let day = shifted(self.reference, two_days);
             return Some((at + 3, Time::Days(day..=day)));
         }
-        let tells_time = matches!(unit, Unit::Week | Unit::Weekend | Unit::Month | Unit::Year | Unit::Decade);
+        let tells_time = matches!(
+            unit,
+            Unit::Week | Unit::Weekend | Unit::Month | Unit::Year | Unit::Decade
+        );
         tells_time.then_some((at + 1, Time::Vague))
     }
 
@@ -251,7 +355,8 @@ impl Grammar<'_> {
         if let Some((end, year)) = self.year_after(at + 1) {
             return Some((end, Time::Days(season_of(year, first_month)?)));
         }
-        let context = at > 0 && self.is_word(at - 1, &["in", "the", "during", "since", "every", "by"]);
+        let context =
+            at > 0 && self.is_word(at - 1, &["in", "the", "during", "since", "every", "by"]);
         // Spring and fall have other meanings.
         (context || matches!(first_month, 6 | 12)).then_some((at + 1, Time::Vague))
     }
@@ -262,9 +367,15 @@ impl Grammar<'_> {
         if let Kind::Unit(unit) = self.kind(at + 1) {
             return Some(self.counted(at + 1, unit, Some(count)));
         }
-        let is_clock = self.is_sign(at + 1, ':') && self.is_glued(at + 1) && self.digits(at + 2, 2..=2).is_some();
+        let is_clock = self.is_sign(at + 1, ':')
+            && self.is_glued(at + 1)
+            && self.digits(at + 2, 2..=2).is_some();
         if is_clock && count < 25 {
-            let end = if self.is_word(at + 3, &["am"]) { at + 4 } else { at + 3 };
+            let end = if self.is_word(at + 3, &["am"]) {
+                at + 4
+            } else {
+                at + 3
+            };
             return Some((end, Time::Vague));
         }
         (count < 13 && self.is_word(at + 1, &["am"])).then_some((at + 2, Time::Vague))
@@ -273,15 +384,29 @@ impl Grammar<'_> {
     /// A counted unit at `at`, with "ago" behind it if it can be told how long ago.
     fn counted(&self, at: usize, unit: Unit, count: Option<i64>) -> (usize, Time) {
         // "ago" is the only word of its length and place that is vague.
-        let is_ago = self.kind(at + 1) == Kind::Vague && self.tokens[at + 1].end - self.tokens[at + 1].start == 3;
-        let days = count.filter(|_| is_ago).and_then(|count| ago(self.reference, unit, count));
-        (at + 1 + usize::from(is_ago), days.map_or(Time::Vague, Time::Days))
+        let is_ago = self.kind(at + 1) == Kind::Vague
+            && self.tokens[at + 1].end - self.tokens[at + 1].start == 3;
+        let days = count
+            .filter(|_| is_ago)
+            .and_then(|count| ago(self.reference, unit, count));
+        (
+            at + 1 + usize::from(is_ago),
+            days.map_or(Time::Vague, Time::Days),
+        )
     }
 
     /// A year that stands by itself where a year may stand.
     fn bare_year(&self, at: usize) -> Found {
-        let Kind::Number { value, digits: 4, ordinal } = self.kind(at) else { return None };
-        if !BARE_YEARS.contains(&value) || at > 0 && self.is_glued(at) && !self.is_sign(at - 1, '(') {
+        let Kind::Number {
+            value,
+            digits: 4,
+            ordinal,
+        } = self.kind(at)
+        else {
+            return None;
+        };
+        if !BARE_YEARS.contains(&value) || at > 0 && self.is_glued(at) && !self.is_sign(at - 1, '(')
+        {
             return None;
         }
         if ordinal {
@@ -307,7 +432,11 @@ impl Grammar<'_> {
     fn word(&self, at: usize, word: &str) -> Found {
         let day = |days| {
             let day = shifted(self.reference, days);
-            let end = if matches!(self.kind(at + 1), Kind::Vague | Kind::Word("night")) { at + 2 } else { at + 1 };
+            let end = if matches!(self.kind(at + 1), Kind::Vague | Kind::Word("night")) {
+                at + 2
+            } else {
+                at + 1
+            };
             Some((end, Time::Days(day..=day)))
         };
         match word {
@@ -325,16 +454,28 @@ impl Grammar<'_> {
                 _ => None,
             },
             "few" => {
-                let at = if self.is_word(at + 1, &["of"]) { at + 2 } else { at + 1 };
-                let Kind::Unit(unit) = self.kind(at) else { return None };
+                let at = if self.is_word(at + 1, &["of"]) {
+                    at + 2
+                } else {
+                    at + 1
+                };
+                let Kind::Unit(unit) = self.kind(at) else {
+                    return None;
+                };
                 Some(self.counted(at, unit, None))
             }
             "every" => match self.kind(at + 1) {
-                Kind::Unit(_) | Kind::Weekday(..) | Kind::Month(..) | Kind::Vague => Some((at + 2, Time::Vague)),
+                Kind::Unit(_) | Kind::Weekday(..) | Kind::Month(..) | Kind::Vague => {
+                    Some((at + 2, Time::Vague))
+                }
                 _ => None,
             },
             "since" if !self.is_word(at + 1, &["since"]) => {
-                let (end, time) = Grammar { is_past: true, ..*self }.expression(at + 1)?;
+                let (end, time) = Grammar {
+                    is_past: true,
+                    ..*self
+                }
+                .expression(at + 1)?;
                 let first = match time {
                     Time::Date(day) => day,
                     Time::Days(days) | Time::Yearly { nearest: days, .. } => *days.start(),
@@ -365,17 +506,29 @@ impl Grammar<'_> {
                 Some((end, Time::Days(day..=day)))
             }
             kind @ Kind::Month(month, _) if is_only_a_month(kind) || self.tokens[at].capital => {
-                days(yearly_from(self.reference, steps, |year| month_of(year, month)))
+                days(yearly_from(self.reference, steps, |year| {
+                    month_of(year, month)
+                }))
             }
-            Kind::Season(first_month) => days(yearly_from(self.reference, steps, |year| season_of(year, first_month))),
+            Kind::Season(first_month) => days(yearly_from(self.reference, steps, |year| {
+                season_of(year, first_month)
+            })),
             Kind::Word("night") if steps < 0 => days(unit_from(self.reference, Unit::Day, -1)),
             Kind::Vague if steps == 0 => days(unit_from(self.reference, Unit::Day, 0)),
             Kind::Word("few") => {
-                let Kind::Unit(_) = self.kind(at + 1) else { return None };
+                let Kind::Unit(_) = self.kind(at + 1) else {
+                    return None;
+                };
                 Some((at + 2, Time::Vague))
             }
-            Kind::Number { value, ordinal: false, .. } if steps < 0 => {
-                let Kind::Unit(unit) = self.kind(at + 1) else { return None };
+            Kind::Number {
+                value,
+                ordinal: false,
+                ..
+            } if steps < 0 => {
+                let Kind::Unit(unit) = self.kind(at + 1) else {
+                    return None;
+                };
                 let days = past(self.reference, unit, i64::from(value));
                 Some((at + 2, days.map_or(Time::Vague, Time::Days)))
             }
@@ -391,7 +544,15 @@ impl Grammar<'_> {
         }
         let (end, whole) = match self.kind(next) {
             Kind::Month(..) => match self.month(next)? {
-                (end, Time::Days(days) | Time::Yearly { day: None, nearest: days, .. }) => (end, days),
+                (
+                    end,
+                    Time::Days(days)
+                    | Time::Yearly {
+                        day: None,
+                        nearest: days,
+                        ..
+                    },
+                ) => (end, days),
                 _ => return None,
             },
             Kind::Number { .. } => match self.bare_year(next)? {
@@ -419,5 +580,10 @@ fn is_only_a_month(kind: Kind) -> bool {
 }
 
 fn date(year: u32, month: u32, day: u32) -> Option<Date> {
-    Date::new(i16::try_from(year).ok()?, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()
+    Date::new(
+        i16::try_from(year).ok()?,
+        i8::try_from(month).ok()?,
+        i8::try_from(day).ok()?,
+    )
+    .ok()
 }

@@ -29,7 +29,11 @@ pub(crate) fn of_text(time: &Time) -> Vec<String> {
     match time {
         Time::Date(day) => of_text_days(&(*day..=*day)),
         Time::Days(days) => of_text_days(days),
-        Time::Yearly { month, day: None, nearest } => [vec![yearly_month(*month)], of_text_days(nearest)].concat(),
+        Time::Yearly {
+            month,
+            day: None,
+            nearest,
+        } => [vec![yearly_month(*month)], of_text_days(nearest)].concat(),
         Time::Yearly { nearest, .. } => of_text_days(nearest),
         Time::Vague => Vec::new(),
     }
@@ -40,7 +44,9 @@ pub(crate) fn of_query(time: &Time) -> Vec<String> {
     let days = match time {
         Time::Date(day) => &(*day..=*day),
         Time::Days(days) => days,
-        Time::Yearly { month, day: None, .. } => return vec![yearly_month(*month)],
+        Time::Yearly {
+            month, day: None, ..
+        } => return vec![yearly_month(*month)],
         Time::Yearly { nearest, .. } => return vec![yearly_day(*nearest.start())],
         Time::Vague => return Vec::new(),
     };
@@ -100,7 +106,9 @@ fn months(days: &Days) -> i64 {
 
 fn each_day(days: &RangeInclusive<Date>) -> impl Iterator<Item = Date> {
     let (first, last) = (*days.start(), *days.end());
-    (0..SPAN_DAYS_MAX).map(move |step| shifted(first, step)).take_while(move |day| *day <= last)
+    (0..SPAN_DAYS_MAX)
+        .map(move |step| shifted(first, step))
+        .take_while(move |day| *day <= last)
 }
 
 fn each_month(days: &RangeInclusive<Date>) -> impl Iterator<Item = Date> {

@@ -9,13 +9,23 @@ const REFERENCE: Date = date(2023, 6, 14);
 /// What the first expression of a text stands for, in short.
 fn first(text: &str) -> String {
     let found = expressions(text, REFERENCE);
-    let Some(expression) = found.first() else { return "none".to_owned() };
+    let Some(expression) = found.first() else {
+        return "none".to_owned();
+    };
     match &expression.time {
         Time::Date(day) => format!("date {day}"),
         Time::Days(days) if days.start() == days.end() => format!("{}", days.start()),
         Time::Days(days) => format!("{}..{}", days.start(), days.end()),
-        Time::Yearly { month, day: None, nearest } => format!("month {month} near {}", nearest.start()),
-        Time::Yearly { month, day: Some(day), nearest } => format!("{day}.{month}. near {}", nearest.start()),
+        Time::Yearly {
+            month,
+            day: None,
+            nearest,
+        } => format!("month {month} near {}", nearest.start()),
+        Time::Yearly {
+            month,
+            day: Some(day),
+            nearest,
+        } => format!("{day}.{month}. near {}", nearest.start()),
         Time::Vague => "vague".to_owned(),
     }
 }
@@ -120,7 +130,10 @@ fn what_depends_on_the_day_of_writing() {
         ("ten years ago", "2013-01-01..2013-12-31"),
         ("the past 7 days", "2023-06-07..2023-06-14"),
         ("the week before 9 June 2023", "2023-05-29..2023-06-04"),
-        ("last weekend before April 10, 2023", "2023-04-08..2023-04-09"),
+        (
+            "last weekend before April 10, 2023",
+            "2023-04-08..2023-04-09",
+        ),
         ("the Friday after 9 June 2023", "2023-06-16"),
         ("the week of 9 June 2023", "2023-06-05..2023-06-11"),
     ]);
@@ -128,8 +141,15 @@ fn what_depends_on_the_day_of_writing() {
 
 #[test]
 fn times_that_are_no_days() {
-    let vague =
-        ["a few days ago", "a couple of weeks ago", "recently", "at 3 pm", "at 12:30", "for three years", "10am"];
+    let vague = [
+        "a few days ago",
+        "a couple of weeks ago",
+        "recently",
+        "at 3 pm",
+        "at 12:30",
+        "for three years",
+        "10am",
+    ];
     check(&vague.map(|text| (text, "vague")));
 }
 
@@ -160,7 +180,10 @@ fn other_meanings_of_the_same_words() {
 #[test]
 fn expressions_are_told_with_their_place() {
     let text = "We met on 7 May 2023 and again last Friday.";
-    let found: Vec<&str> = expressions(text, REFERENCE).into_iter().map(|one| &text[one.range]).collect();
+    let found: Vec<&str> = expressions(text, REFERENCE)
+        .into_iter()
+        .map(|one| &text[one.range])
+        .collect();
     assert_eq!(found, ["7 May 2023", "last Friday"]);
 }
 
@@ -168,16 +191,28 @@ fn expressions_are_told_with_their_place() {
 fn full_dates_are_told_inside_of_other_expressions() {
     let rows = [
         ("since 7 May 2023", Some(("7 May 2023", date(2023, 5, 7)))),
-        ("the Friday before 9 June 2023", Some(("9 June 2023", date(2023, 6, 9)))),
-        ("the week of June 9th, 2023", Some(("June 9th, 2023", date(2023, 6, 9)))),
-        ("last weekend before 2023-06-09", Some(("2023-06-09", date(2023, 6, 9)))),
+        (
+            "the Friday before 9 June 2023",
+            Some(("9 June 2023", date(2023, 6, 9))),
+        ),
+        (
+            "the week of June 9th, 2023",
+            Some(("June 9th, 2023", date(2023, 6, 9))),
+        ),
+        (
+            "last weekend before 2023-06-09",
+            Some(("2023-06-09", date(2023, 6, 9))),
+        ),
         ("3-9 May 2023", None),
         ("since May 2023", None),
         ("on 7 May", None),
     ];
     for (text, expected) in rows {
         let found = full_dates(text);
-        let found: Vec<_> = found.into_iter().map(|(range, day)| (&text[range], day)).collect();
+        let found: Vec<_> = found
+            .into_iter()
+            .map(|(range, day)| (&text[range], day))
+            .collect();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{text:?}");
     }
 }
@@ -192,7 +227,14 @@ fn an_iso_date_is_alone_or_has_a_time_of_day() {
     assert_eq!(iso_date("2023-05-08"), Some(date(2023, 5, 8)));
     assert_eq!(iso_date("2023-05-08T13:56"), Some(date(2023, 5, 8)));
     assert_eq!(iso_date("2023-05-08 13:56"), Some(date(2023, 5, 8)));
-    for text in ["2023-05-08x", "2023-5-8", "2023-02-30", "8 May 2023", "2023-05-08 trip", ""] {
+    for text in [
+        "2023-05-08x",
+        "2023-5-8",
+        "2023-02-30",
+        "8 May 2023",
+        "2023-05-08 trip",
+        "",
+    ] {
         assert_eq!(iso_date(text), None, "{text:?}");
     }
 }
@@ -200,7 +242,12 @@ fn an_iso_date_is_alone_or_has_a_time_of_day() {
 #[test]
 fn a_moment_has_a_day() {
     let day_micros = 86_400_000_000;
-    let rows = [(0, 1970, 1, 1), (-1, 1969, 12, 31), (day_micros - 1, 1970, 1, 1), (day_micros, 1970, 1, 2)];
+    let rows = [
+        (0, 1970, 1, 1),
+        (-1, 1969, 12, 31),
+        (day_micros - 1, 1970, 1, 1),
+        (day_micros, 1970, 1, 2),
+    ];
     for (moment, year, month, day_of_month) in rows {
         assert_eq!(day(moment), date(year, month, day_of_month));
     }

@@ -178,7 +178,11 @@ const WORDS: &[(&str, Kind)] = &[
 const WORD_BYTES_MAX: usize = 9;
 
 const fn number(value: u32) -> Kind {
-    Kind::Number { value, digits: 0, ordinal: false }
+    Kind::Number {
+        value,
+        digits: 0,
+        ordinal: false,
+    }
 }
 
 /// The tokens of a text; white space makes none.
@@ -198,7 +202,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             other_at(text, start)
         };
         if !byte.is_ascii_whitespace() {
-            tokens.push(Token { start, end, kind, capital: byte.is_ascii_uppercase() });
+            tokens.push(Token {
+                start,
+                end,
+                kind,
+                capital: byte.is_ascii_uppercase(),
+            });
         }
         start = end;
     }
@@ -206,12 +215,18 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 }
 
 fn end_of(bytes: &[u8], start: usize, belongs: impl Fn(&u8) -> bool) -> usize {
-    start + bytes[start..].iter().take_while(|byte| belongs(byte)).count()
+    start
+        + bytes[start..]
+            .iter()
+            .take_while(|byte| belongs(byte))
+            .count()
 }
 
 fn word(word: &[u8]) -> Kind {
     let mut buffer = [0; WORD_BYTES_MAX];
-    let Some(folded) = buffer.get_mut(..word.len()) else { return Kind::Other };
+    let Some(folded) = buffer.get_mut(..word.len()) else {
+        return Kind::Other;
+    };
     folded.copy_from_slice(word);
     folded.make_ascii_lowercase();
     let place = WORDS.binary_search_by(|(word, _)| word.as_bytes().cmp(folded));
@@ -224,16 +239,27 @@ fn number_at(text: &str, start: usize) -> (usize, Kind) {
     let bytes = text.as_bytes();
     let end = end_of(bytes, start, u8::is_ascii_digit);
     let letters = end_of(bytes, end, u8::is_ascii_alphabetic);
-    let glued_before =
-        text[..start].chars().next_back().is_some_and(|before| before == '_' || before.is_ascii_alphabetic());
-    let Ok(value) = text[start..end].parse() else { return (letters, Kind::Other) };
-    let number = |ordinal| Kind::Number { value, digits: end - start, ordinal };
+    let glued_before = text[..start]
+        .chars()
+        .next_back()
+        .is_some_and(|before| before == '_' || before.is_ascii_alphabetic());
+    let Ok(value) = text[start..end].parse() else {
+        return (letters, Kind::Other);
+    };
+    let number = |ordinal| Kind::Number {
+        value,
+        digits: end - start,
+        ordinal,
+    };
     let ending = &bytes[end..letters];
     match ending {
         _ if glued_before || bytes.get(letters) == Some(&b'_') => (letters, Kind::Other),
         // The letter before the time of day ends a date.
         b"" | b"T" => (end, number(false)),
-        _ if [b"st", b"nd", b"rd", b"th"].iter().any(|ordinal| ending.eq_ignore_ascii_case(*ordinal)) => {
+        _ if [b"st", b"nd", b"rd", b"th"]
+            .iter()
+            .any(|ordinal| ending.eq_ignore_ascii_case(*ordinal)) =>
+        {
             (letters, number(true))
         }
         b"am" | b"pm" | b"AM" | b"PM" => (letters, Kind::Vague),
@@ -256,7 +282,9 @@ fn other_at(text: &str, start: usize) -> (usize, Kind) {
     if let Some(kind) = single(first) {
         return (start + first.len_utf8(), kind);
     }
-    let end = rest.find(|character: char| character.is_ascii() || single(character).is_some()).unwrap_or(rest.len());
+    let end = rest
+        .find(|character: char| character.is_ascii() || single(character).is_some())
+        .unwrap_or(rest.len());
     (start + end, Kind::Other)
 }
 

@@ -94,7 +94,12 @@ impl Bits {
 
 impl PartialEq for Bits {
     fn eq(&self, other: &Self) -> bool {
-        self.count == other.count && self.words.iter().zip(&other.words).all(|(left, right)| left == right)
+        self.count == other.count
+            && self
+                .words
+                .iter()
+                .zip(&other.words)
+                .all(|(left, right)| left == right)
     }
 }
 

@@ -3,12 +3,13 @@
 //!
 //! Each loop is written once, in a form that the compiler turns into vector instructions, and is
 //! compiled once for each instruction set, or written out for it where the compiler does worse;
-//! which copy runs is decided at run time. On AArch64 it is decided by the compiler, since all those
-//! processors have NEON. Sums of integers do not depend on the order, and those of floating-point
-//! numbers have an order that is fixed, lane by lane, so every copy gives the same results, bit for
-//! bit.
+//! which copy runs is decided at run time. On AArch64 it is decided by the compiler, since all
+//! those processors have NEON. Sums of integers do not depend on the order, and those of
+//! floating-point numbers have an order that is fixed, lane by lane, so every copy gives the same
+//! results, bit for bit.
 //!
-//! Beside them stands what else no safe code can do: to map a file, and to read its bytes as rows of numbers.
+//! Beside them stands what else no safe code can do: to map a file, and to read its bytes as rows
+//! of numbers.
 
 #![expect(
     unsafe_code,
@@ -18,18 +19,20 @@
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::aarch64::{
-    vaddq_s32, vaddq_u8, vaddvq_s32, vcntq_u8, vdupq_n_s32, vdupq_n_u8, vdupq_n_u32, vdupq_n_u64, veorq_u64,
-    vget_low_s8, vget_low_s16, vgetq_lane_u64, vld1q_s8, vld1q_s16_x2, vld1q_u64, vmlal_high_s16, vmlal_s16,
-    vmovl_high_s8, vmovl_s8, vpadalq_u16, vpaddlq_u8, vpaddlq_u32, vreinterpretq_u8_u64,
+    vaddq_s32, vaddq_u8, vaddvq_s32, vcntq_u8, vdupq_n_s32, vdupq_n_u8, vdupq_n_u32, vdupq_n_u64,
+    veorq_u64, vget_low_s8, vget_low_s16, vgetq_lane_u64, vld1q_s8, vld1q_s16_x2, vld1q_u64,
+    vmlal_high_s16, vmlal_s16, vmovl_high_s8, vmovl_s8, vpadalq_u16, vpaddlq_u8, vpaddlq_u32,
+    vreinterpretq_u8_u64,
 };
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{
-    _mm_loadu_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256, _mm256_blend_epi32,
-    _mm256_cvtepi8_epi16, _mm256_loadu_si256, _mm256_madd_epi16, _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi64x,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256, _mm256_xor_si256,
-    _mm512_add_epi32, _mm512_add_epi64, _mm512_cmplt_epu64_mask, _mm512_cvtepi8_epi16, _mm512_dpwssd_epi32,
-    _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_storeu_si512, _mm512_xor_si512,
+    _mm_loadu_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_add_epi64, _mm256_and_si256,
+    _mm256_blend_epi32, _mm256_cvtepi8_epi16, _mm256_loadu_si256, _mm256_madd_epi16,
+    _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256, _mm256_xor_si256,
+    _mm512_add_epi32, _mm512_add_epi64, _mm512_cmplt_epu64_mask, _mm512_cvtepi8_epi16,
+    _mm512_dpwssd_epi32, _mm512_loadu_si512, _mm512_popcnt_epi64, _mm512_reduce_add_epi32,
+    _mm512_set1_epi64, _mm512_setzero_si512, _mm512_storeu_si512, _mm512_xor_si512,
 };
 use std::fs::File;
 use std::io;
@@ -79,7 +82,10 @@ enum Set {
 }
 
 #[cfg(target_arch = "aarch64")]
-const _: () = assert!(cfg!(target_feature = "neon"), "NEON is used without asking the processor");
+const _: () = assert!(
+    cfg!(target_feature = "neon"),
+    "NEON is used without asking the processor"
+);
 
 impl Default for Instructions {
     /// The best that this processor has.
@@ -130,7 +136,13 @@ impl Instructions {
 
     /// Puts the dot product of the query with each of the rows, times the row's scale, into
     /// `products`. Components of the query stay within [`query_limit`].
-    pub(super) fn dots(self, query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
+    pub(super) fn dots(
+        self,
+        query: &[[i16; LINE]],
+        rows: Rows<'_>,
+        chosen: &[u32],
+        products: &mut [f32],
+    ) {
         match self.0 {
             // SAFETY: this variant is made only where the processor has been found to have the
             // features that the function is compiled for, which is all that calling it requires.
@@ -139,8 +151,8 @@ impl Instructions {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { dots_avx2(query, rows, chosen, products) },
-            // SAFETY: every processor that this is compiled for has the feature that the function is
-            // compiled for: it does not compile without.
+            // SAFETY: every processor that this is compiled for has the feature that the function
+            // is compiled for: it does not compile without.
             #[cfg(target_arch = "aarch64")]
             Set::Neon => unsafe { dots_neon(query, rows, chosen, products) },
             Set::Portable => dots(query, rows, chosen, products),
@@ -148,7 +160,13 @@ impl Instructions {
     }
 
     /// Puts the cosine of the query with each of the rows into `cosines`.
-    pub(super) fn cosines(self, query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: &mut [f32]) {
+    pub(super) fn cosines(
+        self,
+        query: &[[f32; LINE]],
+        rows: Rows<'_>,
+        chosen: &[u32],
+        cosines: &mut [f32],
+    ) {
         match self.0 {
             // SAFETY: this variant is made only where the processor has been found to have the
             // features that the function is compiled for, which is all that calling it requires.
@@ -182,8 +200,8 @@ impl Instructions {
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { near_avx2(query, sketches, admitted, limit, found) },
-            // SAFETY: every processor that this is compiled for has the feature that the function is
-            // compiled for: it does not compile without.
+            // SAFETY: every processor that this is compiled for has the feature that the function
+            // is compiled for: it does not compile without.
             #[cfg(target_arch = "aarch64")]
             Set::Neon => unsafe { near_neon(query, sketches, admitted, limit, found) },
             Set::Portable => near(query, sketches, admitted, limit, found),
@@ -206,8 +224,15 @@ fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: 
     for (row, product) in chosen.iter().zip(products) {
         let row = *row as usize;
         let mut sums = [_mm512_setzero_si512(); 2];
-        for (query, line) in query.iter().zip(&rows.lines[row * query.len()..][..query.len()]) {
-            let halves = query.as_chunks::<32>().0.iter().zip(line.0.as_chunks::<32>().0);
+        for (query, line) in query
+            .iter()
+            .zip(&rows.lines[row * query.len()..][..query.len()])
+        {
+            let halves = query
+                .as_chunks::<32>()
+                .0
+                .iter()
+                .zip(line.0.as_chunks::<32>().0);
             for ((query, half), sum) in halves.zip(&mut sums) {
                 // SAFETY: 32 bytes are read from an array of 32 bytes, at any address.
                 let values = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
@@ -224,7 +249,13 @@ fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: 
 /// Written out, since the compiler makes of [`near`] loops over single numbers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
-fn near_avx512(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limit: u64, found: &mut Vec<(u32, u32)>) {
+fn near_avx512(
+    query: &[[u64; PLANES]],
+    sketches: &[Words],
+    admitted: &[u64],
+    limit: u64,
+    found: &mut Vec<(u32, u32)>,
+) {
     let limits = _mm512_set1_epi64(limit as i64);
     for (index, block) in sketches.chunks_exact(query.len().max(1)).enumerate() {
         let bits = admitted_bits(admitted, index);
@@ -265,22 +296,36 @@ fn dots_avx2(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
     for (row, product) in chosen.iter().zip(products) {
         let row = *row as usize;
         let mut sums = [_mm256_setzero_si256(); 4];
-        for (query, line) in query.iter().zip(&rows.lines[row * query.len()..][..query.len()]) {
-            let parts = query.as_chunks::<16>().0.iter().zip(line.0.as_chunks::<16>().0);
+        for (query, line) in query
+            .iter()
+            .zip(&rows.lines[row * query.len()..][..query.len()])
+        {
+            let parts = query
+                .as_chunks::<16>()
+                .0
+                .iter()
+                .zip(line.0.as_chunks::<16>().0);
             for ((query, part), sum) in parts.zip(&mut sums) {
                 // SAFETY: 16 bytes are read from an array of 16 bytes, at any address.
                 let values = unsafe { _mm_loadu_si128(part.as_ptr().cast()) };
                 // SAFETY: 32 bytes are read from an array of 16 numbers of 2 bytes, at any address.
                 let query = unsafe { _mm256_loadu_si256(query.as_ptr().cast()) };
                 // Two products of 16 and 8 bits are added in 32 bits: nothing can be cut off.
-                *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(values), query));
+                *sum =
+                    _mm256_add_epi32(*sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(values), query));
             }
         }
-        let sum = _mm256_add_epi32(_mm256_add_epi32(sums[0], sums[1]), _mm256_add_epi32(sums[2], sums[3]));
+        let sum = _mm256_add_epi32(
+            _mm256_add_epi32(sums[0], sums[1]),
+            _mm256_add_epi32(sums[2], sums[3]),
+        );
         let mut lanes = [0_i32; 8];
         // SAFETY: 32 bytes are written to an array of 8 numbers of 4 bytes, at any address.
         unsafe { _mm256_storeu_si256(lanes.as_mut_ptr().cast(), sum) };
-        *product = lanes.iter().fold(0_i32, |sum, lane| sum.wrapping_add(*lane)) as f32 * rows.scales[row];
+        *product = lanes
+            .iter()
+            .fold(0_i32, |sum, lane| sum.wrapping_add(*lane)) as f32
+            * rows.scales[row];
     }
 }
 
@@ -301,7 +346,13 @@ fn cosines_avx2(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: 
 /// table, so that the bytes of a word sum up to at most 8 x 15.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn near_avx2(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limit: u64, found: &mut Vec<(u32, u32)>) {
+fn near_avx2(
+    query: &[[u64; PLANES]],
+    sketches: &[Words],
+    admitted: &[u64],
+    limit: u64,
+    found: &mut Vec<(u32, u32)>,
+) {
     // The bits of 0 to 15, in both halves of the register.
     let ones = _mm256_set1_epi64x(0x0302_0201_0201_0100);
     let ones = _mm256_blend_epi32::<0b1100_1100>(ones, _mm256_add_epi8(ones, _mm256_set1_epi8(1)));
@@ -347,8 +398,16 @@ fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
     for (row, product) in chosen.iter().zip(products) {
         let row = *row as usize;
         let mut sums = [vdupq_n_s32(0); 4];
-        for (query, line) in query.iter().zip(&rows.lines[row * query.len()..][..query.len()]) {
-            for (query, part) in query.as_chunks::<16>().0.iter().zip(line.0.as_chunks::<16>().0) {
+        for (query, line) in query
+            .iter()
+            .zip(&rows.lines[row * query.len()..][..query.len()])
+        {
+            for (query, part) in query
+                .as_chunks::<16>()
+                .0
+                .iter()
+                .zip(line.0.as_chunks::<16>().0)
+            {
                 // SAFETY: 16 bytes are read from an array of 16 bytes, at any address.
                 let values = unsafe { vld1q_s8(part.as_ptr()) };
                 // SAFETY: twice 16 bytes are read from an array of 16 numbers of 2 bytes.
@@ -369,13 +428,20 @@ fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
 /// the planes are weighed and added up before: a byte is at most 8 x 15 then.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
-fn near_neon(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limit: u64, found: &mut Vec<(u32, u32)>) {
+fn near_neon(
+    query: &[[u64; PLANES]],
+    sketches: &[Words],
+    admitted: &[u64],
+    limit: u64,
+    found: &mut Vec<(u32, u32)>,
+) {
     for (index, block) in sketches.chunks_exact(query.len().max(1)).enumerate() {
         let bits = admitted_bits(admitted, index);
         if bits == 0 {
             continue;
         }
-        // A word adds at most 4 x 8 x 15 to a lane: it takes over 500 million dimensions to fill one.
+        // A word adds at most 4 x 8 x 15 to a lane: it takes over 500 million dimensions to fill
+        // one.
         let mut sums = [vdupq_n_u32(0); 4];
         for (query, words) in query.iter().zip(block) {
             for (words, sum) in words.0.as_chunks::<2>().0.iter().zip(&mut sums) {
@@ -401,13 +467,19 @@ fn near_neon(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limi
 // Plain loops only, below: a closure handed to a library function would be compiled without the
 // caller's instruction set.
 
-#[expect(clippy::inline_always, reason = "each caller compiles its own copy for its instruction set")]
+#[expect(
+    clippy::inline_always,
+    reason = "each caller compiles its own copy for its instruction set"
+)]
 #[inline(always)]
 fn dots(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
     for (row, product) in chosen.iter().zip(products) {
         let row = *row as usize;
         let mut sum = 0_i32;
-        for (query, line) in query.iter().zip(&rows.lines[row * query.len()..][..query.len()]) {
+        for (query, line) in query
+            .iter()
+            .zip(&rows.lines[row * query.len()..][..query.len()])
+        {
             for (query, value) in query.iter().zip(&line.0) {
                 // Wrapping only so that no overflow check keeps the loop from being vectorised:
                 // `query_limit` rules overflow out.
@@ -418,13 +490,19 @@ fn dots(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f
     }
 }
 
-#[expect(clippy::inline_always, reason = "each caller compiles its own copy for its instruction set")]
+#[expect(
+    clippy::inline_always,
+    reason = "each caller compiles its own copy for its instruction set"
+)]
 #[inline(always)]
 fn cosines(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: &mut [f32]) {
     for (row, cosine) in chosen.iter().zip(cosines) {
         let row = *row as usize;
         let mut sums = [0.0_f32; LANES];
-        for (query, line) in query.iter().zip(&rows.lines[row * query.len()..][..query.len()]) {
+        for (query, line) in query
+            .iter()
+            .zip(&rows.lines[row * query.len()..][..query.len()])
+        {
             let (query, _) = query.as_chunks::<LANES>();
             let (line, _) = line.0.as_chunks::<LANES>();
             for (query, values) in query.iter().zip(line) {
@@ -441,9 +519,18 @@ fn cosines(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: &mut 
     }
 }
 
-#[expect(clippy::inline_always, reason = "each caller compiles its own copy for its instruction set")]
+#[expect(
+    clippy::inline_always,
+    reason = "each caller compiles its own copy for its instruction set"
+)]
 #[inline(always)]
-fn near(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limit: u64, found: &mut Vec<(u32, u32)>) {
+fn near(
+    query: &[[u64; PLANES]],
+    sketches: &[Words],
+    admitted: &[u64],
+    limit: u64,
+    found: &mut Vec<(u32, u32)>,
+) {
     let blocks = sketches.chunks_exact(query.len().max(1));
     for (index, block) in blocks.enumerate() {
         let bits = admitted_bits(admitted, index);
@@ -470,12 +557,23 @@ fn near(query: &[[u64; PLANES]], sketches: &[Words], admitted: &[u64], limit: u6
 
 /// The bits of a block's slots.
 fn admitted_bits(admitted: &[u64], block: usize) -> u8 {
-    admitted.get(block / BLOCK).map_or(0, |word| (word >> (block % BLOCK * BLOCK)) as u8)
+    admitted
+        .get(block / BLOCK)
+        .map_or(0, |word| (word >> (block % BLOCK * BLOCK)) as u8)
 }
 
-#[expect(clippy::inline_always, reason = "each caller compiles its own copy for its instruction set")]
+#[expect(
+    clippy::inline_always,
+    reason = "each caller compiles its own copy for its instruction set"
+)]
 #[inline(always)]
-fn keep_near(distances: &[u64; BLOCK], block: usize, bits: u8, limit: u64, found: &mut Vec<(u32, u32)>) {
+fn keep_near(
+    distances: &[u64; BLOCK],
+    block: usize,
+    bits: u8,
+    limit: u64,
+    found: &mut Vec<(u32, u32)>,
+) {
     let mut is_near = false;
     for distance in distances {
         is_near |= *distance < limit;
@@ -499,12 +597,14 @@ impl Mapping {
     /// # Errors
     /// The system cannot map it: it is empty, or no file that can be mapped.
     pub(super) fn of(file: &File) -> io::Result<Self> {
-        // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no process ever writes
-        // to one again, or cuts it, once it has its name; another one takes its place by a rename, and what is mapped
-        // stays until it is unmapped. Only this user can write in the folder. A program of this user that writes into
-        // the file breaks what it holds, not the process: nothing is derived from a value that was read but what is
-        // read and checked again, as every number of it is before it is used as an index. A program that cuts it, or a disk
-        // that cannot be read, ends the process by a signal (SIGBUS), which loses nothing: the file is a copy.
+        // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no
+        // process ever writes to one again, or cuts it, once it has its name; another one takes its
+        // place by a rename, and what is mapped stays until it is unmapped. Only this user can
+        // write in the folder. A program of this user that writes into the file breaks what it
+        // holds, not the process: nothing is derived from a value that was read but what is read
+        // and checked again, as every number of it is before it is used as an index. A program that
+        // cuts it, or a disk that cannot be read, ends the process by a signal (SIGBUS), which
+        // loses nothing: the file is a copy.
         unsafe { memmap2::Mmap::map(file) }.map(Mapping)
     }
 
@@ -523,10 +623,14 @@ impl Plain for u64 {}
 
 /// The bytes as elements; none, if they do not begin where an element may, or do not end with one.
 fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
-    // SAFETY: only `Plain` types are asked for, which have no padding and for which any bits are a value; the function
-    // takes care of the alignment, and the slice lives as long as the bytes.
+    // SAFETY: only `Plain` types are asked for, which have no padding and for which any bits are a
+    // value; the function takes care of the alignment, and the slice lives as long as the bytes.
     let (before, elements, after) = unsafe { bytes.align_to::<T>() };
-    if before.is_empty() && after.is_empty() { elements } else { &[] }
+    if before.is_empty() && after.is_empty() {
+        elements
+    } else {
+        &[]
+    }
 }
 
 pub(super) fn lines_in(bytes: &[u8]) -> &[Line] {

@@ -30,11 +30,12 @@ use view::View;
 ///
 /// A slot is free, living or dead. [`insert`](Postings::insert) makes a free one living. A caller
 /// that removes a passage only stops to admit its slot, which makes it dead: it stays in the lists
-/// and keeps its length, so that bounds of scores still hold. A cycle of purging takes the slots that were
-/// dead when it began out of all lists, a few lists a step; passages may be inserted and searched
-/// between the steps. Only when the cycle is through are its slots free.
+/// and keeps its length, so that bounds of scores still hold. A cycle of purging takes the slots
+/// that were dead when it began out of all lists, a few lists a step; passages may be inserted and
+/// searched between the steps. Only when the cycle is through are its slots free.
 ///
-/// The part that was [taken over](Postings::open) from a segment never changes: its slots are living or dead, and never purged.
+/// The part that was [taken over](Postings::open) from a segment never changes: its slots are
+/// living or dead, and never purged.
 #[derive(Debug, Clone, Default)]
 pub struct Postings {
     /// The postings that lie in a segment.
@@ -77,21 +78,31 @@ struct Purge {
 }
 
 impl Postings {
-    /// Adds a passage with its terms, each once, and the count of each; 0 makes a mark, which can be
-    /// looked up and scores nothing. The slot must be free. Slots may come in any order;
+    /// Adds a passage with its terms, each once, and the count of each; 0 makes a mark, which can
+    /// be looked up and scores nothing. The slot must be free. Slots may come in any order;
     /// ascending ones cost least.
     pub fn insert<'a>(&mut self, slot: u32, terms: impl IntoIterator<Item = (&'a str, u32)>) {
         let mut inserted = std::mem::take(&mut self.inserted);
-        inserted.extend(terms.into_iter().map(|(term, count)| (self.dictionary.number(term), count)));
+        inserted.extend(
+            terms
+                .into_iter()
+                .map(|(term, count)| (self.dictionary.number(term), count)),
+        );
         let place = (slot - self.first) as usize;
         if self.lengths.len() <= place {
             self.lengths.resize(place + 1, 0);
         }
         // Before the lists: they bound scores by lengths.
-        self.lengths[place] = inserted.iter().fold(0, |length: u32, (_, count)| length.saturating_add(*count));
+        self.lengths[place] = inserted
+            .iter()
+            .fold(0, |length: u32, (_, count)| length.saturating_add(*count));
         for (number, count) in inserted.drain(..) {
             if let Some(list) = self.dictionary.list_mut(number) {
-                let lengths = Lengths { base: &[], first: self.first, own: &self.lengths };
+                let lengths = Lengths {
+                    base: &[],
+                    first: self.first,
+                    own: &self.lengths,
+                };
                 list.insert(Posting { slot, count }, lengths);
             }
         }
@@ -105,16 +116,24 @@ impl Postings {
 
     fn lengths(&self) -> Lengths<'_> {
         let base = self.base.as_ref().map_or(&[][..], |base| base.lengths());
-        Lengths { base, first: self.first, own: &self.lengths }
+        Lengths {
+            base,
+            first: self.first,
+            own: &self.lengths,
+        }
     }
 
-    /// Begins a cycle of purging these dead slots. False, and `dead` is not looked at, while another
-    /// is under way.
+    /// Begins a cycle of purging these dead slots. False, and `dead` is not looked at, while
+    /// another is under way.
     pub fn begin_purge(&mut self, dead: impl IntoIterator<Item = u32>) -> bool {
         if self.is_purging() {
             return false;
         }
-        self.purge = Some(Purge { dead: dead.into_iter().collect(), number: 0, slot: 0 });
+        self.purge = Some(Purge {
+            dead: dead.into_iter().collect(),
+            number: 0,
+            slot: 0,
+        });
         true
     }
 
@@ -124,8 +143,9 @@ impl Postings {
     }
 
     /// Goes on with the cycle: looks at about `budget` postings, and at one stretch of a list at
-    /// least; 20,000 take about half a millisecond where most blocks have a dead slot. When the cycle is through, returns its slots, ascending; they are free now. Terms that
-    /// no passage has any more are forgotten on the way.
+    /// least; 20,000 take about half a millisecond where most blocks have a dead slot. When the
+    /// cycle is through, returns its slots, ascending; they are free now. Terms that no passage has
+    /// any more are forgotten on the way.
     pub fn purge_step(&mut self, budget: usize) -> Option<Vec<u32>> {
         /// What it costs to come to a list, in postings.
         const LIST: usize = 4;
@@ -133,10 +153,27 @@ impl Postings {
         let mut left = budget;
         while purge.number < self.dictionary.numbers() && !purge.dead.is_empty() {
             let list = self.dictionary.list_mut(purge.number);
-            let lengths = Lengths { base: &[], first: self.first, own: &self.lengths };
-            let cleaned = list.map(|list| (list.clean(purge.slot, &purge.dead, lengths, left), list.is_empty()));
-            left = left.saturating_sub(LIST + cleaned.as_ref().map_or(0, |(cleaned, _)| cleaned.looked_at));
-            if let Some((list::Cleaned { next: Some(slot), .. }, _)) = cleaned {
+            let lengths = Lengths {
+                base: &[],
+                first: self.first,
+                own: &self.lengths,
+            };
+            let cleaned = list.map(|list| {
+                (
+                    list.clean(purge.slot, &purge.dead, lengths, left),
+                    list.is_empty(),
+                )
+            });
+            left = left.saturating_sub(
+                LIST + cleaned.as_ref().map_or(0, |(cleaned, _)| cleaned.looked_at),
+            );
+            if let Some((
+                list::Cleaned {
+                    next: Some(slot), ..
+                },
+                _,
+            )) = cleaned
+            {
                 purge.slot = slot;
             } else {
                 if let Some((_, true)) = cleaned {
@@ -160,7 +197,8 @@ impl Postings {
     /// Visits the slot and the count of every posting of the term, ascending by slot. Dead slots
     /// and marks are among them.
     pub fn counts_by(&self, term: &str, mut visit: impl FnMut(u32, u32)) {
-        self.view(term).walk(|posting| visit(posting.slot, posting.count));
+        self.view(term)
+            .walk(|posting| visit(posting.slot, posting.count));
     }
 
     /// Visits those of the slots, which ascend, that have the term: the index of the slot, and the

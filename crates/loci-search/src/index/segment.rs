@@ -1,10 +1,11 @@
-//! A file of sections that is written once and read as it lies: its head, the checksums of its sections, and bytes
-//! that are shared with everyone who reads it.
+//! A file of sections that is written once and read as it lies: its head, the checksums of its
+//! sections, and bytes that are shared with everyone who reads it.
 //!
-//! The head is 4 KiB: magic, format, length of the file, number of sections, one entry for each section, and the
-//! CRC-32 of all that. Numbers are as the processor has them; another byte order is another magic. A section begins at
-//! a multiple of 64 bytes. Most are compared with their checksums when the file is opened. What is large, and looked at
-//! in parts, has a checksum for each part, which is compared when the part is first looked at ([`Sections::is_damaged`]).
+//! The head is 4 KiB: magic, format, length of the file, number of sections, one entry for each
+//! section, and the CRC-32 of all that. Numbers are as the processor has them; another byte order
+//! is another magic. A section begins at a multiple of 64 bytes. Most are compared with their
+//! checksums when the file is opened. What is large, and looked at in parts, has a checksum for
+//! each part, which is compared when the part is first looked at ([`Sections::is_damaged`]).
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -71,7 +72,13 @@ impl SectionWriter {
         file.write_all(&[0; HEAD_BYTES])?;
         let file = BufWriter::with_capacity(1 << 20, file);
         let (length, hasher) = (HEAD_BYTES as u64, crc32fast::Hasher::new());
-        Ok(SectionWriter { file, length, entries: Vec::new(), hasher, is_ending })
+        Ok(SectionWriter {
+            file,
+            length,
+            entries: Vec::new(),
+            hasher,
+            is_ending,
+        })
     }
 
     /// Begins the next section, and so ends the one before.
@@ -81,12 +88,22 @@ impl SectionWriter {
     pub fn begin(&mut self, tag: Tag, check: Check) -> io::Result<()> {
         self.end_section();
         if self.entries.len() == ENTRIES_MAX {
-            return Err(io::Error::new(ErrorKind::Unsupported, "more models than a segment can hold"));
+            return Err(io::Error::new(
+                ErrorKind::Unsupported,
+                "more models than a segment can hold",
+            ));
         }
         let gap = self.length.next_multiple_of(ALIGNMENT) - self.length;
-        self.file.write_all(&[0; ALIGNMENT as usize][..gap as usize])?;
+        self.file
+            .write_all(&[0; ALIGNMENT as usize][..gap as usize])?;
         self.length += gap;
-        self.entries.push(Entry { tag, start: self.length, length: 0, checksum: 0, check });
+        self.entries.push(Entry {
+            tag,
+            start: self.length,
+            length: 0,
+            checksum: 0,
+            check,
+        });
         Ok(())
     }
 
@@ -98,7 +115,11 @@ impl SectionWriter {
         if self.is_ending.load(Ordering::Relaxed) {
             return Err(ErrorKind::Interrupted.into());
         }
-        if self.entries.last().is_some_and(|entry| entry.check == Check::AtOpen) {
+        if self
+            .entries
+            .last()
+            .is_some_and(|entry| entry.check == Check::AtOpen)
+        {
             self.hasher.update(bytes);
         }
         self.length += bytes.len() as u64;
@@ -107,7 +128,9 @@ impl SectionWriter {
 
     /// How many bytes the section has so far.
     pub fn section_length(&self) -> u64 {
-        self.entries.last().map_or(0, |entry| self.length - entry.start)
+        self.entries
+            .last()
+            .map_or(0, |entry| self.length - entry.start)
     }
 
     fn end_section(&mut self) {
@@ -118,7 +141,8 @@ impl SectionWriter {
         }
     }
 
-    /// Writes the head, and what is still in memory; what the file needs to be durable is left to the caller.
+    /// Writes the head, and what is still in memory; what the file needs to be durable is left to
+    /// the caller.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -128,14 +152,29 @@ impl SectionWriter {
         for number in [MAGIC, FORMAT, self.length, self.entries.len() as u64] {
             head.extend(number.to_ne_bytes());
         }
-        for Entry { tag, start, length, checksum, check } in &self.entries {
-            let fixed = [tag.kind, tag.part, *checksum, u32::from(*check == Check::InParts)];
+        for Entry {
+            tag,
+            start,
+            length,
+            checksum,
+            check,
+        } in &self.entries
+        {
+            let fixed = [
+                tag.kind,
+                tag.part,
+                *checksum,
+                u32::from(*check == Check::InParts),
+            ];
             head.extend(fixed.into_iter().flat_map(u32::to_ne_bytes));
             head.extend([*start, *length, 0].into_iter().flat_map(u64::to_ne_bytes));
         }
         head.resize(HEAD_BYTES - 4, 0);
         head.extend(crc32fast::hash(&head).to_ne_bytes());
-        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        let mut file = self
+            .file
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)?;
         file.seek(SeekFrom::Start(0))?;
         file.write_all(&head)?;
         Ok(file)
@@ -166,7 +205,10 @@ impl Sections {
     /// The file cannot be mapped; it is no segment of this build, or damaged (`InvalidData`).
     pub fn open(file: &File) -> io::Result<Self> {
         let sections = Sections::map(file)?;
-        sections.entries.iter().try_for_each(|entry| sections.check(entry).map(drop))?;
+        sections
+            .entries
+            .iter()
+            .try_for_each(|entry| sections.check(entry).map(drop))?;
         Ok(sections)
     }
 
@@ -181,7 +223,9 @@ impl Sections {
     }
 
     fn check(&self, entry: &Entry) -> io::Result<Bytes> {
-        let section = self.bytes(entry).ok_or_else(|| unsound("a section lies beyond its end"))?;
+        let section = self
+            .bytes(entry)
+            .ok_or_else(|| unsound("a section lies beyond its end"))?;
         if entry.check == Check::AtOpen && crc32fast::hash(&section) != entry.checksum {
             return Err(unsound("a section is damaged"));
         }
@@ -189,9 +233,14 @@ impl Sections {
     }
 
     fn map(file: &File) -> io::Result<Self> {
-        let whole = Arc::new(Whole { mapping: Mapping::of(file)?, is_damaged: AtomicBool::new(false) });
+        let whole = Arc::new(Whole {
+            mapping: Mapping::of(file)?,
+            is_damaged: AtomicBool::new(false),
+        });
         let bytes = whole.mapping.bytes();
-        let head = bytes.get(..HEAD_BYTES).ok_or_else(|| unsound("it ends within its head"))?;
+        let head = bytes
+            .get(..HEAD_BYTES)
+            .ok_or_else(|| unsound("it ends within its head"))?;
         let number = |place: usize| u64_at(head, place / 8);
         if number(0) != MAGIC || number(8) != FORMAT {
             return Err(unsound("it is none of this version"));
@@ -203,32 +252,59 @@ impl Sections {
         if number(16) != bytes.len() as u64 {
             return Err(unsound("it is not as long as it was"));
         }
-        let count = usize::try_from(number(24)).unwrap_or(usize::MAX).min(ENTRIES_MAX);
+        let count = usize::try_from(number(24))
+            .unwrap_or(usize::MAX)
+            .min(ENTRIES_MAX);
         let entry = |place: usize| {
             let start = FIXED_BYTES + place * ENTRY_BYTES;
             let word = |index: usize| u32_at(&head[start..], index);
-            let tag = Tag { kind: word(0), part: word(1) };
-            let check = if word(3) == 0 { Check::AtOpen } else { Check::InParts };
+            let tag = Tag {
+                kind: word(0),
+                part: word(1),
+            };
+            let check = if word(3) == 0 {
+                Check::AtOpen
+            } else {
+                Check::InParts
+            };
             let (start, length) = (number(start + 16), number(start + 24));
-            Entry { tag, start, length, checksum: word(2), check }
+            Entry {
+                tag,
+                start,
+                length,
+                checksum: word(2),
+                check,
+            }
         };
-        Ok(Sections { entries: (0..count).map(entry).collect(), whole })
+        Ok(Sections {
+            entries: (0..count).map(entry).collect(),
+            whole,
+        })
     }
 
     /// The section; an empty one if there is none.
     pub fn section(&self, tag: Tag) -> Bytes {
         let entry = self.entries.iter().find(|entry| entry.tag == tag);
-        entry.and_then(|entry| self.bytes(entry)).unwrap_or_default()
+        entry
+            .and_then(|entry| self.bytes(entry))
+            .unwrap_or_default()
     }
 
     fn bytes(&self, entry: &Entry) -> Option<Bytes> {
-        let (start, length) = (usize::try_from(entry.start).ok()?, usize::try_from(entry.length).ok()?);
+        let (start, length) = (
+            usize::try_from(entry.start).ok()?,
+            usize::try_from(entry.length).ok()?,
+        );
         let range = start..start.checked_add(length)?;
         self.whole.mapping.bytes().get(range.clone())?;
-        Some(Bytes { whole: Some(Arc::clone(&self.whole)), range })
+        Some(Bytes {
+            whole: Some(Arc::clone(&self.whole)),
+            range,
+        })
     }
 
-    /// Whether a part did not have its checksum when it was looked at. What was found since then may be wrong.
+    /// Whether a part did not have its checksum when it was looked at. What was found since then
+    /// may be wrong.
     pub fn is_damaged(&self) -> bool {
         self.whole.is_damaged.load(Ordering::Relaxed)
     }
@@ -246,7 +322,9 @@ impl Deref for Bytes {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        self.whole.as_ref().map_or(&[], |whole| &whole.mapping.bytes()[self.range.clone()])
+        self.whole
+            .as_ref()
+            .map_or(&[], |whole| &whole.mapping.bytes()[self.range.clone()])
     }
 }
 
@@ -307,7 +385,9 @@ impl Seen {
     /// 64 of them, as bits.
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
-        self.0.get(index).map_or(0, |word| word.load(Ordering::Relaxed))
+        self.0
+            .get(index)
+            .map_or(0, |word| word.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -326,7 +406,8 @@ impl Seen {
     }
 }
 
-/// The slots of an index that a segment takes over, and which they become: the same order without gaps.
+/// The slots of an index that a segment takes over, and which they become: the same order without
+/// gaps.
 #[derive(Debug, Default)]
 pub struct Renumbering {
     /// By new slot.
@@ -342,12 +423,18 @@ impl Renumbering {
         for (new, old) in (0..).zip(&slots) {
             after[*old as usize] = new;
         }
-        Renumbering { before: slots, after }
+        Renumbering {
+            before: slots,
+            after,
+        }
     }
 
     /// The slot that a slot becomes; none, if it is not taken over.
     pub fn after(&self, slot: u32) -> Option<u32> {
-        self.after.get(slot as usize).copied().filter(|new| *new != u32::MAX)
+        self.after
+            .get(slot as usize)
+            .copied()
+            .filter(|new| *new != u32::MAX)
     }
 
     /// How many are taken over.
@@ -361,8 +448,8 @@ impl Renumbering {
     }
 }
 
-/// The first slot after those of a segment with so many. A chunk of vectors is of one kind: those of the segment, or
-/// those in memory.
+/// The first slot after those of a segment with so many. A chunk of vectors is of one kind: those
+/// of the segment, or those in memory.
 pub fn first_slot_after(slots: usize) -> u32 {
     slots.next_multiple_of(super::vectors::CHUNK) as u32
 }

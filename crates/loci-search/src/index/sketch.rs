@@ -4,7 +4,10 @@ use super::kernel::{BLOCK, Instructions, LINE, PLANES, Words};
 /// Puts the signs of the components into the sketch of slot `place` among its block's `words`.
 pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
     for (values, words) in values.chunks(LINE).zip(words) {
-        let signs = values.iter().rev().fold(0, |signs, value| signs << 1 | u64::from(*value >= 0));
+        let signs = values
+            .iter()
+            .rev()
+            .fold(0, |signs, value| signs << 1 | u64::from(*value >= 0));
         words.0[place % BLOCK] = signs;
     }
 }
@@ -21,7 +24,9 @@ pub(super) struct SketchQuery(Vec<[u64; PLANES]>);
 impl SketchQuery {
     pub(super) fn new(query: &[f32]) -> Self {
         const LEVELS: f32 = ((1 << PLANES) - 1) as f32;
-        let largest = query.iter().fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
+        let largest = query
+            .iter()
+            .fold(f32::MIN_POSITIVE, |largest, value| largest.max(value.abs()));
         let words = query.chunks(LINE).map(|values| {
             let mut planes = [0_u64; PLANES];
             for (bit, value) in values.iter().enumerate() {
@@ -48,7 +53,11 @@ pub(super) struct Closest {
 
 impl Closest {
     pub(super) fn new(wanted: usize) -> Self {
-        Closest { wanted, found: Vec::new(), limit: u64::MAX }
+        Closest {
+            wanted,
+            found: Vec::new(),
+            limit: u64::MAX,
+        }
     }
 
     /// Compares the query with the sketches of a chunk whose first slot is given.
@@ -60,9 +69,13 @@ impl Closest {
     ) {
         let before = self.found.len();
         instructions.near(&query.0, sketches, admitted, self.limit, &mut self.found);
-        self.found[before..].iter_mut().for_each(|(slot, _)| *slot += first_slot);
+        self.found[before..]
+            .iter_mut()
+            .for_each(|(slot, _)| *slot += first_slot);
         if self.found.len() > 2 * self.wanted {
-            let (_, last, _) = self.found.select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
+            let (_, last, _) = self
+                .found
+                .select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
             self.limit = u64::from(last.1);
             self.found.truncate(self.wanted);
         }
@@ -70,7 +83,8 @@ impl Closest {
 
     pub(super) fn slots(mut self) -> Bits {
         if self.found.len() > self.wanted {
-            self.found.select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
+            self.found
+                .select_nth_unstable_by_key(self.wanted - 1, |(_, distance)| *distance);
             self.found.truncate(self.wanted);
         }
         self.found.into_iter().map(|(slot, _)| slot).collect()

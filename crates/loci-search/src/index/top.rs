@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
-/// The best `limit` of many groups, found as their members go by: a group scores as its best member.
-/// `tie` orders groups of equal score, lesser first.
+/// The best `limit` of many groups, found as their members go by: a group scores as its best
+/// member. `tie` orders groups of equal score, lesser first.
 pub(super) struct Best<T> {
     limit: usize,
     tie: T,
@@ -12,7 +12,12 @@ pub(super) struct Best<T> {
 
 impl<T: Fn(u32, u32) -> Ordering> Best<T> {
     pub(super) fn new(limit: usize, tie: T) -> Self {
-        Best { limit, tie, kept: Vec::new(), floor: f32::NEG_INFINITY }
+        Best {
+            limit,
+            tie,
+            kept: Vec::new(),
+            floor: f32::NEG_INFINITY,
+        }
     }
 
     /// What a member has to score at least to matter.
@@ -35,7 +40,8 @@ impl<T: Fn(u32, u32) -> Ordering> Best<T> {
 
     /// Leaves one member of each group, and the best `limit` of these.
     fn select(&mut self) {
-        self.kept.sort_unstable_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
+        self.kept
+            .sort_unstable_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
         self.kept.dedup_by_key(|kept| kept.0);
         if self.limit > 0 && self.kept.len() >= self.limit {
             let better = better(&self.tie);
@@ -54,18 +60,25 @@ impl<T: Fn(u32, u32) -> Ordering> Best<T> {
 }
 
 fn better(tie: &impl Fn(u32, u32) -> Ordering) -> impl Fn(&(u32, f32), &(u32, f32)) -> Ordering {
-    |left, right| right.1.total_cmp(&left.1).then_with(|| tie(left.0, right.0))
+    |left, right| {
+        right
+            .1
+            .total_cmp(&left.1)
+            .then_with(|| tie(left.0, right.0))
+    }
 }
 
-/// The best `limit` of many, each of them once, best first; `tie` orders those of equal score, lesser
-/// first.
+/// The best `limit` of many, each of them once, best first; `tie` orders those of equal score,
+/// lesser first.
 pub fn top(
     limit: usize,
     scored: impl IntoIterator<Item = (u32, f32)>,
     tie: impl Fn(u32, u32) -> Ordering,
 ) -> Vec<(u32, f32)> {
     let mut best = Best::new(limit, tie);
-    scored.into_iter().for_each(|(item, score)| best.push(item, score));
+    scored
+        .into_iter()
+        .for_each(|(item, score)| best.push(item, score));
     best.finish()
 }
 
@@ -101,6 +114,10 @@ mod tests {
 
     #[test]
     fn a_limit_beyond_the_whole_returns_the_whole() {
-        assert_eq!(top(usize::MAX, [(1, 0.5), (2, 1.0)], |left, right| left.cmp(&right)), [(2, 1.0), (1, 0.5)]);
+        assert_eq!(
+            top(usize::MAX, [(1, 0.5), (2, 1.0)], |left, right| left
+                .cmp(&right)),
+            [(2, 1.0), (1, 0.5)]
+        );
     }
 }

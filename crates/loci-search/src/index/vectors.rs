@@ -66,7 +66,10 @@ struct Possible {
 impl Vectors {
     /// No vectors yet, of that many components.
     pub fn new(dimensions: usize) -> Self {
-        Vectors { dimensions, ..Vectors::default() }
+        Vectors {
+            dimensions,
+            ..Vectors::default()
+        }
     }
 
     /// How many components each vector has.
@@ -92,7 +95,9 @@ impl Vectors {
     /// How many of the admitted slots have a vector.
     pub fn covered(&self, admitted: &Bits) -> usize {
         let words = self.present.words().iter().zip(admitted.words());
-        words.map(|(present, admitted)| (present & admitted).count_ones() as usize).sum()
+        words
+            .map(|(present, admitted)| (present & admitted).count_ones() as usize)
+            .sum()
     }
 
     /// Makes comparisons with other instructions than the best: for measurements. The results are
@@ -111,7 +116,9 @@ impl Vectors {
         }
         let (lines, sketch_words) = (self.lines(), self.lines());
         // A slot of a segment never gets another vector: what changes comes into another slot.
-        let Some(chunk) = (slot as usize / CHUNK).checked_sub(self.base_chunks) else { return };
+        let Some(chunk) = (slot as usize / CHUNK).checked_sub(self.base_chunks) else {
+            return;
+        };
         let place = slot as usize % CHUNK;
         if chunk >= self.chunks.len() {
             self.chunks.resize_with(chunk + 1, Chunk::default);
@@ -120,14 +127,29 @@ impl Vectors {
         let used = place + 1;
         grow(&mut chunk.scales, used, 1, 0.0);
         grow(&mut chunk.lines, used, lines, Line([0; LINE]));
-        grow(&mut chunk.sketches, used.div_ceil(BLOCK), sketch_words, Words([0; BLOCK]));
+        grow(
+            &mut chunk.sketches,
+            used.div_ceil(BLOCK),
+            sketch_words,
+            Words([0; BLOCK]),
+        );
         chunk.scales[place] = scale;
-        for (line, values) in chunk.lines[place * lines..].iter_mut().zip(values.chunks(LINE)) {
+        for (line, values) in chunk.lines[place * lines..]
+            .iter_mut()
+            .zip(values.chunks(LINE))
+        {
             line.0[..values.len()].copy_from_slice(values);
         }
-        sketch(values, place, &mut chunk.sketches[place / BLOCK * sketch_words..][..sketch_words]);
+        sketch(
+            values,
+            place,
+            &mut chunk.sketches[place / BLOCK * sketch_words..][..sketch_words],
+        );
         self.present.insert(slot);
-        let squares: i64 = values.iter().map(|value| i64::from(i32::from(*value).pow(2))).sum();
+        let squares: i64 = values
+            .iter()
+            .map(|value| i64::from(i32::from(*value).pow(2)))
+            .sum();
         self.norm_max = self.norm_max.max((squares as f32).sqrt() * scale.abs());
     }
 
@@ -152,7 +174,12 @@ impl Vectors {
         let (chunk, place) = (slot as usize / CHUNK, slot % CHUNK as u32);
         self.check_rows(chunk, &[place]);
         let mut cosine = [0.0];
-        self.instructions.cosines(&in_lines(query), self.chunk(chunk).rows, &[place], &mut cosine);
+        self.instructions.cosines(
+            &in_lines(query),
+            self.chunk(chunk).rows,
+            &[place],
+            &mut cosine,
+        );
         Some(cosine[0])
     }
 
@@ -180,7 +207,8 @@ impl Vectors {
             let mut groups: Vec<u32> = closest.iter().map(&group).collect();
             groups.sort_unstable();
             groups.dedup();
-            // Fewer, if one group has many of the slots: the others must not miss their place for it.
+            // Fewer, if one group has many of the slots: the others must not miss their place for
+            // it.
             if groups.len() >= Vectors::candidates(limit) / 2 {
                 return Some(self.best(query, &closest, limit, &group, &tie));
             }
@@ -189,17 +217,18 @@ impl Vectors {
         Some(self.best(query, admitted, limit, &group, &tie))
     }
 
-    /// Whether [`nearest`](Vectors::nearest) compares every admitted slot: if there are no more than
-    /// 20,000, or few of many, or if so many groups are wanted that sketches would save little.
+    /// Whether [`nearest`](Vectors::nearest) compares every admitted slot: if there are no more
+    /// than 20,000, or few of many, or if so many groups are wanted that sketches would save
+    /// little.
     pub fn is_exact(&self, admitted: &Bits, limit: usize) -> bool {
         let few = EXACT_MAX.max(self.len() / SKETCHES_PER_ROW);
         self.covered(admitted) <= few.max(Vectors::candidates(limit).saturating_mul(2))
     }
 
     /// How many slots sketches choose when the best `limit` groups are wanted. Measured: of 384
-    /// components of 76,000 real sentences, 99.9 % of the best 10 were among the closest 230, of the
-    /// best 50 among 770 and of the best 200 among 2,200, and that grows slowly with their number.
-    /// Made-up clusters with less distinct neighbours need the rest.
+    /// components of 76,000 real sentences, 99.9 % of the best 10 were among the closest 230, of
+    /// the best 50 among 770 and of the best 200 among 2,200, and that grows slowly with their
+    /// number. Made-up clusters with less distinct neighbours need the rest.
     pub fn candidates(limit: usize) -> usize {
         limit.saturating_mul(24).max(500)
     }
@@ -214,12 +243,17 @@ impl Vectors {
                 base.check_sketches(index);
             }
             both.fill(0);
-            for (both, (present, admitted)) in
-                both.iter_mut().zip(words(&self.present, index).zip(words(admitted, index)))
+            for (both, (present, admitted)) in both
+                .iter_mut()
+                .zip(words(&self.present, index).zip(words(admitted, index)))
             {
                 *both = present & admitted;
             }
-            closest.add(self.instructions, &query, ((index * CHUNK) as u32, self.chunk(index).sketches, &both));
+            closest.add(
+                self.instructions,
+                &query,
+                ((index * CHUNK) as u32, self.chunk(index).sketches, &both),
+            );
         }
         closest.slots()
     }
@@ -241,20 +275,32 @@ impl Vectors {
         possible.sort_unstable_by_key(|possible| possible.slot);
         let lines = in_lines(query);
         let (mut places, mut cosines) = (Vec::new(), Vec::new());
-        for possible in possible.chunk_by_mut(|left, right| left.slot as usize / CHUNK == right.slot as usize / CHUNK) {
+        for possible in possible
+            .chunk_by_mut(|left, right| left.slot as usize / CHUNK == right.slot as usize / CHUNK)
+        {
             let index = possible[0].slot as usize / CHUNK;
             places.clear();
             places.extend(possible.iter().map(|possible| possible.slot % CHUNK as u32));
             cosines.resize(places.len(), 0.0);
             self.check_rows(index, &places);
-            self.instructions.cosines(&lines, self.chunk(index).rows, &places, &mut cosines);
-            possible.iter_mut().zip(&cosines).for_each(|(possible, cosine)| possible.cosine = *cosine);
+            self.instructions
+                .cosines(&lines, self.chunk(index).rows, &places, &mut cosines);
+            possible
+                .iter_mut()
+                .zip(&cosines)
+                .for_each(|(possible, cosine)| possible.cosine = *cosine);
         }
         top(limit, best_of_groups(&possible), tie)
     }
 
     /// The slots that may be the nearest of one of the best groups.
-    fn possible(&self, query: &[f32], slots: &Bits, limit: usize, group: impl Fn(u32) -> u32) -> Vec<Possible> {
+    fn possible(
+        &self,
+        query: &[f32],
+        slots: &Bits,
+        limit: usize,
+        group: impl Fn(u32) -> u32,
+    ) -> Vec<Possible> {
         let rounded = RoundedQuery::new(query);
         let margin = 2.0 * rounded.error(query, self.norm_max);
         let mut enough = limit.saturating_mul(2).max(64);
@@ -264,7 +310,10 @@ impl Vectors {
         let mut products = vec![0.0; CHUNK];
         for index in 0..self.chunk_count() {
             places.clear();
-            for (place, word) in (0..).step_by(64).zip(words(&self.present, index).zip(words(slots, index))) {
+            for (place, word) in (0..)
+                .step_by(64)
+                .zip(words(&self.present, index).zip(words(slots, index)))
+            {
                 let mut both = word.0 & word.1;
                 while both != 0 {
                     places.push(place + both.trailing_zeros());
@@ -272,7 +321,12 @@ impl Vectors {
                 }
             }
             self.check_rows(index, &places);
-            self.instructions.dots(&rounded.lines, self.chunk(index).rows, &places, &mut products);
+            self.instructions.dots(
+                &rounded.lines,
+                self.chunk(index).rows,
+                &places,
+                &mut products,
+            );
             for (place, product) in places.iter().zip(&products) {
                 let cosine = product * rounded.scale;
                 // Also true if the query is not finite, which nothing can be ruled out for.
@@ -280,10 +334,15 @@ impl Vectors {
                     continue;
                 }
                 let slot = (index * CHUNK) as u32 + place;
-                possible.push(Possible { slot, group: group(slot), cosine });
+                possible.push(Possible {
+                    slot,
+                    group: group(slot),
+                    cosine,
+                });
                 if possible.len() >= enough {
                     floor = floor.max(last_of_best(&possible, limit) - margin);
-                    possible.retain(|possible| possible.cosine >= floor || possible.cosine.is_nan());
+                    possible
+                        .retain(|possible| possible.cosine >= floor || possible.cosine.is_nan());
                     enough = enough.max(possible.len().saturating_mul(2));
                 }
             }
@@ -322,13 +381,25 @@ impl Vectors {
     #[inline]
     fn chunk(&self, index: usize) -> ChunkRef<'_> {
         let Some(own) = index.checked_sub(self.base_chunks) else {
-            return self.base.as_ref().map(|base| base.chunk(index)).unwrap_or_default();
+            return self
+                .base
+                .as_ref()
+                .map(|base| base.chunk(index))
+                .unwrap_or_default();
         };
-        let Chunk { lines, scales, sketches } = &self.chunks[own];
-        ChunkRef { rows: Rows { lines, scales }, sketches }
+        let Chunk {
+            lines,
+            scales,
+            sketches,
+        } = &self.chunks[own];
+        ChunkRef {
+            rows: Rows { lines, scales },
+            sketches,
+        }
     }
 
-    /// Compares rows of a chunk with their checksums, if they lie in a segment and were not compared yet.
+    /// Compares rows of a chunk with their checksums, if they lie in a segment and were not
+    /// compared yet.
     #[inline]
     fn check_rows(&self, chunk: usize, places: &[u32]) {
         if let Some(base) = self.base.as_ref().filter(|_| chunk < self.base_chunks) {
@@ -344,7 +415,12 @@ impl Vectors {
 
 /// The words of the set that belong to a chunk, as far as there are any.
 fn words(slots: &Bits, chunk: usize) -> impl Iterator<Item = u64> + '_ {
-    slots.words().iter().skip(chunk * CHUNK_WORDS).take(CHUNK_WORDS).copied()
+    slots
+        .words()
+        .iter()
+        .skip(chunk * CHUNK_WORDS)
+        .take(CHUNK_WORDS)
+        .copied()
 }
 
 /// Makes room for `used` items of `size` elements each, if there is less, and for at most as many
@@ -378,9 +454,15 @@ struct RoundedQuery {
 
 impl RoundedQuery {
     fn new(query: &[f32]) -> Self {
-        let largest = query.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+        let largest = query
+            .iter()
+            .fold(0.0_f32, |largest, value| largest.max(value.abs()));
         let limit = f32::from(kernel::query_limit(query.len()));
-        let scale = if largest > 0.0 && largest.is_finite() { largest / limit } else { 1.0 };
+        let scale = if largest > 0.0 && largest.is_finite() {
+            largest / limit
+        } else {
+            1.0
+        };
         let round = |values: &[f32]| {
             let mut line = [0; LINE];
             for (rounded, value) in line.iter_mut().zip(values) {
@@ -388,16 +470,22 @@ impl RoundedQuery {
             }
             line
         };
-        RoundedQuery { lines: query.chunks(LINE).map(round).collect(), scale }
+        RoundedQuery {
+            lines: query.chunks(LINE).map(round).collect(),
+            scale,
+        }
     }
 
     /// By how much a cosine with the rounded query may differ from that in full precision, at most,
-    /// for vectors of that length: the bound of Cauchy and Schwarz for what rounding has taken away,
-    /// and that of the rounding of the sums themselves.
+    /// for vectors of that length: the bound of Cauchy and Schwarz for what rounding has taken
+    /// away, and that of the rounding of the sums themselves.
     fn error(&self, query: &[f32], norm: f32) -> f32 {
         let rounded = self.lines.as_flattened();
-        let lost: f32 =
-            query.iter().zip(rounded).map(|(value, step)| (value - f32::from(*step) * self.scale).powi(2)).sum();
+        let lost: f32 = query
+            .iter()
+            .zip(rounded)
+            .map(|(value, step)| (value - f32::from(*step) * self.scale).powi(2))
+            .sum();
         let length = query.iter().map(|value| value * value).sum::<f32>().sqrt();
         // Longer than any chain of additions of `cosines`, with the conversions before and after.
         let steps = (query.len() / 16 + 32) as f32;
@@ -411,12 +499,18 @@ fn last_of_best(possible: &[Possible], limit: usize) -> f32 {
     if groups.len() < limit {
         return f32::NEG_INFINITY;
     }
-    groups.select_nth_unstable_by(limit - 1, |left, right| right.1.total_cmp(&left.1)).1.1
+    groups
+        .select_nth_unstable_by(limit - 1, |left, right| right.1.total_cmp(&left.1))
+        .1
+        .1
 }
 
 /// Each group with the cosine of its nearest slot.
 fn best_of_groups(possible: &[Possible]) -> Vec<(u32, f32)> {
-    let mut groups: Vec<(u32, f32)> = possible.iter().map(|possible| (possible.group, possible.cosine)).collect();
+    let mut groups: Vec<(u32, f32)> = possible
+        .iter()
+        .map(|possible| (possible.group, possible.cosine))
+        .collect();
     groups.sort_unstable_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
     groups.dedup_by_key(|(group, _)| *group);
     groups

@@ -1,5 +1,6 @@
-//! Identifiers: error codes, versions, hashes, paths, names in programs. Near is not good enough for them: `ERR-4021` is
-//! another error than `ERR-4012`, and only the text knows where one ends, since the index cuts both into their parts.
+//! Identifiers: error codes, versions, hashes, paths, names in programs. Near is not good enough
+//! for them: `ERR-4021` is another error than `ERR-4012`, and only the text knows where one ends,
+//! since the index cuts both into their parts.
 
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::dates;
@@ -15,7 +16,8 @@ const NUMBER_DIGITS_MIN: usize = 6;
 const HYPHENATED_DIGITS_MIN: usize = 7;
 /// Characters of a hash in hexadecimal digits, as programs shorten them.
 const HASH_CHARACTERS_MIN: usize = 7;
-/// Names of a path that are an identifier though nothing else tells them from alternatives (`red/green/blue`).
+/// Names of a path that are an identifier though nothing else tells them from alternatives
+/// (`red/green/blue`).
 const PATH_NAMES_MIN: usize = 4;
 /// Signs that join the parts of one identifier; each ends at any other.
 const JOINING_SIGNS: [char; 8] = ['_', '-', '.', '/', '\\', ':', '+', '@'];
@@ -39,9 +41,15 @@ pub struct Identifier {
 impl Identifier {
     fn of(text: &str) -> Option<Identifier> {
         let folded = fold(text);
-        let text = folded.strip_prefix('v').filter(|rest| is_version(rest)).unwrap_or(&folded);
+        let text = folded
+            .strip_prefix('v')
+            .filter(|rest| is_version(rest))
+            .unwrap_or(&folded);
         let phrase = Phrase::of(text)?;
-        Some(Identifier { text: text.to_owned(), phrase })
+        Some(Identifier {
+            text: text.to_owned(),
+            phrase,
+        })
     }
 
     /// Terms that every passage has in which the identifier stands.
@@ -49,12 +57,15 @@ impl Identifier {
         self.phrase.terms()
     }
 
-    /// Whether the identifier stands in the content by itself, character by character: not as the beginning, the end or
-    /// the middle of a longer one. Case, width and diacritics do not count, nor does the `v` of a version.
+    /// Whether the identifier stands in the content by itself, character by character: not as the
+    /// beginning, the end or the middle of a longer one. Case, width and diacritics do not count,
+    /// nor does the `v` of a version.
     pub fn is_in(&self, content: &str) -> bool {
         let content = fold(&fold_width(content));
         let mut places = content.match_indices(&self.text);
-        places.any(|(at, found)| self.begins_after(&content[..at]) && self.ends_before(&content[at + found.len()..]))
+        places.any(|(at, found)| {
+            self.begins_after(&content[..at]) && self.ends_before(&content[at + found.len()..])
+        })
     }
 
     fn begins_after(&self, before: &str) -> bool {
@@ -63,8 +74,8 @@ impl Identifier {
             _ => before,
         };
         // `user.get_name` names `get_name`.
-        let is_name =
-            !self.text.contains(['.', '/', '\\']) && !self.text.starts_with(|first: char| first.is_ascii_digit());
+        let is_name = !self.text.contains(['.', '/', '\\'])
+            && !self.text.starts_with(|first: char| first.is_ascii_digit());
         is_name && before.ends_with('.') || !self.goes_on(before.chars().rev())
     }
 
@@ -74,9 +85,9 @@ impl Identifier {
 
     /// Whether these characters, the nearest first, make it a longer one.
     fn goes_on(&self, mut characters: impl Iterator<Item = char>) -> bool {
-        characters
-            .next()
-            .is_some_and(|sign| is_part(sign) || self.joins(sign) && characters.next().is_some_and(is_part))
+        characters.next().is_some_and(|sign| {
+            is_part(sign) || self.joins(sign) && characters.next().is_some_and(is_part)
+        })
     }
 
     /// Whether the sign between this and another character makes a longer identifier of both.
@@ -84,7 +95,9 @@ impl Identifier {
         match sign {
             '-' | '.' | '+' => true,
             // Between digits, as in a number.
-            ',' => self.text.contains(|character: char| character.is_ascii_digit()),
+            ',' => self
+                .text
+                .contains(|character: char| character.is_ascii_digit()),
             '/' | '\\' | ':' | '@' => self.text.contains(sign),
             _ => false,
         }
@@ -98,7 +111,10 @@ fn is_part(character: char) -> bool {
 
 /// Digits with dots between them.
 fn is_version(text: &str) -> bool {
-    text.contains('.') && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    text.contains('.')
+        && text
+            .split('.')
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The identifiers of a query whose width is folded, each once, at most [`IDENTIFIERS_MAX`].
@@ -124,16 +140,28 @@ fn each_identifier(chunk: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     if let Some(at) = chunk.find("://") {
         let scheme = chunk[..at].trim_start_matches(|sign: char| !sign.is_ascii_alphanumeric());
         let address = &chunk[at - scheme.len()..];
-        let address = &address[..address.find(['"', '<', '>', '`', ')', ']', '}']).unwrap_or(address.len())];
-        return emit(address.trim_end_matches(|sign: char| !is_word_character(sign) && sign != '/'));
+        let address = &address[..address
+            .find(['"', '<', '>', '`', ')', ']', '}'])
+            .unwrap_or(address.len())];
+        return emit(
+            address.trim_end_matches(|sign: char| !is_word_character(sign) && sign != '/'),
+        );
     }
     let is_inner = |character: char| is_part(character) || JOINING_SIGNS.contains(&character);
     let mut rest = chunk;
     while let Some(start) = rest.find(is_inner) {
-        let length = rest[start..].find(|character| !is_inner(character)).unwrap_or(rest.len() - start);
-        let (before, piece, after) = (&rest[..start], &rest[start..start + length], &rest[start + length..]);
+        let length = rest[start..]
+            .find(|character| !is_inner(character))
+            .unwrap_or(rest.len() - start);
+        let (before, piece, after) = (
+            &rest[..start],
+            &rest[start..start + length],
+            &rest[start + length..],
+        );
         let is_marked = before.ends_with('`') && after.starts_with('`') || after.starts_with("()");
-        let is_number_of = before.ends_with('#') && piece.len() > 1 && piece.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number_of = before.ends_with('#')
+            && piece.len() > 1
+            && piece.bytes().all(|byte| byte.is_ascii_digit());
         if is_marked || is_number_of {
             emit(trimmed(piece));
         } else {
@@ -146,12 +174,20 @@ fn each_identifier(chunk: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
 /// Without the signs around it that belong to the sentence.
 fn trimmed(piece: &str) -> &str {
     let piece = piece.trim_end_matches(|sign: char| !is_part(sign));
-    let begins = |sign: &str| piece.strip_prefix(sign).is_some_and(|rest| rest.starts_with(is_part));
-    if begins("--") || begins("/") { piece } else { piece.trim_start_matches(|sign: char| !is_part(sign)) }
+    let begins = |sign: &str| {
+        piece
+            .strip_prefix(sign)
+            .is_some_and(|rest| rest.starts_with(is_part))
+    };
+    if begins("--") || begins("/") {
+        piece
+    } else {
+        piece.trim_start_matches(|sign: char| !is_part(sign))
+    }
 }
 
-/// The piece, if it is an identifier; else those of its stretches between slashes and colons that are. The label of one
-/// (`sha256:7f3a9c1e`) is none.
+/// The piece, if it is an identifier; else those of its stretches between slashes and colons that
+/// are. The label of one (`sha256:7f3a9c1e`) is none.
 fn of_piece(piece: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     let piece = trimmed(piece);
     if is_identifier(piece) || is_alone && may_be_identifier(piece) {
@@ -163,28 +199,40 @@ fn of_piece(piece: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     {
         return emit(trimmed(value));
     }
-    if let Some(sign) = [':', '/', '\\'].into_iter().find(|sign| piece.contains(*sign)) {
-        piece.split(sign).for_each(|stretch| of_piece(stretch, false, emit));
+    if let Some(sign) = [':', '/', '\\']
+        .into_iter()
+        .find(|sign| piece.contains(*sign))
+    {
+        piece
+            .split(sign)
+            .for_each(|stretch| of_piece(stretch, false, emit));
     }
 }
 
 /// Whether a query of nothing else asks for exactly this: it is more than a word of a language.
 fn may_be_identifier(piece: &str) -> bool {
-    piece.contains(|character: char| character.is_ascii_digit() || JOINING_SIGNS.contains(&character))
-        || humps(piece) > 0
+    piece.contains(|character: char| {
+        character.is_ascii_digit() || JOINING_SIGNS.contains(&character)
+    }) || humps(piece) > 0
 }
 
 fn is_identifier(piece: &str) -> bool {
-    if dates::iso_date(piece).is_some() || dates::full_dates(piece).iter().any(|(range, _)| range.len() == piece.len())
+    if dates::iso_date(piece).is_some()
+        || dates::full_dates(piece)
+            .iter()
+            .any(|(range, _)| range.len() == piece.len())
     {
         return false;
     }
     let has = |accepts: fn(&char) -> bool| piece.chars().any(|character| accepts(&character));
     let has_digit = has(char::is_ascii_digit);
     let has_letter = has(|character| character.is_alphabetic());
-    let is_email = piece.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
+    let is_email = piece
+        .split_once('@')
+        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.'));
     let is_snake = piece.split('_').filter(|part| !part.is_empty()).count() > 1;
-    let is_camel = humps(piece) > 1 || humps(piece) > 0 && piece.starts_with(|first: char| first.is_lowercase());
+    let is_camel = humps(piece) > 1
+        || humps(piece) > 0 && piece.starts_with(|first: char| first.is_lowercase());
     is_email
         || is_snake && has_letter
         || piece.contains("::")
@@ -199,18 +247,25 @@ fn is_identifier(piece: &str) -> bool {
             }
 }
 
-/// Where lower case turns to upper before lower case (`getUser`), after two letters at least (not `iPhone`).
+/// Where lower case turns to upper before lower case (`getUser`), after two letters at least (not
+/// `iPhone`).
 fn humps(piece: &str) -> usize {
     let characters: Vec<char> = piece.chars().collect();
     let is_hump = |four: &&[char]| {
-        four[0].is_alphabetic() && four[1].is_lowercase() && four[2].is_uppercase() && four[3].is_lowercase()
+        four[0].is_alphabetic()
+            && four[1].is_lowercase()
+            && four[2].is_uppercase()
+            && four[3].is_lowercase()
     };
     characters.windows(4).filter(is_hump).count()
 }
 
 /// A path, told from alternatives (`and/or`) and dates.
 fn is_path(piece: &str) -> bool {
-    let names: Vec<&str> = piece.split(['/', '\\']).filter(|name| name.contains(is_part)).collect();
+    let names: Vec<&str> = piece
+        .split(['/', '\\'])
+        .filter(|name| name.contains(is_part))
+        .collect();
     let is_plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_digit());
     let ends = names.last().is_some_and(|name| is_dotted(name));
     let begins = piece.starts_with(['/', '.']);
@@ -220,33 +275,47 @@ fn is_path(piece: &str) -> bool {
         && (begins || ends || piece.contains('\\') || names.len() >= PATH_NAMES_MIN)
 }
 
-/// Names with dots between them (`main.rs`), told from abbreviations (`e.g`) and the ends of sentences.
+/// Names with dots between them (`main.rs`), told from abbreviations (`e.g`) and the ends of
+/// sentences.
 fn is_dotted(piece: &str) -> bool {
     let mut parts = piece.split('.');
-    let is_name = |part: &str| part.chars().nth(1).is_some() && part.chars().any(char::is_alphabetic);
+    let is_name =
+        |part: &str| part.chars().nth(1).is_some() && part.chars().any(char::is_alphabetic);
     let ends_sentence = piece.starts_with(|first: char| first.is_lowercase())
-        && piece.rsplit('.').next().is_some_and(|last| last.starts_with(char::is_uppercase));
+        && piece
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.starts_with(char::is_uppercase));
     piece.contains('.') && parts.all(is_name) && !ends_sentence
 }
 
-/// A number with its unit or in words (`10am`, `5-year-old`, `mid-2023`, `top-10`), told from codes and hashes.
+/// A number with its unit or in words (`10am`, `5-year-old`, `mid-2023`, `top-10`), told from codes
+/// and hashes.
 fn is_number_with_words(piece: &str) -> bool {
-    let is_hash = piece.len() >= HASH_CHARACTERS_MIN && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let after_number =
-        piece.trim_start_matches(|character: char| character.is_ascii_digit() || matches!(character, '.' | '-'));
+    let is_hash =
+        piece.len() >= HASH_CHARACTERS_MIN && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let after_number = piece.trim_start_matches(|character: char| {
+        character.is_ascii_digit() || matches!(character, '.' | '-')
+    });
     let is_with_unit = after_number.len() < piece.len()
-        && after_number.chars().all(|character| character.is_alphabetic() || matches!(character, '-' | '.'));
+        && after_number
+            .chars()
+            .all(|character| character.is_alphabetic() || matches!(character, '-' | '.'));
     let is_in_words = piece.rsplit_once('-').is_some_and(|(words, number)| {
         let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
         let is_year = number.len() == 4 && (number.starts_with("19") || number.starts_with("20"));
-        let is_written = words.chars().skip(1).all(|character| character.is_lowercase() || character == '-');
+        let is_written = words
+            .chars()
+            .skip(1)
+            .all(|character| character.is_lowercase() || character == '-');
         let is_small = number.len() <= 2 && words.starts_with(|first: char| first.is_lowercase());
         is_number && is_written && (is_year || is_small)
     });
     !is_hash && (is_with_unit || is_in_words)
 }
 
-/// Digits that are no quantity: long ones, versions and addresses of three parts, numbers of telephones.
+/// Digits that are no quantity: long ones, versions and addresses of three parts, numbers of
+/// telephones.
 fn is_number(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     let is_range_of_years = piece.len() == 9 && piece.split('-').all(|year| year.len() == 4);
@@ -263,7 +332,10 @@ mod tests {
     use super::*;
 
     fn found(query: &str) -> Vec<String> {
-        identifiers(query).into_iter().map(|identifier| identifier.text).collect()
+        identifiers(query)
+            .into_iter()
+            .map(|identifier| identifier.text)
+            .collect()
     }
 
     #[test]
@@ -271,17 +343,38 @@ mod tests {
         let rows: &[(&str, &[&str])] = &[
             ("what is ERR-4021?", &["err-4021"]),
             ("did v2.3.1 or 10.4.2 break it", &["2.3.1", "10.4.2"]),
-            ("see (JIRA-1234), JIRA-1234 and sha256:7f3a9c1e.", &["jira-1234", "7f3a9c1e"]),
-            ("who wrote src/main.rs:42, /etc/hosts and C:\\Temp\\a.txt", &["src/main.rs", "/etc/hosts", "temp\\a.txt"]),
-            ("std::fs::read_to_string fails", &["std::fs::read_to_string"]),
+            (
+                "see (JIRA-1234), JIRA-1234 and sha256:7f3a9c1e.",
+                &["jira-1234", "7f3a9c1e"],
+            ),
+            (
+                "who wrote src/main.rs:42, /etc/hosts and C:\\Temp\\a.txt",
+                &["src/main.rs", "/etc/hosts", "temp\\a.txt"],
+            ),
+            (
+                "std::fs::read_to_string fails",
+                &["std::fs::read_to_string"],
+            ),
             (
                 "does getUserName() call parse() of NullPointerException",
                 &["getusername", "parse", "nullpointerexception"],
             ),
-            ("order 48213377 of user@example.org", &["48213377", "user@example.org"]),
-            ("get https://example.org/a?b=c, then", &["https://example.org/a?b=c"]),
-            ("use `retry` with --no-verify and MAX_SIZE", &["retry", "--no-verify", "max_size"]),
-            ("3f2a9c1e-4b5d-6e7f-8a9b-0c1d2e3f4a5b", &["3f2a9c1e-4b5d-6e7f-8a9b-0c1d2e3f4a5b"]),
+            (
+                "order 48213377 of user@example.org",
+                &["48213377", "user@example.org"],
+            ),
+            (
+                "get https://example.org/a?b=c, then",
+                &["https://example.org/a?b=c"],
+            ),
+            (
+                "use `retry` with --no-verify and MAX_SIZE",
+                &["retry", "--no-verify", "max_size"],
+            ),
+            (
+                "3f2a9c1e-4b5d-6e7f-8a9b-0c1d2e3f4a5b",
+                &["3f2a9c1e-4b5d-6e7f-8a9b-0c1d2e3f4a5b"],
+            ),
             ("错误ERR-4021发生", &["err-4021"]),
             ("PR #4021", &["4021"]),
             ("code=E11000", &["e11000"]),
@@ -289,8 +382,14 @@ mod tests {
             ("Jean-Luc", &["jean-luc"]),
             ("4021", &["4021"]),
             ("harbour", &[]),
-            ("he said and/or she, e.g. at 10:30 in the U.S. or 5/7/2023", &[]),
-            ("on 2023-05-08 at 10am, mid-2023, in May-2023, 2019-2020, a 5-year-old", &[]),
+            (
+                "he said and/or she, e.g. at 10:30 in the U.S. or 5/7/2023",
+                &[],
+            ),
+            (
+                "on 2023-05-08 at 10am, mid-2023, in May-2023, 2019-2020, a 5-year-old",
+                &[],
+            ),
             ("my top-10, the 3rd, 1,000,000 of 12.5 in the 1990s", &[]),
             ("iPhone, GitHub and well-known it's", &[]),
             ("it ended.Then began", &[]),
@@ -333,7 +432,11 @@ mod tests {
         for (query, content, expected) in rows {
             let identifiers = identifiers(query);
             assert_eq!(identifiers.len(), 1, "{query}");
-            assert_eq!(identifiers[0].is_in(content), expected, "{query} in {content}");
+            assert_eq!(
+                identifiers[0].is_in(content),
+                expected,
+                "{query} in {content}"
+            );
         }
     }
 

@@ -13,9 +13,15 @@ fn parse(text: &str) -> Query {
 fn a_question_is_taken_apart() {
     let query = parse("When did Caroline's friend read \"Nothing is Impossible\" in May 2023?");
     for term in ["carolin", "friend", "read", "noth", "imposs", "may", "2023"] {
-        assert!(query.terms.iter().any(|found| found == term), "{term}: {query:?}");
+        assert!(
+            query.terms.iter().any(|found| found == term),
+            "{term}: {query:?}"
+        );
     }
-    assert!(query.speakers.contains(&"@speaker=caroline".to_owned()), "{query:?}");
+    assert!(
+        query.speakers.contains(&"@speaker=caroline".to_owned()),
+        "{query:?}"
+    );
     assert_eq!(query.dates, ["@month=2023-05"]);
     assert_eq!(query.days, Some(date(2023, 5, 1)..=date(2023, 5, 31)));
     assert!(query.asks_when);
@@ -23,7 +29,12 @@ fn a_question_is_taken_apart() {
     assert_eq!(query.required(), ["imposs", "noth"]);
     let nothing = parse("");
     assert!(query.quotes() && !nothing.quotes());
-    assert!(nothing.terms.is_empty() && nothing.dates.is_empty() && nothing.days.is_none() && !nothing.asks_when);
+    assert!(
+        nothing.terms.is_empty()
+            && nothing.dates.is_empty()
+            && nothing.days.is_none()
+            && !nothing.asks_when
+    );
 }
 
 #[test]
@@ -50,18 +61,38 @@ fn questions_for_a_time() {
 fn times_are_named_by_any_mark_that_fits() {
     let year = date(2022, 1, 1)..=date(2022, 12, 31);
     let rows = [
-        ("on 7 May 2023", vec!["@day=2023-05-07"], Some(date(2023, 5, 7)..=date(2023, 5, 7))),
+        (
+            "on 7 May 2023",
+            vec!["@day=2023-05-07"],
+            Some(date(2023, 5, 7)..=date(2023, 5, 7)),
+        ),
         ("on 7 May", vec!["@day=05-07"], None),
         ("in May", vec!["@month=05"], None),
         ("in 2022", vec!["@year=2022"], Some(year)),
-        ("yesterday", vec!["@day=2023-06-13"], Some(date(2023, 6, 13)..=date(2023, 6, 13))),
-        ("last weekend", vec!["@day=2023-06-10", "@day=2023-06-11"], Some(date(2023, 6, 10)..=date(2023, 6, 11))),
+        (
+            "yesterday",
+            vec!["@day=2023-06-13"],
+            Some(date(2023, 6, 13)..=date(2023, 6, 13)),
+        ),
+        (
+            "last weekend",
+            vec!["@day=2023-06-10", "@day=2023-06-11"],
+            Some(date(2023, 6, 10)..=date(2023, 6, 11)),
+        ),
         ("recently", vec![], None),
-        ("in 2021 or 2022", vec!["@year=2021", "@year=2022"], Some(date(2021, 1, 1)..=date(2022, 12, 31))),
+        (
+            "in 2021 or 2022",
+            vec!["@year=2021", "@year=2022"],
+            Some(date(2021, 1, 1)..=date(2022, 12, 31)),
+        ),
     ];
     for (text, dates, days) in rows {
         let query = parse(text);
-        assert_eq!((query.dates.iter().map(String::as_str).collect(), query.days), (dates, days), "{text:?}");
+        assert_eq!(
+            (query.dates.iter().map(String::as_str).collect(), query.days),
+            (dates, days),
+            "{text:?}"
+        );
     }
     assert_eq!(parse("last week").dates.len(), 7);
     assert_eq!(parse("since 1900").dates.len(), 24);
@@ -70,7 +101,10 @@ fn times_are_named_by_any_mark_that_fits() {
 #[test]
 fn capitalised_words_may_be_speakers() {
     let rows: &[(&str, &[&str])] = &[
-        ("What did Maria López say", &["maria", "maria lopez", "lopez"]),
+        (
+            "What did Maria López say",
+            &["maria", "maria lopez", "lopez"],
+        ),
         ("did Caroline's Dog bark", &["caroline", "dog"]),
         ("is it O'Brien's or O’Hara’s", &["o'brien", "o'hara"]),
         ("Jean-Luc", &["jean", "jean luc", "luc"]),
@@ -79,9 +113,15 @@ fn capitalised_words_may_be_speakers() {
     ];
     for (text, expected) in rows {
         let found = parse(text).speakers;
-        let expected: Vec<String> = expected.iter().map(|name| format!("@speaker={name}")).collect();
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|name| format!("@speaker={name}"))
+            .collect();
         assert_eq!(found.len(), expected.len(), "{text:?}: {found:?}");
-        assert!(expected.iter().all(|mark| found.contains(mark)), "{text:?}: {found:?}");
+        assert!(
+            expected.iter().all(|mark| found.contains(mark)),
+            "{text:?}: {found:?}"
+        );
     }
     let many: Vec<String> = ('A'..='Z').map(|letter| format!("{letter}x")).collect();
     assert_eq!(parse(&many.join(" ")).speakers.len(), SPEAKER_MARKS_MAX);
@@ -90,20 +130,33 @@ fn capitalised_words_may_be_speakers() {
 #[test]
 fn phrases_stand_in_quotation_marks() {
     let rows: &[(&str, &[&str])] = &[
-        ("say \"two words\" and “three more words”", &["two words", "three more words"]),
-        ("er sagt „hallo Welt“ und «bonjour»", &["hallo Welt", "bonjour"]),
+        (
+            "say \"two words\" and “three more words”",
+            &["two words", "three more words"],
+        ),
+        (
+            "er sagt „hallo Welt“ und «bonjour»",
+            &["hallo Welt", "bonjour"],
+        ),
         ("他说「你好」", &["你好"]),
         ("he is 5' 10\" tall, 6\" more", &[]),
         ("an \"open end", &[]),
         ("nothing \"\" and \"?!\"", &[]),
         ("it's Anna's", &[]),
-        ("“one «two “three” «four» 「five", &["one «two “three", "four"]),
+        (
+            "“one «two “three” «four» 「five",
+            &["one «two “three", "four"],
+        ),
         ("„open «closed» “two”", &["open «closed»"]),
         ("これは「か」", &[]),
     ];
     for (text, expected) in rows {
         let phrases = parse(text).phrases;
-        assert_eq!(phrases.iter().map(Phrase::text).collect::<Vec<_>>(), *expected, "{text:?}");
+        assert_eq!(
+            phrases.iter().map(Phrase::text).collect::<Vec<_>>(),
+            *expected,
+            "{text:?}"
+        );
     }
 }
 
@@ -126,7 +179,11 @@ fn a_phrase_is_found_word_by_word() {
         ("iPhone手机", "新的 iphone 手机", true),
     ];
     for (phrase, content, expected) in rows {
-        assert_eq!(Phrase::of(phrase).unwrap().is_in(content), expected, "{phrase:?} in {content:?}");
+        assert_eq!(
+            Phrase::of(phrase).unwrap().is_in(content),
+            expected,
+            "{phrase:?} in {content:?}"
+        );
     }
 }
 
@@ -156,7 +213,11 @@ fn only_the_beginning_of_a_long_phrase_counts() {
 #[test]
 fn what_repeats_itself_is_looked_through_once() {
     let content = "x ".repeat(1 << 19);
-    assert!(!Phrase::of(&format!("{}y", "x ".repeat(63))).unwrap().is_in(&content));
+    assert!(
+        !Phrase::of(&format!("{}y", "x ".repeat(63)))
+            .unwrap()
+            .is_in(&content)
+    );
     let mut query = "“Ý".repeat(16 << 10);
     assert_eq!(quotes(&query).count(), 0);
     query.push('”');
@@ -170,16 +231,27 @@ fn terms_of_a_phrase_are_as_short_as_those_of_the_index() {
     let indexed = crate::analysis::term_counts([phrase.as_str()]);
     let terms = parse(&phrase).required();
     assert!(!terms.is_empty());
-    assert!(terms.iter().all(|term| indexed.iter().any(|(found, _)| found == term)), "{terms:?}: {indexed:?}");
+    assert!(
+        terms
+            .iter()
+            .all(|term| indexed.iter().any(|(found, _)| found == term)),
+        "{terms:?}: {indexed:?}"
+    );
 }
 
 /// Word by word from every place.
 fn stands_in(phrase: &str, content: &str) -> bool {
-    let words = |text: &str| -> Vec<Word> { units(text).flat_map(|(_, unit)| folded_words(unit)).collect() };
+    let words = |text: &str| -> Vec<Word> {
+        units(text)
+            .flat_map(|(_, unit)| folded_words(unit))
+            .collect()
+    };
     let wanted = words(phrase);
     words(content).windows(wanted.len()).any(|window| {
         let mut pairs = window.iter().zip(&wanted).enumerate();
-        pairs.all(|(at, (word, wanted))| word.text == wanted.text && (at == 0 || !wanted.continues || word.continues))
+        pairs.all(|(at, (word, wanted))| {
+            word.text == wanted.text && (at == 0 || !wanted.continues || word.continues)
+        })
     })
 }
 

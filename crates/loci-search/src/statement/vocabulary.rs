@@ -1,5 +1,6 @@
-//! The tables of the comparison: which words deny, which are opposites, which exclude each other, which are units.
-//! Folded, in the form in which a dictionary has them; they are compared by their stems.
+//! The tables of the comparison: which words deny, which are opposites, which exclude each other,
+//! which are units. Folded, in the form in which a dictionary has them; they are compared by their
+//! stems.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,9 +10,10 @@ use crate::dates::MONTHS;
 
 /// Words that deny, in English and German.
 const NEGATIONS: &[&str] = &[
-    "aint", "arent", "cannot", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt", "havent", "isnt",
-    "kein", "keine", "keinem", "keinen", "keiner", "mustnt", "neednt", "neither", "never", "nicht", "nie", "niemals",
-    "no", "none", "nor", "not", "ohne", "shouldnt", "wasnt", "werent", "without", "wont", "wouldnt",
+    "aint", "arent", "cannot", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt",
+    "havent", "isnt", "kein", "keine", "keinem", "keinen", "keiner", "mustnt", "neednt", "neither",
+    "never", "nicht", "nie", "niemals", "no", "none", "nor", "not", "ohne", "shouldnt", "wasnt",
+    "werent", "without", "wont", "wouldnt",
 ];
 
 /// Words of which each turns a statement with the other round.
@@ -120,7 +122,13 @@ const ALTERNATIVES: &[&[&str]] = &[
         "firestore",
     ],
     &["redis", "memcached", "valkey"],
-    &["elasticsearch", "opensearch", "solr", "meilisearch", "typesense"],
+    &[
+        "elasticsearch",
+        "opensearch",
+        "solr",
+        "meilisearch",
+        "typesense",
+    ],
     &["kafka", "rabbitmq", "nats", "pulsar", "sqs"],
     &[
         "python",
@@ -144,14 +152,27 @@ const ALTERNATIVES: &[&[&str]] = &[
         "haskell",
         "dart",
     ],
-    &["react", "vue", "angular", "svelte", "solid", "htmx", "ember"],
-    &["redux", "zustand", "mobx", "recoil", "jotai", "pinia", "vuex"],
-    &["django", "flask", "fastapi", "rails", "spring", "express", "laravel", "axum", "actix"],
+    &[
+        "react", "vue", "angular", "svelte", "solid", "htmx", "ember",
+    ],
+    &[
+        "redux", "zustand", "mobx", "recoil", "jotai", "pinia", "vuex",
+    ],
+    &[
+        "django", "flask", "fastapi", "rails", "spring", "express", "laravel", "axum", "actix",
+    ],
     &["jest", "vitest", "mocha", "jasmine"],
     &["pytest", "unittest", "nose"],
     &["cypress", "playwright", "selenium", "puppeteer"],
     &["npm", "yarn", "pnpm", "bun"],
-    &["webpack", "vite", "rollup", "parcel", "esbuild", "turbopack"],
+    &[
+        "webpack",
+        "vite",
+        "rollup",
+        "parcel",
+        "esbuild",
+        "turbopack",
+    ],
     &["pip", "poetry", "conda", "uv", "pipenv"],
     &["maven", "gradle", "ant", "bazel", "sbt"],
     &["celery", "dramatiq", "rq", "sidekiq", "huey", "temporal"],
@@ -162,45 +183,124 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["mit", "apache", "gpl", "agpl", "bsd", "mpl", "proprietary"],
     &["monorepo", "polyrepo"],
     &["tab", "space"],
-    &["vim", "neovim", "emacs", "vs code", "vscode", "intellij", "zed", "sublime", "nano", "cursor"],
+    &[
+        "vim", "neovim", "emacs", "vs code", "vscode", "intellij", "zed", "sublime", "nano",
+        "cursor",
+    ],
     &["functional", "object"],
     &["utc", "local"],
     &["squash", "rebase"],
     &["rebase", "merge"],
     &["sass", "less", "tailwind", "bootstrap"],
     // Where and by which it runs.
-    &["aws", "azure", "gcp", "hetzner", "digitalocean", "heroku", "fly"],
-    &["jenkins", "github actions", "gitlab", "circleci", "travis", "buildkite", "teamcity"],
+    &[
+        "aws",
+        "azure",
+        "gcp",
+        "hetzner",
+        "digitalocean",
+        "heroku",
+        "fly",
+    ],
+    &[
+        "jenkins",
+        "github actions",
+        "gitlab",
+        "circleci",
+        "travis",
+        "buildkite",
+        "teamcity",
+    ],
     &["nginx", "apache", "caddy", "traefik", "haproxy", "envoy"],
     &["kubernetes", "nomad", "swarm", "ecs"],
     &["docker", "podman", "containerd"],
     &["terraform", "pulumi", "cloudformation", "opentofu"],
     &["ansible", "puppet", "chef", "salt"],
-    &["nagios", "prometheus", "zabbix", "datadog", "icinga", "newrelic"],
+    &[
+        "nagios",
+        "prometheus",
+        "zabbix",
+        "datadog",
+        "icinga",
+        "newrelic",
+    ],
     &["pagerduty", "opsgenie", "victorops", "grafana oncall"],
     &["openvpn", "wireguard", "ipsec", "tailscale"],
     &["cloudflare", "route", "akamai", "fastly"],
-    &["hashicorp", "secrets manager", "doppler", "infisical", "sops"],
+    &[
+        "hashicorp",
+        "secrets manager",
+        "doppler",
+        "infisical",
+        "sops",
+    ],
     &["linux", "windows", "macos"],
-    &["ubuntu", "debian", "fedora", "centos", "alpine", "rocky", "arch", "rhel"],
+    &[
+        "ubuntu", "debian", "fedora", "centos", "alpine", "rocky", "arch", "rhel",
+    ],
     &["github", "gitlab", "bitbucket", "gitea"],
-    &["slack", "teams", "discord", "mattermost", "mail", "email", "sms", "phone"],
+    &[
+        "slack",
+        "teams",
+        "discord",
+        "mattermost",
+        "mail",
+        "email",
+        "sms",
+        "phone",
+    ],
     &["jira", "linear", "asana", "trello"],
     &["sentry", "rollbar", "bugsnag"],
     // People and their days.
-    &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "weekend"],
+    &[
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "weekend",
+    ],
     &MONTHS,
     &["spring", "summer", "autumn", "winter"],
     &["morning", "noon", "afternoon", "evening", "night"],
     &["yesterday", "today", "tomorrow"],
-    &["hourly", "daily", "weekly", "monthly", "quarterly", "yearly"],
-    &["developer", "designer", "manager", "tester", "intern", "director", "analyst", "consultant"],
+    &[
+        "hourly",
+        "daily",
+        "weekly",
+        "monthly",
+        "quarterly",
+        "yearly",
+    ],
+    &[
+        "developer",
+        "designer",
+        "manager",
+        "tester",
+        "intern",
+        "director",
+        "analyst",
+        "consultant",
+    ],
     &["breakfast", "lunch", "dinner"],
     &["man", "woman"],
     &["men", "women"],
     &["child", "adult"],
     // Languages, nationalities and preferences of people.
-    &["english", "german", "french", "spanish", "italian", "russian", "portuguese", "chinese", "japanese", "polish"],
+    &[
+        "english",
+        "german",
+        "french",
+        "spanish",
+        "italian",
+        "russian",
+        "portuguese",
+        "chinese",
+        "japanese",
+        "polish",
+    ],
     &["british", "american"],
     &["metric", "imperial"],
     &["celsius", "fahrenheit"],
@@ -208,9 +308,14 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["vegetarian", "vegan", "meat"],
     &["beer", "wine"],
     &["window", "aisle"],
-    &["black", "white", "grey", "gray", "red", "green", "blue", "yellow", "orange", "purple", "brown", "pink"],
+    &[
+        "black", "white", "grey", "gray", "red", "green", "blue", "yellow", "orange", "purple",
+        "brown", "pink",
+    ],
     &["diesel", "petrol", "electric", "hybrid"],
-    &["car", "train", "bus", "bike", "bicycle", "cycle", "plane", "walk", "foot", "tram"],
+    &[
+        "car", "train", "bus", "bike", "bicycle", "cycle", "plane", "walk", "foot", "tram",
+    ],
     &["swim", "gym", "run", "yoga", "climb"],
     &["cat", "dog"],
     &["single", "married", "divorced"],
@@ -291,19 +396,21 @@ const CHANGES: &[&str] = &[
 
 /// Words that say little of the subject, since most statements of people and teams have them.
 const COMMON: &[&str] = &[
-    "always", "ask", "call", "code", "company", "file", "keep", "like", "love", "make", "need", "never", "new", "now",
-    "people", "please", "prefer", "project", "run", "start", "store", "take", "team", "thing", "time", "use", "user",
-    "want", "work", "write",
+    "always", "ask", "call", "code", "company", "file", "keep", "like", "love", "make", "need",
+    "never", "new", "now", "people", "please", "prefer", "project", "run", "start", "store",
+    "take", "team", "thing", "time", "use", "user", "want", "work", "write",
 ];
 
 /// Words that say which part a thing plays that follows them.
 const ROLES: &[&str] = &[
-    "after", "at", "before", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "than", "through", "to",
-    "under", "via", "with", "without",
+    "after", "at", "before", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "than",
+    "through", "to", "under", "via", "with", "without",
 ];
 
 /// Roles of which each names a direction or a rank, so that what has them cannot change places.
-const DIRECTIONS: &[&str] = &["after", "before", "by", "from", "into", "onto", "over", "than", "to", "under"];
+const DIRECTIONS: &[&str] = &[
+    "after", "before", "by", "from", "into", "onto", "over", "than", "to", "under",
+];
 
 type Table = LazyLock<HashMap<String, Vec<usize>>>;
 
@@ -353,43 +460,61 @@ pub(super) fn is_common(stem: &str) -> bool {
     COMMON_BY_STEM.contains_key(stem)
 }
 
-/// The groups of words that exclude each other to which these stems belong, one word or two with a blank.
+/// The groups of words that exclude each other to which these stems belong, one word or two with a
+/// blank.
 pub(super) fn alternatives(stem: &str) -> &'static [usize] {
     ALTERNATIVES_BY_STEM.get(stem).map_or(&[], Vec::as_slice)
 }
 
 /// Whether the one folded word is the other with a beginning that denies it (`illegal`).
 pub(super) fn is_negated(long: &str, short: &str) -> bool {
-    short.len() > 3 && OPPOSING_PREFIXES.iter().any(|prefix| long.strip_prefix(prefix) == Some(short))
+    short.len() > 3
+        && OPPOSING_PREFIXES
+            .iter()
+            .any(|prefix| long.strip_prefix(prefix) == Some(short))
 }
 
 /// Whether of two stems each turns a statement with the other round.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
-    OPPOSITES_BY_STEM.get(one).is_some_and(|opposites| opposites.iter().any(|opposite| opposite == other))
+    OPPOSITES_BY_STEM
+        .get(one)
+        .is_some_and(|opposites| opposites.iter().any(|opposite| opposite == other))
 }
 
-/// The one name of a unit that a folded word stands for. Single letters are units only after a number.
+/// The one name of a unit that a folded word stands for. Single letters are units only after a
+/// number.
 pub(super) fn unit(word: &str, is_after_number: bool) -> Option<&'static str> {
     if word.len() < 2 && word.is_ascii() && !is_after_number && !matches!(word, "%" | "$") {
         return None;
     }
     let is_it = |name: &&str| {
-        *name == word || name.len() > 2 && word.strip_suffix('s') == Some(name) || *name == "inch" && word == "inches"
+        *name == word
+            || name.len() > 2 && word.strip_suffix('s') == Some(name)
+            || *name == "inch" && word == "inches"
     };
-    UNITS.iter().find(|names| names.iter().any(&is_it)).map(|names| names[0])
+    UNITS
+        .iter()
+        .find(|names| names.iter().any(&is_it))
+        .map(|names| names[0])
 }
 
-/// The quantity that a unit measures, named by the first of its units; an unknown one measures something of its own.
+/// The quantity that a unit measures, named by the first of its units; an unknown one measures
+/// something of its own.
 pub(super) fn dimension(unit: &str) -> &str {
     const DIMENSIONS: [&[&str]; 6] = [
-        &["s", "ns", "us", "ms", "min", "h", "d", "week", "month", "year"],
+        &[
+            "s", "ns", "us", "ms", "min", "h", "d", "week", "month", "year",
+        ],
         &["b", "kb", "mb", "gb", "tb"],
         &["m", "mm", "cm", "km", "mile", "ft", "inch"],
         &["gram", "mcg", "mg", "kg", "lb"],
         &["l", "ml"],
         &["$", "€", "£"],
     ];
-    DIMENSIONS.iter().find(|units| units.contains(&unit)).map_or(unit, |units| units[0])
+    DIMENSIONS
+        .iter()
+        .find(|units| units.contains(&unit))
+        .map_or(unit, |units| units[0])
 }
 
 /// The role that a folded word gives to what follows, and whether it names a direction.

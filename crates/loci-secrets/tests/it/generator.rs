@@ -1,5 +1,5 @@
-//! Makes texts with and without secrets, the same ones at every run. No secret stands in a file of this repository: each
-//! is put together from drawn characters when a test runs.
+//! Makes texts with and without secrets, the same ones at every run. No secret stands in a file of
+//! this repository: each is put together from drawn characters when a test runs.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -35,7 +35,9 @@ impl Draw {
 
     pub fn text(&mut self, alphabet: &str, length: usize) -> String {
         let alphabet = alphabet.as_bytes();
-        (0..length).map(|_| char::from(alphabet[self.number(alphabet.len())])).collect()
+        (0..length)
+            .map(|_| char::from(alphabet[self.number(alphabet.len())]))
+            .collect()
     }
 
     fn bytes(&mut self, length: usize) -> Vec<u8> {
@@ -54,42 +56,98 @@ type Make = fn(&mut Draw) -> String;
 
 /// Secrets that are known by themselves, whatever stands around them.
 const TOKENS: &[(&str, Make)] = &[
-    ("aws-access-key-id", |draw| draw.pick(&["AKIA", "ASIA"]).to_owned() + &draw.text(BASE32, 16)),
-    ("google-api-key", |draw| ["AI", "za"].concat() + &draw.text(WORD, 34) + "Q"),
-    ("google-oauth-token", |draw| ["ya", "29."].concat() + &draw.text(WORD, 80) + "Q"),
-    ("digitalocean-token", |draw| ["dop", "_v1_"].concat() + &draw.text(HEX, 64)),
-    ("alibaba-access-key-id", |draw| ["LT", "AI5t"].concat() + &draw.text(ALPHANUMERIC, 20)),
-    ("databricks-token", |draw| ["da", "pi"].concat() + &draw.text(HEX, 32)),
-    ("planetscale-token", |draw| ["pscale", "_pw_"].concat() + &draw.text(WORD, 42) + "Q"),
+    ("aws-access-key-id", |draw| {
+        draw.pick(&["AKIA", "ASIA"]).to_owned() + &draw.text(BASE32, 16)
+    }),
+    ("google-api-key", |draw| {
+        ["AI", "za"].concat() + &draw.text(WORD, 34) + "Q"
+    }),
+    ("google-oauth-token", |draw| {
+        ["ya", "29."].concat() + &draw.text(WORD, 80) + "Q"
+    }),
+    ("digitalocean-token", |draw| {
+        ["dop", "_v1_"].concat() + &draw.text(HEX, 64)
+    }),
+    ("alibaba-access-key-id", |draw| {
+        ["LT", "AI5t"].concat() + &draw.text(ALPHANUMERIC, 20)
+    }),
+    ("databricks-token", |draw| {
+        ["da", "pi"].concat() + &draw.text(HEX, 32)
+    }),
+    ("planetscale-token", |draw| {
+        ["pscale", "_pw_"].concat() + &draw.text(WORD, 42) + "Q"
+    }),
     ("azure-client-secret", |draw| {
         draw.text(ALPHANUMERIC, 3) + "8" + &["Q", "~"].concat() + &draw.text(WORD, 33) + "x"
     }),
-    ("doppler-token", |draw| ["dp", ".pt."].concat() + &draw.text(ALPHANUMERIC, 43)),
-    ("vault-token", |draw| ["hv", "s."].concat() + &draw.text(WORD, 90) + "Q"),
-    ("github-token", |draw| {
-        draw.pick(&["ghp", "gho", "ghu", "ghs", "ghr"]).to_owned() + "_" + &draw.text(ALPHANUMERIC, 36)
+    ("doppler-token", |draw| {
+        ["dp", ".pt."].concat() + &draw.text(ALPHANUMERIC, 43)
+    }),
+    ("vault-token", |draw| {
+        ["hv", "s."].concat() + &draw.text(WORD, 90) + "Q"
     }),
     ("github-token", |draw| {
-        ["github", "_pat_"].concat() + &draw.text(ALPHANUMERIC, 22) + "_" + &draw.text(ALPHANUMERIC, 59)
+        draw.pick(&["ghp", "gho", "ghu", "ghs", "ghr"]).to_owned()
+            + "_"
+            + &draw.text(ALPHANUMERIC, 36)
     }),
-    ("gitlab-token", |draw| draw.pick(&["glpat", "gldt", "glrt"]).to_owned() + "-" + &draw.text(WORD, 19) + "Q"),
-    ("bitbucket-token", |draw| ["AT", "BB"].concat() + &draw.text(ALPHANUMERIC, 32)),
-    ("npm-token", |draw| ["np", "m_"].concat() + &draw.text(ALPHANUMERIC, 36)),
-    ("pypi-token", |draw| ["pypi", "-AgEIcHlwaS5vcmc"].concat() + &draw.text(WORD, 150) + "Q"),
-    ("crates-io-token", |draw| ["ci", "o"].concat() + &draw.text(ALPHANUMERIC, 32)),
-    ("rubygems-token", |draw| ["ruby", "gems_"].concat() + &draw.text(HEX, 48)),
-    ("docker-token", |draw| ["dckr", "_pat_"].concat() + &draw.text(WORD, 26) + "Q"),
+    ("github-token", |draw| {
+        ["github", "_pat_"].concat()
+            + &draw.text(ALPHANUMERIC, 22)
+            + "_"
+            + &draw.text(ALPHANUMERIC, 59)
+    }),
+    ("gitlab-token", |draw| {
+        draw.pick(&["glpat", "gldt", "glrt"]).to_owned() + "-" + &draw.text(WORD, 19) + "Q"
+    }),
+    ("bitbucket-token", |draw| {
+        ["AT", "BB"].concat() + &draw.text(ALPHANUMERIC, 32)
+    }),
+    ("npm-token", |draw| {
+        ["np", "m_"].concat() + &draw.text(ALPHANUMERIC, 36)
+    }),
+    ("pypi-token", |draw| {
+        ["pypi", "-AgEIcHlwaS5vcmc"].concat() + &draw.text(WORD, 150) + "Q"
+    }),
+    ("crates-io-token", |draw| {
+        ["ci", "o"].concat() + &draw.text(ALPHANUMERIC, 32)
+    }),
+    ("rubygems-token", |draw| {
+        ["ruby", "gems_"].concat() + &draw.text(HEX, 48)
+    }),
+    ("docker-token", |draw| {
+        ["dckr", "_pat_"].concat() + &draw.text(WORD, 26) + "Q"
+    }),
     ("openai-key", |draw| {
-        ["sk", "-"].concat() + &draw.text(ALPHANUMERIC, 20) + &["T3Blbk", "FJ"].concat() + &draw.text(ALPHANUMERIC, 20)
+        ["sk", "-"].concat()
+            + &draw.text(ALPHANUMERIC, 20)
+            + &["T3Blbk", "FJ"].concat()
+            + &draw.text(ALPHANUMERIC, 20)
     }),
-    ("openai-key", |draw| ["sk", "-proj-"].concat() + &draw.text(WORD, 155) + "A"),
-    ("anthropic-key", |draw| ["sk", "-ant-api03-"].concat() + &draw.text(WORD, 93) + "AA"),
-    ("openrouter-key", |draw| ["sk", "-or-v1-"].concat() + &draw.text(HEX, 64)),
-    ("hugging-face-token", |draw| ["h", "f_"].concat() + &draw.text(ALPHANUMERIC, 34)),
-    ("groq-key", |draw| ["gs", "k_"].concat() + &draw.text(ALPHANUMERIC, 52)),
-    ("replicate-token", |draw| ["r", "8_"].concat() + &draw.text(ALPHANUMERIC, 37)),
-    ("perplexity-key", |draw| ["pp", "lx-"].concat() + &draw.text(ALPHANUMERIC, 48)),
-    ("xai-key", |draw| ["xa", "i-"].concat() + &draw.text(ALPHANUMERIC, 80)),
+    ("openai-key", |draw| {
+        ["sk", "-proj-"].concat() + &draw.text(WORD, 155) + "A"
+    }),
+    ("anthropic-key", |draw| {
+        ["sk", "-ant-api03-"].concat() + &draw.text(WORD, 93) + "AA"
+    }),
+    ("openrouter-key", |draw| {
+        ["sk", "-or-v1-"].concat() + &draw.text(HEX, 64)
+    }),
+    ("hugging-face-token", |draw| {
+        ["h", "f_"].concat() + &draw.text(ALPHANUMERIC, 34)
+    }),
+    ("groq-key", |draw| {
+        ["gs", "k_"].concat() + &draw.text(ALPHANUMERIC, 52)
+    }),
+    ("replicate-token", |draw| {
+        ["r", "8_"].concat() + &draw.text(ALPHANUMERIC, 37)
+    }),
+    ("perplexity-key", |draw| {
+        ["pp", "lx-"].concat() + &draw.text(ALPHANUMERIC, 48)
+    }),
+    ("xai-key", |draw| {
+        ["xa", "i-"].concat() + &draw.text(ALPHANUMERIC, 80)
+    }),
     ("slack-token", |draw| {
         ["xox", "b-"].concat()
             + &draw.text("0123456789", 12)
@@ -119,59 +177,164 @@ const TOKENS: &[(&str, Make)] = &[
         URL_SAFE_NO_PAD.encode(user) + "." + &draw.text(WORD, 6) + "." + &draw.text(WORD, 37) + "Q"
     }),
     ("telegram-bot-token", |draw| {
-        "7".to_owned() + &draw.text("0123456789", 9) + &[":", "AA"].concat() + &draw.text(WORD, 32) + "Q"
+        "7".to_owned()
+            + &draw.text("0123456789", 9)
+            + &[":", "AA"].concat()
+            + &draw.text(WORD, 32)
+            + "Q"
     }),
-    ("stripe-key", |draw| draw.pick(&["sk", "rk"]).to_owned() + "_live_" + &draw.text(ALPHANUMERIC, 24)),
-    ("stripe-key", |draw| ["wh", "sec_"].concat() + &draw.text(ALPHANUMERIC, 32)),
-    ("twilio-key", |draw| ["S", "K"].concat() + &draw.text(HEX, 32)),
-    ("sendgrid-key", |draw| ["S", "G."].concat() + &draw.text(WORD, 22) + "." + &draw.text(WORD, 42) + "Q"),
-    ("mailgun-key", |draw| ["ke", "y-"].concat() + &draw.text(HEX, 32)),
-    ("mailchimp-key", |draw| draw.text(HEX, 32) + "-us1" + &draw.text("0123456789", 1)),
-    ("shopify-token", |draw| ["shp", "at_"].concat() + &draw.text(HEX, 32)),
-    ("square-token", |draw| ["sq0", "atp-"].concat() + &draw.text(WORD, 21) + "Q"),
-    ("linear-key", |draw| ["lin", "_api_"].concat() + &draw.text(ALPHANUMERIC, 40)),
-    ("notion-token", |draw| ["nt", "n_"].concat() + &draw.text(ALPHANUMERIC, 46)),
-    ("sentry-token", |draw| ["snt", "ryu_"].concat() + &draw.text(HEX, 64)),
-    ("new-relic-key", |draw| ["NR", "AK-"].concat() + &draw.text(UPPER, 27)),
-    ("grafana-token", |draw| ["gl", "sa_"].concat() + &draw.text(ALPHANUMERIC, 32) + "_" + &draw.text(HEX, 8)),
-    ("terraform-token", |draw| draw.text(ALPHANUMERIC, 14) + &[".atlas", "v1."].concat() + &draw.text(WORD, 66) + "Q"),
-    ("age-secret-key", |draw| ["AGE-SECRET", "-KEY-1"].concat() + &draw.text(UPPER, 58)),
+    ("stripe-key", |draw| {
+        draw.pick(&["sk", "rk"]).to_owned() + "_live_" + &draw.text(ALPHANUMERIC, 24)
+    }),
+    ("stripe-key", |draw| {
+        ["wh", "sec_"].concat() + &draw.text(ALPHANUMERIC, 32)
+    }),
+    ("twilio-key", |draw| {
+        ["S", "K"].concat() + &draw.text(HEX, 32)
+    }),
+    ("sendgrid-key", |draw| {
+        ["S", "G."].concat() + &draw.text(WORD, 22) + "." + &draw.text(WORD, 42) + "Q"
+    }),
+    ("mailgun-key", |draw| {
+        ["ke", "y-"].concat() + &draw.text(HEX, 32)
+    }),
+    ("mailchimp-key", |draw| {
+        draw.text(HEX, 32) + "-us1" + &draw.text("0123456789", 1)
+    }),
+    ("shopify-token", |draw| {
+        ["shp", "at_"].concat() + &draw.text(HEX, 32)
+    }),
+    ("square-token", |draw| {
+        ["sq0", "atp-"].concat() + &draw.text(WORD, 21) + "Q"
+    }),
+    ("linear-key", |draw| {
+        ["lin", "_api_"].concat() + &draw.text(ALPHANUMERIC, 40)
+    }),
+    ("notion-token", |draw| {
+        ["nt", "n_"].concat() + &draw.text(ALPHANUMERIC, 46)
+    }),
+    ("sentry-token", |draw| {
+        ["snt", "ryu_"].concat() + &draw.text(HEX, 64)
+    }),
+    ("new-relic-key", |draw| {
+        ["NR", "AK-"].concat() + &draw.text(UPPER, 27)
+    }),
+    ("grafana-token", |draw| {
+        ["gl", "sa_"].concat() + &draw.text(ALPHANUMERIC, 32) + "_" + &draw.text(HEX, 8)
+    }),
+    ("terraform-token", |draw| {
+        draw.text(ALPHANUMERIC, 14) + &[".atlas", "v1."].concat() + &draw.text(WORD, 66) + "Q"
+    }),
+    ("age-secret-key", |draw| {
+        ["AGE-SECRET", "-KEY-1"].concat() + &draw.text(UPPER, 58)
+    }),
     ("jwt", |draw| {
-        let header = format!("{{\"alg\":\"{}\",\"typ\":\"JWT\"}}", draw.pick(&["HS256", "RS256", "ES256", "EdDSA"]));
-        let claims = format!("{{\"sub\":\"{}\",\"iat\":17{}}}", draw.text(HEX, 12), draw.text("0123456789", 8));
+        let header = format!(
+            "{{\"alg\":\"{}\",\"typ\":\"JWT\"}}",
+            draw.pick(&["HS256", "RS256", "ES256", "EdDSA"])
+        );
+        let claims = format!(
+            "{{\"sub\":\"{}\",\"iat\":17{}}}",
+            draw.text(HEX, 12),
+            draw.text("0123456789", 8)
+        );
         let signature = URL_SAFE_NO_PAD.encode(draw.bytes(32));
-        [URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims), signature].join(".")
+        [
+            URL_SAFE_NO_PAD.encode(header),
+            URL_SAFE_NO_PAD.encode(claims),
+            signature,
+        ]
+        .join(".")
     }),
 ];
 
 /// Values that are known by the name that they are assigned to.
 const ASSIGNED: &[(&str, &[&str], Make)] = &[
-    ("aws-secret-key", &["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"], |draw| draw.text(BASE64, 39) + "7"),
-    ("azure-storage-key", &["AccountKey", "storageAccountKey"], |draw| STANDARD.encode(draw.bytes(64))),
-    ("api-key", &["api_key", "API_KEY", "apiKey", "MAPS_API_KEY", "x-api-key", "datadog_api_key"], |draw| {
-        draw.text(HEX, 32)
-    }),
-    ("api-key", &["encryption_key", "signingKey", "MASTER_KEY", "SECRET_KEY_BASE"], |draw| draw.text(ALPHANUMERIC, 40)),
-    ("secret", &["client_secret", "clientSecret", "OAUTH_SECRET", "webhook-secret", "app_secret"], |draw| {
-        draw.text(ALPHANUMERIC, 32)
-    }),
-    ("token", &["access_token", "authToken", "BOT_TOKEN", "deploy_token", "token", "refreshToken"], |draw| {
-        draw.text(WORD, 42) + "Q"
-    }),
-    ("credential", &["credential", "service_credentials"], |draw| draw.text(ALPHANUMERIC, 36)),
+    (
+        "aws-secret-key",
+        &["aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"],
+        |draw| draw.text(BASE64, 39) + "7",
+    ),
+    (
+        "azure-storage-key",
+        &["AccountKey", "storageAccountKey"],
+        |draw| STANDARD.encode(draw.bytes(64)),
+    ),
+    (
+        "api-key",
+        &[
+            "api_key",
+            "API_KEY",
+            "apiKey",
+            "MAPS_API_KEY",
+            "x-api-key",
+            "datadog_api_key",
+        ],
+        |draw| draw.text(HEX, 32),
+    ),
+    (
+        "api-key",
+        &[
+            "encryption_key",
+            "signingKey",
+            "MASTER_KEY",
+            "SECRET_KEY_BASE",
+        ],
+        |draw| draw.text(ALPHANUMERIC, 40),
+    ),
+    (
+        "secret",
+        &[
+            "client_secret",
+            "clientSecret",
+            "OAUTH_SECRET",
+            "webhook-secret",
+            "app_secret",
+        ],
+        |draw| draw.text(ALPHANUMERIC, 32),
+    ),
+    (
+        "token",
+        &[
+            "access_token",
+            "authToken",
+            "BOT_TOKEN",
+            "deploy_token",
+            "token",
+            "refreshToken",
+        ],
+        |draw| draw.text(WORD, 42) + "Q",
+    ),
+    (
+        "credential",
+        &["credential", "service_credentials"],
+        |draw| draw.text(ALPHANUMERIC, 36),
+    ),
     (
         "password",
-        &["password", "DB_PASSWORD", "dbPassword", "passwd", "PGPASSWORD", "smtp_password", "MYSQL_PWD"],
+        &[
+            "password",
+            "DB_PASSWORD",
+            "dbPassword",
+            "passwd",
+            "PGPASSWORD",
+            "smtp_password",
+            "MYSQL_PWD",
+        ],
         |draw| draw.text(PASSWORD, 13) + "7k",
     ),
-    ("password", &["password", "admin_password", "REDIS_PASS"], |draw| {
-        let word = draw.pick(&["Winter", "Dragon", "monkey", "Berlin", "coffee", "Sunshine"]);
-        word.to_owned() + &draw.text("23456789", 4) + draw.pick(&["!", "", "#", "?"])
-    }),
+    (
+        "password",
+        &["password", "admin_password", "REDIS_PASS"],
+        |draw| {
+            let word = draw.pick(&["Winter", "Dragon", "monkey", "Berlin", "coffee", "Sunshine"]);
+            word.to_owned() + &draw.text("23456789", 4) + draw.pick(&["!", "", "#", "?"])
+        },
+    ),
 ];
 
-/// How code, settings and people write an assignment; `§` is the name, `@` the value. The first row is for development,
-/// the second for the half that is held out.
+/// How code, settings and people write an assignment; `§` is the name, `@` the value. The first row
+/// is for development, the second for the half that is held out.
 const ASSIGNMENTS: [&[&str]; 2] = [
     &[
         "§=@\n",
@@ -246,11 +409,15 @@ pub fn with_secret(number: usize) -> True {
         let secret = make(draw);
         let core = draw.pick(SURROUNDINGS[half]).replace('@', &secret);
         ((*form).to_owned(), secret, core)
-    } else if let Some((form, names, make)) =
-        ASSIGNED.get((kind - TOKENS.len()) % ASSIGNED.len()).filter(|_| kind < kinds - 7)
+    } else if let Some((form, names, make)) = ASSIGNED
+        .get((kind - TOKENS.len()) % ASSIGNED.len())
+        .filter(|_| kind < kinds - 7)
     {
         let (secret, name) = (make(draw), draw.pick(names));
-        let core = draw.pick(ASSIGNMENTS[half]).replace('§', name).replace('@', &secret);
+        let core = draw
+            .pick(ASSIGNMENTS[half])
+            .replace('§', name)
+            .replace('@', &secret);
         ((*form).to_owned(), secret, core)
     } else {
         structured(draw, half, kind + 7 - kinds)
@@ -271,58 +438,114 @@ fn structured(draw: &mut Draw, half: usize, which: usize) -> (String, String, St
             let dashes = "-----";
             let begin = format!("{dashes}BEGIN {label}PRIVATE KEY{dashes}");
             let end = format!("{dashes}END {label}PRIVATE KEY{dashes}");
-            return ("private-key".to_owned(), secret, format!("{begin}{ending}{}{ending}{end}\n", body.join(&ending)));
+            return (
+                "private-key".to_owned(),
+                secret,
+                format!("{begin}{ending}{}{ending}{end}\n", body.join(&ending)),
+            );
         }
         1 => {
-            let scheme =
-                pick(draw, [&["postgres", "mysql", "mongodb+srv"], &["redis", "amqps", "postgresql+asyncpg", "https"]]);
-            let frame = pick(draw, [&["DATABASE_URL=S\n", "\"S\""], &["connect(\"S\")", "  url: S\n", "$ psql S\n"]]);
+            let scheme = pick(
+                draw,
+                [
+                    &["postgres", "mysql", "mongodb+srv"],
+                    &["redis", "amqps", "postgresql+asyncpg", "https"],
+                ],
+            );
+            let frame = pick(
+                draw,
+                [
+                    &["DATABASE_URL=S\n", "\"S\""],
+                    &["connect(\"S\")", "  url: S\n", "$ psql S\n"],
+                ],
+            );
             let user = draw.pick(&["app", "admin", "svc-reader", ""]);
             let frame = frame.replace('S', &format!("{scheme}://{user}:@@db.host.test:5432/app"));
-            ("url", draw.text(ALPHANUMERIC, 14), frame.replacen("@@", "@\u{1}", 1))
+            (
+                "url",
+                draw.text(ALPHANUMERIC, 14),
+                frame.replacen("@@", "@\u{1}", 1),
+            )
         }
         2 => {
             let frames: [&[&'static str]; 2] = [
-                &["Authorization: Bearer @\n", "curl -H 'Authorization: Bearer @' https://host.test/\n"],
+                &[
+                    "Authorization: Bearer @\n",
+                    "curl -H 'Authorization: Bearer @' https://host.test/\n",
+                ],
                 &[
                     "headers = {\"Authorization\": \"Bearer @\"}",
                     "authorization: bearer @\r\n",
                     "set(\"Authorization\", `Bearer @`)",
                 ],
             ];
-            ("bearer-token", draw.text(WORD, 39) + "Q", pick(draw, frames))
+            (
+                "bearer-token",
+                draw.text(WORD, 39) + "Q",
+                pick(draw, frames),
+            )
         }
         3 => {
-            let secret = STANDARD.encode(format!("{}:{}", draw.pick(&["admin", "ci"]), draw.text(ALPHANUMERIC, 14)));
+            let secret = STANDARD.encode(format!(
+                "{}:{}",
+                draw.pick(&["admin", "ci"]),
+                draw.text(ALPHANUMERIC, 14)
+            ));
             (
                 "basic-credentials",
                 secret,
-                pick(draw, [&["Authorization: Basic @\n"], &["{\"Authorization\": \"Basic @\"}"]]),
+                pick(
+                    draw,
+                    [
+                        &["Authorization: Basic @\n"],
+                        &["{\"Authorization\": \"Basic @\"}"],
+                    ],
+                ),
             )
         }
         4 => {
             let frames: [&[&'static str]; 2] = [
                 &["machine host.test\n  login ann\n  password @\n"],
-                &["machine host.test login ann password @\n", "default\nlogin ann\npassword @\n"],
+                &[
+                    "machine host.test login ann password @\n",
+                    "default\nlogin ann\npassword @\n",
+                ],
             ];
-            ("netrc", draw.text(ALPHANUMERIC, 13) + "7", pick(draw, frames))
+            (
+                "netrc",
+                draw.text(ALPHANUMERIC, 13) + "7",
+                pick(draw, frames),
+            )
         }
         5 => {
             let frames: [&[&'static str]; 2] = [
-                &["Server=db;User Id=sa;Password=@;Encrypt=true\n", "curl -u ann:@ https://host.test/\n"],
+                &[
+                    "Server=db;User Id=sa;Password=@;Encrypt=true\n",
+                    "curl -u ann:@ https://host.test/\n",
+                ],
                 &[
                     "https://host.test/in?user=ann&password=@&next=1",
                     "mysqldump --user ann --password @ app\n",
                     "curl --user 'ann:@' https://host.test/x\n",
                 ],
             ];
-            ("password", draw.text(ALPHANUMERIC, 12) + "7k", pick(draw, frames))
+            (
+                "password",
+                draw.text(ALPHANUMERIC, 12) + "7k",
+                pick(draw, frames),
+            )
         }
         _ => {
-            let secret = draw.text(BASE64, 43).replace('+', "%2B").replace('/', "%2F") + "%3D";
+            let secret = draw
+                .text(BASE64, 43)
+                .replace('+', "%2B")
+                .replace('/', "%2F")
+                + "%3D";
             let frames: [&[&'static str]; 2] = [
                 &["https://a.blob.core.windows.net/c?sv=2024-01-01&se=2026-01-01&sig=@\n"],
-                &["{\"url\": \"https://a.blob.core.windows.net/c/b.zip?sp=r&sig=@&sv=2024-01-01\"}"],
+                &[
+                    "{\"url\": \"https://a.blob.core.windows.net/c/b.zip?sp=r&sig=@&sv=2024-01-01\"}",
+                ],
             ];
             ("azure-signature", secret, pick(draw, frames))
         }
@@ -335,32 +558,73 @@ type Innocent = fn(&mut Draw) -> String;
 
 fn grouped(text: &str, size: usize, separator: &str) -> String {
     let bytes = text.as_bytes();
-    bytes.chunks(size).map(|chunk| String::from_utf8_lossy(chunk).into_owned()).collect::<Vec<_>>().join(separator)
+    bytes
+        .chunks(size)
+        .map(|chunk| String::from_utf8_lossy(chunk).into_owned())
+        .collect::<Vec<_>>()
+        .join(separator)
 }
 
 fn uuid(draw: &mut Draw) -> String {
-    [8, 4, 4, 4, 12].map(|length| draw.text(HEX, length)).join("-")
+    [8, 4, 4, 4, 12]
+        .map(|length| draw.text(HEX, length))
+        .join("-")
 }
 
 /// Texts that look like secrets without being any, for development first.
 const INNOCENT: [&[(&str, Innocent)]; 2] = [
     &[
-        ("git hash", |draw| format!("commit {}\nAuthor: Ann <ann@host.test>\n", draw.text(HEX, 40))),
-        ("sha-256", |draw| format!("{}  archive.tar.gz\n", draw.text(HEX, 64))),
-        ("uuid", |draw| format!("{{\"id\": \"{}\", \"parent\": \"{}\"}}", uuid(draw), uuid(draw))),
-        ("ulid", |draw| format!("id: 01H{}\n", draw.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", 23))),
-        ("image", |draw| format!("<img src=\"data:image/png;base64,iVBORw0KGgo{}=\">", draw.text(BASE64, 400))),
-        ("npm integrity", |draw| format!("\"integrity\": \"sha512-{}==\",", draw.text(BASE64, 86))),
-        ("cargo checksum", |draw| format!("checksum = \"{}\"\n", draw.text(HEX, 64))),
+        ("git hash", |draw| {
+            format!(
+                "commit {}\nAuthor: Ann <ann@host.test>\n",
+                draw.text(HEX, 40)
+            )
+        }),
+        ("sha-256", |draw| {
+            format!("{}  archive.tar.gz\n", draw.text(HEX, 64))
+        }),
+        ("uuid", |draw| {
+            format!(
+                "{{\"id\": \"{}\", \"parent\": \"{}\"}}",
+                uuid(draw),
+                uuid(draw)
+            )
+        }),
+        ("ulid", |draw| {
+            format!(
+                "id: 01H{}\n",
+                draw.text("0123456789ABCDEFGHJKMNPQRSTVWXYZ", 23)
+            )
+        }),
+        ("image", |draw| {
+            format!(
+                "<img src=\"data:image/png;base64,iVBORw0KGgo{}=\">",
+                draw.text(BASE64, 400)
+            )
+        }),
+        ("npm integrity", |draw| {
+            format!("\"integrity\": \"sha512-{}==\",", draw.text(BASE64, 86))
+        }),
+        ("cargo checksum", |draw| {
+            format!("checksum = \"{}\"\n", draw.text(HEX, 64))
+        }),
         ("ssh public key", |draw| {
-            format!("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{} ann@laptop\n", draw.text(BASE64, 43))
+            format!(
+                "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI{} ann@laptop\n",
+                draw.text(BASE64, 43)
+            )
         }),
         ("certificate", |draw| {
             let dashes = "-----";
             let body = grouped(&("MIID".to_owned() + &draw.text(BASE64, 252)), 64, "\n");
             format!("{dashes}BEGIN CERTIFICATE{dashes}\n{body}\n{dashes}END CERTIFICATE{dashes}\n")
         }),
-        ("fingerprint", |draw| format!("256 SHA256:{} ann@laptop (ED25519)\n", draw.text(BASE64, 43))),
+        ("fingerprint", |draw| {
+            format!(
+                "256 SHA256:{} ann@laptop (ED25519)\n",
+                draw.text(BASE64, 43)
+            )
+        }),
         ("placeholder", |draw| {
             let value = draw.pick(&[
                 "YOUR_API_KEY",
@@ -371,7 +635,10 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
                 "${API_KEY}",
                 "********",
             ]);
-            format!("{}={value}\n", draw.pick(&["API_KEY", "OPENAI_API_KEY", "PASSWORD", "TOKEN"]))
+            format!(
+                "{}={value}\n",
+                draw.pick(&["API_KEY", "OPENAI_API_KEY", "PASSWORD", "TOKEN"])
+            )
         }),
         ("reference", |draw| {
             draw.pick(&[
@@ -409,14 +676,28 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             ])
             .to_owned()
         }),
-        ("test log", |draw| format!("--- PASS: TestHTTP{}Server (0.0{}s)\n", draw.number(9), draw.number(9))),
+        ("test log", |draw| {
+            format!(
+                "--- PASS: TestHTTP{}Server (0.0{}s)\n",
+                draw.number(9),
+                draw.number(9)
+            )
+        }),
         ("name with a number", |draw| {
             let number = 1 + draw.number(9);
-            draw.pick(&["password = new_password#\n", "const pass = render_pass#;\n", "forward_pass = layer#+layer#\n"])
-                .replace('#', &number.to_string())
+            draw.pick(&[
+                "password = new_password#\n",
+                "const pass = render_pass#;\n",
+                "forward_pass = layer#+layer#\n",
+            ])
+            .replace('#', &number.to_string())
         }),
         ("cache of a build", |draw| {
-            format!("key: Linux-node-key-{}\ncache: key-{}\n", draw.text(HEX, 32), draw.text(HEX, 32))
+            format!(
+                "key: Linux-node-key-{}\ncache: key-{}\n",
+                draw.text(HEX, 32),
+                draw.text(HEX, 32)
+            )
         }),
         ("key id", |draw| {
             let id = draw.text("0123456789ABCDEF", 16);
@@ -426,7 +707,13 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
                 draw.text(HEX, 16)
             )
         }),
-        ("css", |draw| format!(".a{{color:#{};background:#{}}}\n", draw.text(HEX, 6), draw.text(HEX, 8))),
+        ("css", |draw| {
+            format!(
+                ".a{{color:#{};background:#{}}}\n",
+                draw.text(HEX, 6),
+                draw.text(HEX, 8)
+            )
+        }),
         ("number", |draw| {
             format!(
                 "total_tokens: {}\nmax_tokens={}\nphone: +49 30 {}\n",
@@ -443,7 +730,10 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             )
         }),
         ("identifier", |draw| {
-            format!("fn get_user_access_token_from_session_store_v{}() {{}}\n", draw.text("123456789", 2))
+            format!(
+                "fn get_user_access_token_from_session_store_v{}() {{}}\n",
+                draw.text("123456789", 2)
+            )
         }),
         ("url", |draw| {
             format!(
@@ -462,11 +752,28 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
     ],
     &[
         ("git log", |draw| {
-            format!("{} Fix the token refresh\n{} Add password reset\n", draw.text(HEX, 7), draw.text(HEX, 40))
+            format!(
+                "{} Fix the token refresh\n{} Add password reset\n",
+                draw.text(HEX, 7),
+                draw.text(HEX, 40)
+            )
         }),
-        ("docker digest", |draw| format!("FROM rust@sha256:{}\n", draw.text(HEX, 64))),
-        ("etag", |draw| format!("ETag: \"{}\"\nX-Request-Id: {}\n", draw.text(HEX, 32), uuid(draw))),
-        ("go.sum", |draw| format!("golang.org/x/crypto v0.31.0 h1:{}=\n", draw.text(BASE64, 43))),
+        ("docker digest", |draw| {
+            format!("FROM rust@sha256:{}\n", draw.text(HEX, 64))
+        }),
+        ("etag", |draw| {
+            format!(
+                "ETag: \"{}\"\nX-Request-Id: {}\n",
+                draw.text(HEX, 32),
+                uuid(draw)
+            )
+        }),
+        ("go.sum", |draw| {
+            format!(
+                "golang.org/x/crypto v0.31.0 h1:{}=\n",
+                draw.text(BASE64, 43)
+            )
+        }),
         ("yarn.lock", |draw| {
             format!(
                 "  resolved \"https://registry.host.test/a.tgz#{}\"\n  integrity sha512-{}==\n",
@@ -475,16 +782,41 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             )
         }),
         ("font", |draw| {
-            format!("src:url(data:font/woff2;base64,d09GMgABAAAA{}) format(\"woff2\")", draw.text(BASE64, 600))
+            format!(
+                "src:url(data:font/woff2;base64,d09GMgABAAAA{}) format(\"woff2\")",
+                draw.text(BASE64, 600)
+            )
         }),
-        ("pip hash", |draw| format!("requests==2.32.3 \\\n    --hash=sha256:{}\n", draw.text(HEX, 64))),
-        ("known host", |draw| format!("host.test ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{}\n", draw.text(BASE64, 300))),
+        ("pip hash", |draw| {
+            format!(
+                "requests==2.32.3 \\\n    --hash=sha256:{}\n",
+                draw.text(HEX, 64)
+            )
+        }),
+        ("known host", |draw| {
+            format!(
+                "host.test ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAB{}\n",
+                draw.text(BASE64, 300)
+            )
+        }),
         ("public key block", |draw| {
             let dashes = "-----";
-            let body = grouped(&("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A".to_owned() + &draw.text(BASE64, 352)), 64, "\\n");
-            format!("\"{dashes}BEGIN PUBLIC KEY{dashes}\\n{body}\\n{dashes}END PUBLIC KEY{dashes}\"")
+            let body = grouped(
+                &("MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A".to_owned() + &draw.text(BASE64, 352)),
+                64,
+                "\\n",
+            );
+            format!(
+                "\"{dashes}BEGIN PUBLIC KEY{dashes}\\n{body}\\n{dashes}END PUBLIC KEY{dashes}\""
+            )
         }),
-        ("cache key", |draw| format!("cache_key: \"{}\"\nsort_key={}\n", draw.text(HEX, 32), draw.text(LOWER, 20))),
+        ("cache key", |draw| {
+            format!(
+                "cache_key: \"{}\"\nsort_key={}\n",
+                draw.text(HEX, 32),
+                draw.text(LOWER, 20)
+            )
+        }),
         ("placeholder in code", |draw| {
             let value = draw.pick(&[
                 "your-token-here",
@@ -495,7 +827,10 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
                 "INSERT_KEY_HERE",
                 "abc123",
             ]);
-            format!("client = Client({}=\"{value}\")\n", draw.pick(&["api_key", "token", "password", "client_secret"]))
+            format!(
+                "client = Client({}=\"{value}\")\n",
+                draw.pick(&["api_key", "token", "password", "client_secret"])
+            )
         }),
         ("reference in deployment", |draw| {
             draw.pick(&[
@@ -528,13 +863,29 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             .to_owned()
         }),
         ("go test", |draw| {
-            format!("=== RUN TestA\n--- PASS: TestA{}b/with_case_{} (1.2s)\n", draw.number(99), draw.number(99))
+            format!(
+                "=== RUN TestA\n--- PASS: TestA{}b/with_case_{} (1.2s)\n",
+                draw.number(99),
+                draw.number(99)
+            )
         }),
         ("row", |draw| {
-            format!("{{\"primaryKey\": \"{}\", \"s3_key\": \"{}\"}}", draw.text(HEX, 32), draw.text(HEX, 40))
+            format!(
+                "{{\"primaryKey\": \"{}\", \"s3_key\": \"{}\"}}",
+                draw.text(HEX, 32),
+                draw.text(HEX, 40)
+            )
         }),
-        ("host key", |draw| format!("ssh_host_key = \"SHA256:{}\"\n", draw.text(BASE64, 43))),
-        ("object id", |draw| format!("ObjectId(\"{}\") order #{}\n", draw.text(HEX, 24), draw.text("123456789", 12))),
+        ("host key", |draw| {
+            format!("ssh_host_key = \"SHA256:{}\"\n", draw.text(BASE64, 43))
+        }),
+        ("object id", |draw| {
+            format!(
+                "ObjectId(\"{}\") order #{}\n",
+                draw.text(HEX, 24),
+                draw.text("123456789", 12)
+            )
+        }),
         ("model tokens", |draw| {
             format!(
                 "{{\"usage\": {{\"prompt_tokens\": {}, \"completion_tokens\": {}}}}}",
@@ -543,9 +894,19 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
             )
         }),
         ("storage path", |draw| {
-            format!("s3://bucket/backups/2026-01-0{}/{}.tar.zst\n", 1 + draw.number(9), uuid(draw))
+            format!(
+                "s3://bucket/backups/2026-01-0{}/{}.tar.zst\n",
+                1 + draw.number(9),
+                uuid(draw)
+            )
         }),
-        ("trace id", |draw| format!("traceparent: 00-{}-{}-01\n", draw.text(HEX, 32), draw.text(HEX, 16))),
+        ("trace id", |draw| {
+            format!(
+                "traceparent: 00-{}-{}-01\n",
+                draw.text(HEX, 32),
+                draw.text(HEX, 16)
+            )
+        }),
         ("test id", |draw| {
             format!(
                 "data-testid=\"password-input-{}\" id=\"api-key-field-{}\"",
@@ -553,11 +914,21 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
                 draw.text(LOWER, 6)
             )
         }),
-        ("mangled symbol", |draw| format!("_ZN4core3fmt9Formatter9write_str17h{}E\n", draw.text(HEX, 16))),
+        ("mangled symbol", |draw| {
+            format!(
+                "_ZN4core3fmt9Formatter9write_str17h{}E\n",
+                draw.text(HEX, 16)
+            )
+        }),
         ("svg", |draw| {
             let mut path = String::new();
             for _ in 0..20 {
-                path += &format!("M{}.{} {}l", draw.number(99), draw.number(999), draw.number(99));
+                path += &format!(
+                    "M{}.{} {}l",
+                    draw.number(99),
+                    draw.number(999),
+                    draw.number(99)
+                );
             }
             format!("<path d=\"{path}\" key=\"path-{}\"/>", draw.number(99))
         }),
@@ -570,5 +941,8 @@ pub fn without_secret(number: usize) -> (String, &'static str) {
     let rows = INNOCENT[number % 2];
     let (form, make) = rows[(number / 2) % rows.len()];
     let core = make(draw);
-    (format!("{}{core}\n{}", draw.pick(PROSE), draw.pick(PROSE)), form)
+    (
+        format!("{}{core}\n{}", draw.pick(PROSE), draw.pick(PROSE)),
+        form,
+    )
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ErrorData, GetPromptRequestParams, GetPromptResult, ReadResourceResult,
-    ServerNotification, ServerRequest,
+    CallToolRequestParams, CallToolResult, ErrorData, GetPromptRequestParams, GetPromptResult,
+    ReadResourceResult, ServerNotification, ServerRequest,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -59,25 +59,44 @@ pub async fn call(
         "test_trigger_tool_change" => changed(fixture, ListChange::Tools),
         "test_trigger_prompt_change" => changed(fixture, ListChange::Prompts),
         "test_sampling" => {
-            let message = json!({"role": "user", "content": {"type": "text", "text": argument("prompt")}});
+            let message =
+                json!({"role": "user", "content": {"type": "text", "text": argument("prompt")}});
             let params = json!({"messages": [message], "maxTokens": 100});
             let answer = ask(&context, "sampling/createMessage", params).await?;
-            text(format!("LLM response: {}", answer["content"]["text"].as_str().unwrap_or_default()))
+            text(format!(
+                "LLM response: {}",
+                answer["content"]["text"].as_str().unwrap_or_default()
+            ))
         }
         "test_elicitation" => {
-            let params = json!({"message": argument("message"), "requestedSchema": DEFINITIONS["contact"]});
-            elicited("User response", &ask(&context, "elicitation/create", params).await?)
+            let params =
+                json!({"message": argument("message"), "requestedSchema": DEFINITIONS["contact"]});
+            elicited(
+                "User response",
+                &ask(&context, "elicitation/create", params).await?,
+            )
         }
         "test_elicitation_sep1034_defaults" => elicited(
             "Elicitation completed",
-            &ask(&context, "elicitation/create", DEFINITIONS["defaults"].clone()).await?,
+            &ask(
+                &context,
+                "elicitation/create",
+                DEFINITIONS["defaults"].clone(),
+            )
+            .await?,
         ),
-        "test_elicitation_sep1330_enums" => {
-            elicited("Elicitation completed", &ask(&context, "elicitation/create", DEFINITIONS["enums"].clone()).await?)
-        }
+        "test_elicitation_sep1330_enums" => elicited(
+            "Elicitation completed",
+            &ask(&context, "elicitation/create", DEFINITIONS["enums"].clone()).await?,
+        ),
         "test_header_parameter" => text(argument("region")),
         "json_schema_2020_12_tool" => text("done"),
-        name => return Err(ErrorData::invalid_params(format!("there is no tool `{name}`"), None)),
+        name => {
+            return Err(ErrorData::invalid_params(
+                format!("there is no tool `{name}`"),
+                None,
+            ));
+        }
     };
     typed(json!({"resultType": "complete", "content": content}))
 }
@@ -89,26 +108,42 @@ fn changed(fixture: &Fixture, change: ListChange) -> Value {
 }
 
 fn elicited(what: &str, answer: &Value) -> Value {
-    let (action, content) = (answer["action"].as_str().unwrap_or_default(), &answer["content"]);
+    let (action, content) = (
+        answer["action"].as_str().unwrap_or_default(),
+        &answer["content"],
+    );
     text(format!("{what}: action={action}, content={content}"))
 }
 
 /// Asks the client, as revisions before 2026-07-28 do.
-async fn ask(context: &RequestContext<RoleServer>, method: &str, params: Value) -> Result<Value, ErrorData> {
+async fn ask(
+    context: &RequestContext<RoleServer>,
+    method: &str,
+    params: Value,
+) -> Result<Value, ErrorData> {
     let request: ServerRequest = typed(json!({"method": method, "params": params}))?;
     let answer = context.peer.send_request(request).await;
     let answer = answer.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     serde_json::to_value(answer).map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
-async fn notify(context: &RequestContext<RoleServer>, method: &str, params: Value) -> Result<(), ErrorData> {
+async fn notify(
+    context: &RequestContext<RoleServer>,
+    method: &str,
+    params: Value,
+) -> Result<(), ErrorData> {
     let notification: ServerNotification = typed(json!({"method": method, "params": params}))?;
     let sent = context.peer.send_notification(notification).await;
     sent.map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 async fn log(context: &RequestContext<RoleServer>, message: &str) -> Result<(), ErrorData> {
-    notify(context, "notifications/message", json!({"level": "info", "data": message})).await
+    notify(
+        context,
+        "notifications/message",
+        json!({"level": "info", "data": message}),
+    )
+    .await
 }
 
 async fn logging(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
@@ -134,14 +169,21 @@ async fn progress(context: &RequestContext<RoleServer>) -> Result<Value, ErrorDa
 }
 
 pub fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
-    let argument = |name: &str| request.arguments.as_ref().and_then(|arguments| arguments.get(name)?.as_str());
+    let argument = |name: &str| {
+        request
+            .arguments
+            .as_ref()
+            .and_then(|arguments| arguments.get(name)?.as_str())
+    };
     let argument = |name: &str| argument(name).unwrap_or_default().to_owned();
     let said = |text: String| json!({"role": "user", "content": {"type": "text", "text": text}});
     let messages = match request.name.as_str() {
         "test_simple_prompt" => json!([said("This is a simple prompt for testing.".to_owned())]),
         "test_prompt_with_arguments" => {
             let (first, second) = (argument("arg1"), argument("arg2"));
-            json!([said(format!("Prompt with arguments: arg1='{first}', arg2='{second}'"))])
+            json!([said(format!(
+                "Prompt with arguments: arg1='{first}', arg2='{second}'"
+            ))])
         }
         "test_prompt_with_embedded_resource" => json!([
             {"role": "user", "content": {"type": "resource", "resource": {
@@ -153,24 +195,39 @@ pub fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResult, Error
             {"role": "user", "content": {"type": "image", "data": PNG, "mimeType": "image/png"}},
             said("Please analyze the image above.".to_owned()),
         ]),
-        name => return Err(ErrorData::invalid_params(format!("there is no prompt `{name}`"), None)),
+        name => {
+            return Err(ErrorData::invalid_params(
+                format!("there is no prompt `{name}`"),
+                None,
+            ));
+        }
     };
     typed(json!({"resultType": "complete", "messages": messages}))
 }
 
 pub fn read(uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let template = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
+    let template = uri
+        .strip_prefix("test://template/")
+        .and_then(|rest| rest.strip_suffix("/data"));
     let content = match (uri, template) {
         ("test://static-text", _) => {
             json!({"uri": uri, "mimeType": "text/plain", "text": "This is the content of the static text resource."})
         }
-        ("test://watched-resource", _) => json!({"uri": uri, "mimeType": "text/plain", "text": "Watch me."}),
+        ("test://watched-resource", _) => {
+            json!({"uri": uri, "mimeType": "text/plain", "text": "Watch me."})
+        }
         ("test://static-binary", _) => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
         (_, Some(id)) => {
-            let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+            let data =
+                json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
             json!({"uri": uri, "mimeType": "application/json", "text": data.to_string()})
         }
-        _ => return Err(ErrorData::resource_not_found("there is no such resource", Some(json!({"uri": uri})))),
+        _ => {
+            return Err(ErrorData::resource_not_found(
+                "there is no such resource",
+                Some(json!({"uri": uri})),
+            ));
+        }
     };
     typed(json!({"resultType": "complete", "contents": [content]}))
 }

@@ -18,10 +18,11 @@ use loci_server::{Authentication, Host, HttpConfig, HttpServer};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestParams, SubscriptionFilter, Tool,
     UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
@@ -32,7 +33,8 @@ use tokio::sync::broadcast;
 
 /// The lists of the fixture.
 static DEFINITIONS: LazyLock<Value> = LazyLock::new(|| {
-    let mut definitions: Value = serde_json::from_str(include_str!("definitions.json")).unwrap_or_default();
+    let mut definitions: Value =
+        serde_json::from_str(include_str!("definitions.json")).unwrap_or_default();
     for tool in definitions["tools"].as_array_mut().into_iter().flatten() {
         if tool["inputSchema"].is_null() {
             tool["inputSchema"] = json!({"type": "object", "properties": {}});
@@ -43,11 +45,14 @@ static DEFINITIONS: LazyLock<Value> = LazyLock::new(|| {
 
 /// JSON as a type of the protocol.
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
-    serde_json::from_value(value).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+    serde_json::from_value(value)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
+    context
+        .protocol_version()
+        .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
 /// A change that listeners are told of.
@@ -68,22 +73,40 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Fixture { changes: broadcast::Sender::new(16), states: Arc::default(), states_given: Arc::default() }
+        Fixture {
+            changes: broadcast::Sender::new(16),
+            states: Arc::default(),
+            states_given: Arc::default(),
+        }
     }
 
     /// A state that only this server can have given out.
     fn give_state(&self, round: &str) -> String {
-        let state = format!("{round}-{}", self.states_given.fetch_add(1, Ordering::Relaxed));
-        self.states.lock().unwrap_or_else(PoisonError::into_inner).insert(state.clone());
+        let state = format!(
+            "{round}-{}",
+            self.states_given.fetch_add(1, Ordering::Relaxed)
+        );
+        self.states
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(state.clone());
         state
     }
 
     /// The round of a state that came back; each comes back once.
     fn take_state(&self, state: &str) -> Result<String, ErrorData> {
-        if self.states.lock().unwrap_or_else(PoisonError::into_inner).remove(state) {
+        if self
+            .states
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(state)
+        {
             return Ok(state.split('-').next().unwrap_or_default().to_owned());
         }
-        Err(ErrorData::invalid_params("this request state was not given out here", None))
+        Err(ErrorData::invalid_params(
+            "this request state was not given out here",
+            None,
+        ))
     }
 }
 
@@ -105,7 +128,11 @@ impl ServerHandler for Fixture {
         _request: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if is_modern(&context) { Err(ErrorData::method_not_found::<SetLevelRequestMethod>()) } else { Ok(()) }
+        if is_modern(&context) {
+            Err(ErrorData::method_not_found::<SetLevelRequestMethod>())
+        } else {
+            Ok(())
+        }
     }
 
     async fn list_tools(
@@ -113,7 +140,9 @@ impl ServerHandler for Fixture {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(typed(DEFINITIONS["tools"].clone())?))
+        Ok(ListToolsResult::with_all_items(typed(
+            DEFINITIONS["tools"].clone(),
+        )?))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -129,7 +158,9 @@ impl ServerHandler for Fixture {
         if let Some(rounds) = rounds::call(self, &request, &context)? {
             return Ok(rounds);
         }
-        content::call(self, request, context).await.map(CallToolResponse::Complete)
+        content::call(self, request, context)
+            .await
+            .map(CallToolResponse::Complete)
     }
 
     async fn list_prompts(
@@ -137,7 +168,9 @@ impl ServerHandler for Fixture {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        Ok(ListPromptsResult::with_all_items(typed(DEFINITIONS["prompts"].clone())?))
+        Ok(ListPromptsResult::with_all_items(typed(
+            DEFINITIONS["prompts"].clone(),
+        )?))
     }
 
     async fn get_prompt(
@@ -156,7 +189,9 @@ impl ServerHandler for Fixture {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(typed(DEFINITIONS["resources"].clone())?))
+        Ok(ListResourcesResult::with_all_items(typed(
+            DEFINITIONS["resources"].clone(),
+        )?))
     }
 
     async fn list_resource_templates(
@@ -164,7 +199,9 @@ impl ServerHandler for Fixture {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Ok(ListResourceTemplatesResult::with_all_items(typed(DEFINITIONS["resourceTemplates"].clone())?))
+        Ok(ListResourceTemplatesResult::with_all_items(typed(
+            DEFINITIONS["resourceTemplates"].clone(),
+        )?))
     }
 
     async fn read_resource(
@@ -199,10 +236,15 @@ impl ServerHandler for Fixture {
         let mut values = vec!["paris".to_owned(), "park".to_owned(), "party".to_owned()];
         values.retain(|value| value.starts_with(&request.argument.value));
         let completion = CompletionInfo::with_all_values(values);
-        completion.map(CompleteResult::new).map_err(|problem| ErrorData::internal_error(problem, None))
+        completion
+            .map(CompleteResult::new)
+            .map_err(|problem| ErrorData::internal_error(problem, None))
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 
@@ -227,12 +269,21 @@ impl ServerHandler for Fixture {
 async fn main() -> std::io::Result<()> {
     let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
     let embedder = Arc::new(HashingEmbedder::new(8));
-    let host = Host::new(Arc::new(Engine::new(Arc::new(NaiveStore::new()), embedder, clock, SearchMode::Words)));
+    let host = Host::new(Arc::new(Engine::new(
+        Arc::new(NaiveStore::new()),
+        embedder,
+        clock,
+        SearchMode::Words,
+    )));
     let mut config = HttpConfig::new(Authentication::Anonymous);
     config.legacy_sessions = std::env::var_os("LOCI_FIXTURE_SESSIONS").is_some();
     let server = HttpServer::new(config, host).with_handler("fixture", Fixture::new());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
-    writeln!(std::io::stderr(), "listening on http://{}", listener.local_addr()?)?;
+    writeln!(
+        std::io::stderr(),
+        "listening on http://{}",
+        listener.local_addr()?
+    )?;
     server.serve(listener, std::future::pending()).await;
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Tools and a prompt that need answers of the client first (2026-07-28).
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, InputRequiredResult, InputResponses,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ErrorData,
+    GetPromptRequestParams, GetPromptResponse, InputRequiredResult, InputResponses,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -11,7 +11,8 @@ use crate::{Fixture, typed};
 
 /// Asks the user for one value.
 fn question(message: &str, name: &str, kind: &str) -> Value {
-    let schema = json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]});
+    let schema =
+        json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]});
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
 }
 
@@ -34,8 +35,10 @@ fn required(requests: Value, state: Option<String>) -> Result<InputRequiredResul
 }
 
 fn done(text: &str) -> Result<CallToolResponse, ErrorData> {
-    typed::<CallToolResult>(json!({"resultType": "complete", "content": [{"type": "text", "text": text}]}))
-        .map(CallToolResponse::Complete)
+    typed::<CallToolResult>(
+        json!({"resultType": "complete", "content": [{"type": "text", "text": text}]}),
+    )
+    .map(CallToolResponse::Complete)
 }
 
 /// The answer to `key`, if there is one and it has the member that it must have.
@@ -54,19 +57,29 @@ pub fn call(
     let has = |key: &str, member: &str| answer(responses, key, member).is_some();
     let name = request.name.strip_prefix("test_input_required_result_");
     let response = match name.unwrap_or(&request.name) {
-        "elicitation" => match answer(responses, "user_name", "content").and_then(|content| content["name"].as_str()) {
+        "elicitation" => match answer(responses, "user_name", "content")
+            .and_then(|content| content["name"].as_str())
+        {
             Some(name) => done(&format!("Hello, {name}!"))?,
-            None => required(json!({"user_name": question("What is your name?", "name", "string")}), None)?.into(),
+            None => required(
+                json!({"user_name": question("What is your name?", "name", "string")}),
+                None,
+            )?
+            .into(),
         },
         "test_streaming_elicitation" if has("confirm", "content") => done("confirmed")?,
-        "test_streaming_elicitation" => {
-            required(json!({"confirm": question("Shall it go on?", "ok", "boolean")}), None)?.into()
-        }
+        "test_streaming_elicitation" => required(
+            json!({"confirm": question("Shall it go on?", "ok", "boolean")}),
+            None,
+        )?
+        .into(),
         "sampling" => match answer(responses, "capital_question", "content") {
             Some(content) => done(content["text"].as_str().unwrap_or_default())?,
-            None => {
-                required(json!({"capital_question": sampling("What is the capital of France?", 100)}), None)?.into()
-            }
+            None => required(
+                json!({"capital_question": sampling("What is the capital of France?", 100)}),
+                None,
+            )?
+            .into(),
         },
         "list_roots" => match answer(responses, "client_roots", "roots") {
             Some(roots) => done(&format!("The roots are {roots}"))?,
@@ -78,7 +91,10 @@ pub fn call(
         "capabilities" => by_capability(context)?,
         "test_missing_capability" => {
             let needed: ClientCapabilities = typed(json!({"sampling": {}}))?;
-            if context.client_capabilities().is_none_or(|capabilities| capabilities.sampling.is_none()) {
+            if context
+                .client_capabilities()
+                .is_none_or(|capabilities| capabilities.sampling.is_none())
+            {
                 return Err(ErrorData::missing_required_client_capability(needed));
             }
             done("the client samples")?
@@ -88,7 +104,10 @@ pub fn call(
     Ok(Some(response))
 }
 
-fn confirmed(fixture: &Fixture, request: &CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+fn confirmed(
+    fixture: &Fixture,
+    request: &CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
     if let Some(state) = &request.request_state {
         fixture.take_state(state)?;
         if answer(request.input_responses.as_ref(), "confirm", "content").is_some() {
@@ -96,15 +115,29 @@ fn confirmed(fixture: &Fixture, request: &CallToolRequestParams) -> Result<CallT
         }
     }
     let state = fixture.give_state("confirm");
-    Ok(required(json!({"confirm": question("Please confirm", "ok", "boolean")}), Some(state))?.into())
+    Ok(required(
+        json!({"confirm": question("Please confirm", "ok", "boolean")}),
+        Some(state),
+    )?
+    .into())
 }
 
-fn several(fixture: &Fixture, request: &CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
+fn several(
+    fixture: &Fixture,
+    request: &CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
     if let Some(state) = &request.request_state {
         fixture.take_state(state)?;
         let responses = request.input_responses.as_ref();
-        let needed = [("user_name", "content"), ("greeting", "content"), ("client_roots", "roots")];
-        if needed.iter().all(|(key, member)| answer(responses, key, member).is_some()) {
+        let needed = [
+            ("user_name", "content"),
+            ("greeting", "content"),
+            ("client_roots", "roots"),
+        ];
+        if needed
+            .iter()
+            .all(|(key, member)| answer(responses, key, member).is_some())
+        {
             return done("all three are there");
         }
     }
@@ -116,8 +149,15 @@ fn several(fixture: &Fixture, request: &CallToolRequestParams) -> Result<CallToo
     Ok(required(requests, Some(fixture.give_state("several")))?.into())
 }
 
-fn one_by_one(fixture: &Fixture, request: &CallToolRequestParams) -> Result<CallToolResponse, ErrorData> {
-    let round = request.request_state.as_deref().map(|state| fixture.take_state(state)).transpose()?;
+fn one_by_one(
+    fixture: &Fixture,
+    request: &CallToolRequestParams,
+) -> Result<CallToolResponse, ErrorData> {
+    let round = request
+        .request_state
+        .as_deref()
+        .map(|state| fixture.take_state(state))
+        .transpose()?;
     let has = |key: &str| answer(request.input_responses.as_ref(), key, "content").is_some();
     match round.as_deref() {
         Some("two") if has("step2") => done("both steps are done"),
@@ -126,7 +166,8 @@ fn one_by_one(fixture: &Fixture, request: &CallToolRequestParams) -> Result<Call
             Ok(required(requests, Some(fixture.give_state("two")))?.into())
         }
         _ => {
-            let requests = json!({"step1": question("Step 1: What is your name?", "name", "string")});
+            let requests =
+                json!({"step1": question("Step 1: What is your name?", "name", "string")});
             Ok(required(requests, Some(fixture.give_state("one")))?.into())
         }
     }
@@ -149,7 +190,10 @@ pub fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResponse, Err
         let requests = json!({"user_context": question("What context should the prompt use?", "context", "string")});
         return Ok(required(requests, None)?.into());
     };
-    let text = format!("Use this context: {}", content["context"].as_str().unwrap_or_default());
+    let text = format!(
+        "Use this context: {}",
+        content["context"].as_str().unwrap_or_default()
+    );
     let messages = json!([{"role": "user", "content": {"type": "text", "text": text}}]);
     typed(json!({"resultType": "complete", "messages": messages})).map(GetPromptResponse::Complete)
 }

@@ -1,4 +1,5 @@
-//! Refusing a request so that its sender knows how to get in (RFC 6750, section 3; RFC 9728, section 5).
+//! Refusing a request so that its sender knows how to get in (RFC 6750, section 3; RFC 9728,
+//! section 5).
 
 use std::fmt::Write;
 
@@ -37,7 +38,8 @@ impl Denied {
     pub(super) fn into_error(self) -> Error {
         match self {
             Denied::Missing => {
-                let message = "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
+                let message =
+                    "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
                 Error::new(ErrorCode::Unauthorized, message)
             }
             Denied::Invalid(message) => Error::new(ErrorCode::Unauthorized, message),
@@ -45,9 +47,14 @@ impl Denied {
         }
     }
 
-    /// The refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its user the words of one of them:
-    /// the Python SDK those of the JSON-RPC error, the TypeScript SDK the whole body.
-    pub(super) fn into_response(self, authentication: &Authentication, resource: Resource<'_>) -> Response {
+    /// The refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its user the
+    /// words of one of them: the Python SDK those of the JSON-RPC error, the TypeScript SDK the
+    /// whole body.
+    pub(super) fn into_response(
+        self,
+        authentication: &Authentication,
+        resource: Resource<'_>,
+    ) -> Response {
         let was_sent = matches!(self, Denied::Invalid(_));
         let error = self.into_error();
         let body = json!({
@@ -59,7 +66,8 @@ impl Denied {
         let mut response = (status(&error), Json(body)).into_response();
         if error.code == ErrorCode::Unauthorized {
             let has_issuer = authentication.verifier().is_some();
-            // RFC 6750 wants no error code where no token was sent; a client of an issuer needs no advice then.
+            // RFC 6750 wants no error code where no token was sent; a client of an issuer needs no
+            // advice then.
             let problem = Problem {
                 error: was_sent.then_some("invalid_token"),
                 description: (was_sent || !has_issuer).then_some(&error.message),
@@ -68,7 +76,9 @@ impl Denied {
             let challenge = challenge(authentication, resource, problem, scopes);
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         } else if error.code == ErrorCode::Unavailable {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response
     }
@@ -83,8 +93,8 @@ pub(super) struct Problem<'a> {
     pub description: Option<&'a str>,
 }
 
-/// The value of a `WWW-Authenticate` header: the problem, the scopes that are needed, and, where there is an issuer,
-/// where to read of it.
+/// The value of a `WWW-Authenticate` header: the problem, the scopes that are needed, and, where
+/// there is an issuer, where to read of it.
 pub(super) fn challenge(
     authentication: &Authentication,
     resource: Resource<'_>,
@@ -92,10 +102,14 @@ pub(super) fn challenge(
     scopes: &[Scope],
 ) -> HeaderValue {
     let verifier = authentication.verifier();
-    let description = problem.description.filter(|description| description.len() <= DESCRIPTION_BYTES_MAX);
+    let description = problem
+        .description
+        .filter(|description| description.len() <= DESCRIPTION_BYTES_MAX);
     let told = [("error", problem.error), ("error_description", description)];
-    let mut attributes: Vec<(&str, String)> =
-        told.into_iter().filter_map(|(name, text)| Some((name, text?.to_owned()))).collect();
+    let mut attributes: Vec<(&str, String)> = told
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text?.to_owned())))
+        .collect();
     if !scopes.is_empty() {
         attributes.push(("scope", scope_names(verifier, scopes).join(" ")));
     }
@@ -103,7 +117,10 @@ pub(super) fn challenge(
         attributes.push(("resource_metadata", document_url(base_url, resource.path)));
     }
     let mut value = "Bearer realm=\"loci\"".to_owned();
-    for (name, text) in attributes.iter().filter(|(_, text)| text.bytes().all(needs_no_escape)) {
+    for (name, text) in attributes
+        .iter()
+        .filter(|(_, text)| text.bytes().all(needs_no_escape))
+    {
         // A string takes all that is written to it.
         let _ = write!(value, ", {name}=\"{text}\"");
     }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use loci_core::{
-    Caller, Clock, Error, ErrorCode, Principal, Result, Timestamp, Token, TokenHash, TokenStore, TokenVerifier,
+    Caller, Clock, Error, ErrorCode, Principal, Result, Timestamp, Token, TokenHash, TokenStore,
+    TokenVerifier,
 };
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -26,7 +27,10 @@ pub(crate) struct Credential {
 #[derive(Clone)]
 enum Kind {
     /// A token of our own.
-    Own { tokens: Arc<dyn TokenStore>, hash: TokenHash },
+    Own {
+        tokens: Arc<dyn TokenStore>,
+        hash: TokenHash,
+    },
     /// A token of an issuer, which was verified. An issuer tells nobody of a revocation.
     Issued { expires_at: Timestamp },
 }
@@ -43,14 +47,25 @@ impl Credential {
             tracing::error!(%error, "a token could not be looked up");
             Denied::Failed(error)
         })?;
-        let unknown = || Denied::invalid("the token is unknown; `loci token list` names those that exist");
+        let unknown =
+            || Denied::invalid("the token is unknown; `loci token list` names those that exist");
         let token = found.ok_or_else(unknown)?;
         if !token.is_valid(clock.now()) {
-            let message = "the token has expired or was revoked; get a new one with `loci token create`";
+            let message =
+                "the token has expired or was revoked; get a new one with `loci token create`";
             return Err(Denied::invalid(message));
         }
-        let credential = Credential { kind: Kind::Own { tokens: Arc::clone(tokens), hash }, clock: Arc::clone(clock) };
-        Ok((Caller::new(token.space, Principal::new(token.subject, token.scopes)), credential))
+        let credential = Credential {
+            kind: Kind::Own {
+                tokens: Arc::clone(tokens),
+                hash,
+            },
+            clock: Arc::clone(clock),
+        };
+        Ok((
+            Caller::new(token.space, Principal::new(token.subject, token.scopes)),
+            credential,
+        ))
     }
 
     /// Whom a token of an issuer names.
@@ -66,8 +81,10 @@ impl Credential {
         } else {
             // It may wait for the issuer's keys.
             let (verifier, token) = (Arc::clone(verifier), token.to_owned());
-            let verified = tokio::task::spawn_blocking(move || verifier.verify(&token, &names)).await;
-            verified.unwrap_or_else(|_panicked| Err(Error::internal("the token could not be verified")))
+            let verified =
+                tokio::task::spawn_blocking(move || verifier.verify(&token, &names)).await;
+            verified
+                .unwrap_or_else(|_panicked| Err(Error::internal("the token could not be verified")))
         };
         let identity = verified.map_err(|error| match error.code {
             ErrorCode::Unauthorized => Denied::invalid(error.message),
@@ -78,8 +95,16 @@ impl Credential {
                 Denied::Failed(error)
             }
         })?;
-        let kind = Kind::Issued { expires_at: identity.expires_at };
-        Ok((Caller::new(identity.space, identity.principal), Credential { kind, clock: Arc::clone(clock) }))
+        let kind = Kind::Issued {
+            expires_at: identity.expires_at,
+        };
+        Ok((
+            Caller::new(identity.space, identity.principal),
+            Credential {
+                kind,
+                clock: Arc::clone(clock),
+            },
+        ))
     }
 
     /// Whether it still opens anything.
@@ -88,9 +113,9 @@ impl Credential {
     /// `unavailable` if tokens cannot be looked up now.
     pub(crate) async fn is_valid(&self) -> Result<bool> {
         match &self.kind {
-            Kind::Own { tokens, hash } => {
-                Ok(look_up(tokens, *hash).await?.is_some_and(|token| token.is_valid(self.clock.now())))
-            }
+            Kind::Own { tokens, hash } => Ok(look_up(tokens, *hash)
+                .await?
+                .is_some_and(|token| token.is_valid(self.clock.now()))),
             Kind::Issued { expires_at } => Ok(self.clock.now() < *expires_at),
         }
     }
@@ -104,6 +129,7 @@ impl Credential {
 async fn look_up(tokens: &Arc<dyn TokenStore>, hash: TokenHash) -> Result<Option<Token>> {
     let tokens = Arc::clone(tokens);
     let found = tokio::task::spawn_blocking(move || tokens.token_by_hash(&hash)).await;
-    let token = found.map_err(|_panicked| Error::internal("the token could not be looked up"))??;
+    let token =
+        found.map_err(|_panicked| Error::internal("the token could not be looked up"))??;
     Ok(token.filter(|token| bool::from(token.hash.ct_eq(&hash))))
 }

@@ -1,4 +1,5 @@
-//! Where clients read who issues tokens for an endpoint: OAuth 2.0 Protected Resource Metadata (RFC 9728).
+//! Where clients read who issues tokens for an endpoint: OAuth 2.0 Protected Resource Metadata (RFC
+//! 9728).
 
 use std::sync::Arc;
 
@@ -17,27 +18,39 @@ use crate::proxy::RequestOrigin;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Where the document about a path of this server is; that about the server itself, if the path is empty.
+/// Where the document about a path of this server is; that about the server itself, if the path is
+/// empty.
 pub(super) fn document_url(base_url: &str, path: &str) -> String {
     format!("{base_url}{WELL_KNOWN}{path}")
 }
 
-/// The documents about the server and about its endpoints, which are at these paths (`/mcp/<dialect>`). There are
-/// none where only our own tokens are taken. Open to everyone, web pages of any origin included. The
-/// [`RequestOrigin`] must be in the request's extensions.
+/// The documents about the server and about its endpoints, which are at these paths
+/// (`/mcp/<dialect>`). There are none where only our own tokens are taken. Open to everyone, web
+/// pages of any origin included. The [`RequestOrigin`] must be in the request's extensions.
 pub(crate) fn metadata_routes(authentication: &Authentication, paths: &[String]) -> Router {
-    let Some(verifier) = authentication.verifier() else { return Router::new() };
+    let Some(verifier) = authentication.verifier() else {
+        return Router::new();
+    };
     let server = String::new();
-    [&server].into_iter().chain(paths).fold(Router::new(), |routes, path| {
-        let (verifier, resource) = (Arc::clone(verifier), path.clone());
-        let answer = move |request: Request| {
-            let origin = request.extensions().get::<RequestOrigin>();
-            let mut response = document(&verifier, origin.and_then(|origin| origin.base_url.as_deref()), &resource);
-            response.headers_mut().insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
-            std::future::ready(response)
-        };
-        routes.route(&format!("{WELL_KNOWN}{path}"), get(answer))
-    })
+    [&server]
+        .into_iter()
+        .chain(paths)
+        .fold(Router::new(), |routes, path| {
+            let (verifier, resource) = (Arc::clone(verifier), path.clone());
+            let answer = move |request: Request| {
+                let origin = request.extensions().get::<RequestOrigin>();
+                let mut response = document(
+                    &verifier,
+                    origin.and_then(|origin| origin.base_url.as_deref()),
+                    &resource,
+                );
+                response
+                    .headers_mut()
+                    .insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+                std::future::ready(response)
+            };
+            routes.route(&format!("{WELL_KNOWN}{path}"), get(answer))
+        })
 }
 
 fn document(verifier: &Arc<dyn TokenVerifier>, base_url: Option<&str>, path: &str) -> Response {

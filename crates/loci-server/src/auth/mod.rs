@@ -45,22 +45,42 @@ pub enum Authentication {
 }
 
 impl Authentication {
-    /// Who sends a request with these headers to `path` of this server, which clients know as `base_url`
-    /// (such as `https://memory.example`) if anything tells.
+    /// Who sends a request with these headers to `path` of this server, which clients know as
+    /// `base_url` (such as `https://memory.example`) if anything tells.
     ///
     /// # Errors
-    /// `unauthorized` without a token or with one that does not hold; `unavailable` if that cannot be told now.
-    pub async fn caller(&self, headers: &HeaderMap, base_url: Option<&str>, path: &str) -> Result<Caller> {
+    /// `unauthorized` without a token or with one that does not hold; `unavailable` if that cannot
+    /// be told now.
+    pub async fn caller(
+        &self,
+        headers: &HeaderMap,
+        base_url: Option<&str>,
+        path: &str,
+    ) -> Result<Caller> {
         let admitted = self.admit(headers, Resource { base_url, path }).await;
-        admitted.map(|(caller, _credential)| caller).map_err(Denied::into_error)
+        admitted
+            .map(|(caller, _credential)| caller)
+            .map_err(Denied::into_error)
     }
 
-    async fn admit(&self, headers: &HeaderMap, resource: Resource<'_>) -> Result<(Caller, Option<Credential>), Denied> {
-        let Authentication::Bearer { tokens, verifier, clock } = self else {
+    async fn admit(
+        &self,
+        headers: &HeaderMap,
+        resource: Resource<'_>,
+    ) -> Result<(Caller, Option<Credential>), Denied> {
+        let Authentication::Bearer {
+            tokens,
+            verifier,
+            clock,
+        } = self
+        else {
             return Ok((Caller::new(Space::default(), Principal::anonymous()), None));
         };
         let token = presented(headers)?;
-        let (caller, credential) = match verifier.as_ref().filter(|verifier| verifier.recognizes(token)) {
+        let (caller, credential) = match verifier
+            .as_ref()
+            .filter(|verifier| verifier.recognizes(token))
+        {
             Some(verifier) => Credential::issued(verifier, token, resource, clock).await?,
             None => Credential::of_store(tokens, token, clock).await?,
         };
@@ -78,7 +98,10 @@ impl Authentication {
 /// The scopes as an issuer's tokens name them.
 fn scope_names(verifier: Option<&Arc<dyn TokenVerifier>>, scopes: &[Scope]) -> Vec<String> {
     let prefix = verifier.map_or(loci_core::SCOPE_PREFIX, |verifier| verifier.scope_prefix());
-    scopes.iter().map(|scope| format!("{prefix}{}", scope.name())).collect()
+    scopes
+        .iter()
+        .map(|scope| format!("{prefix}{}", scope.name()))
+        .collect()
 }
 
 /// What a request is for, in the terms of OAuth.
@@ -91,21 +114,30 @@ struct Resource<'a> {
 impl<'a> Resource<'a> {
     fn of(extensions: &'a Extensions, uri: &'a Uri) -> Self {
         let origin = extensions.get::<RequestOrigin>();
-        Resource { base_url: origin.and_then(|origin| origin.base_url.as_deref()), path: uri.path() }
+        Resource {
+            base_url: origin.and_then(|origin| origin.base_url.as_deref()),
+            path: uri.path(),
+        }
     }
 
-    /// The names under which a token may have been issued for it: those of the server and of the endpoint,
-    /// each with and without a slash at the end, since clients differ in that.
+    /// The names under which a token may have been issued for it: those of the server and of the
+    /// endpoint, each with and without a slash at the end, since clients differ in that.
     fn names(self) -> Vec<String> {
         let named = |base_url: &str| {
             let endpoint = format!("{base_url}{}", self.path);
-            vec![base_url.to_owned(), format!("{base_url}/"), format!("{endpoint}/"), endpoint]
+            vec![
+                base_url.to_owned(),
+                format!("{base_url}/"),
+                format!("{endpoint}/"),
+                endpoint,
+            ]
         };
         self.base_url.map(named).unwrap_or_default()
     }
 }
 
-/// Puts the [`Caller`], and the [`Credential`] if there is one, into the request's extensions, or refuses.
+/// Puts the [`Caller`], and the [`Credential`] if there is one, into the request's extensions, or
+/// refuses.
 pub(crate) async fn authenticate(
     State(authentication): State<Authentication>,
     mut request: Request,
@@ -136,16 +168,25 @@ fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().ok_or(Denied::Missing)?;
     if values.next().is_some() {
-        return Err(Denied::invalid("there is more than one Authorization header"));
+        return Err(Denied::invalid(
+            "there is more than one Authorization header",
+        ));
     }
-    let malformed = || Denied::invalid("the Authorization header is not of the form `Bearer TOKEN`");
-    let (scheme, token) = value.to_str().ok().and_then(|value| value.split_once(' ')).ok_or_else(malformed)?;
+    let malformed =
+        || Denied::invalid("the Authorization header is not of the form `Bearer TOKEN`");
+    let (scheme, token) = value
+        .to_str()
+        .ok()
+        .and_then(|value| value.split_once(' '))
+        .ok_or_else(malformed)?;
     let token = token.trim();
     if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
         return Err(malformed());
     }
     if token.len() > TOKEN_BYTES_MAX {
-        return Err(Denied::invalid(format!("the token is longer than {TOKEN_BYTES_MAX} bytes")));
+        return Err(Denied::invalid(format!(
+            "the token is longer than {TOKEN_BYTES_MAX} bytes"
+        )));
     }
     Ok(token)
 }

@@ -21,33 +21,39 @@ pub(crate) struct Need<'a> {
 }
 
 impl<'a> Need<'a> {
-    /// What a request to this dialect needs, if anything: the scopes of the tool that its body names, whatever a
-    /// header says, and `read` for what is in resources.
+    /// What a request to this dialect needs, if anything: the scopes of the tool that its body
+    /// names, whatever a header says, and `read` for what is in resources.
     pub(crate) fn of(request: &'a ClientRequest, dialect: Option<&Dialect>) -> Option<Self> {
         match request {
             ClientRequest::CallToolRequest(call) => {
                 let tool = dialect?.tool(&call.params.name)?;
-                Some(Need { what: tool.name, scopes: tool.scopes() })
+                Some(Need {
+                    what: tool.name,
+                    scopes: tool.scopes(),
+                })
             }
             ClientRequest::ReadResourceRequest(_)
             | ClientRequest::SubscribeRequest(_)
             | ClientRequest::SubscriptionsListenRequest(_)
-            | ClientRequest::CompleteRequest(_) => {
-                Some(Need { what: request.method(), scopes: Scopes::of(&[Scope::Read]) })
-            }
+            | ClientRequest::CompleteRequest(_) => Some(Need {
+                what: request.method(),
+                scopes: Scopes::of(&[Scope::Read]),
+            }),
             _ => None,
         }
     }
 
     /// Whether this caller has them.
     pub(crate) fn is_met_by(&self, caller: &Caller) -> bool {
-        self.scopes.iter().all(|scope| caller.principal.scopes.allow(scope))
+        self.scopes
+            .iter()
+            .all(|scope| caller.principal.scopes.allow(scope))
     }
 }
 
-/// Refuses a request for lack of a scope, in terms of HTTP and of JSON-RPC. By the former an OAuth client gets
-/// itself a token that has all scopes; without OAuth the Python SDK shows the message of the JSON-RPC error, the
-/// TypeScript SDK the whole body.
+/// Refuses a request for lack of a scope, in terms of HTTP and of JSON-RPC. By the former an OAuth
+/// client gets itself a token that has all scopes; without OAuth the Python SDK shows the message
+/// of the JSON-RPC error, the TypeScript SDK the whole body.
 pub(crate) fn insufficient_scope(
     authentication: &Authentication,
     parts: &Parts,
@@ -56,27 +62,52 @@ pub(crate) fn insufficient_scope(
     need: &Need<'_>,
 ) -> Response {
     let (what, scopes): (_, Vec<Scope>) = (need.what, need.scopes.iter().collect());
-    let (plural, lacks) =
-        if scopes.len() > 1 { ("s", "not all of which this token has") } else { ("", "which this token lacks") };
-    let how = match (parts.extensions.get::<Credential>(), authentication.verifier()) {
+    let (plural, lacks) = if scopes.len() > 1 {
+        ("s", "not all of which this token has")
+    } else {
+        ("", "which this token lacks")
+    };
+    let how = match (
+        parts.extensions.get::<Credential>(),
+        authentication.verifier(),
+    ) {
         (None, _) => "which no caller has on a server without authentication".to_owned(),
         (Some(credential), Some(verifier)) if credential.is_issued() => {
             let named = scope_names(Some(verifier), &scopes).join(" ");
             format!("{lacks}; get one from {} with `{named}`", verifier.issuer())
         }
         _ => {
-            let wanted: Vec<Scope> = caller.principal.scopes.iter().chain(need.scopes.iter()).collect();
+            let wanted: Vec<Scope> = caller
+                .principal
+                .scopes
+                .iter()
+                .chain(need.scopes.iter())
+                .collect();
             let wanted: Vec<&str> = Scopes::of(&wanted).iter().map(Scope::name).collect();
             let wanted = wanted.join(",");
             format!("{lacks}; make one with `loci token create --subject NAME --scopes {wanted}`")
         }
     };
-    let names: Vec<String> = scopes.iter().map(|scope| format!("`{}`", scope.name())).collect();
-    let message = format!("`{what}` needs the scope{plural} {}, {how}", names.join(" and "));
+    let names: Vec<String> = scopes
+        .iter()
+        .map(|scope| format!("`{}`", scope.name()))
+        .collect();
+    let message = format!(
+        "`{what}` needs the scope{plural} {}, {how}",
+        names.join(" and ")
+    );
     let error = Error::new(ErrorCode::Forbidden, message);
     let resource = Resource::of(&parts.extensions, &parts.uri);
-    let problem = Problem { error: Some("insufficient_scope"), description: Some(&error.message) };
+    let problem = Problem {
+        error: Some("insufficient_scope"),
+        description: Some(&error.message),
+    };
     let challenge = challenge(authentication, resource, problem, &scopes);
     let body = JsonRpcError::new(Some(id), protocol_error(&error));
-    (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge)], Json(body)).into_response()
+    (
+        StatusCode::FORBIDDEN,
+        [(WWW_AUTHENTICATE, challenge)],
+        Json(body),
+    )
+        .into_response()
 }

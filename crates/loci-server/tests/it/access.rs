@@ -9,31 +9,62 @@ use loci_server::{Authentication, HttpConfig};
 use loci_testkit::{FixedClock, NaiveStore};
 use serde_json::json;
 
-use crate::support::{MODERN, NOW, Reply, Server, World, add_tokens, call, request, set_resource, token};
+use crate::support::{
+    MODERN, NOW, Reply, Server, World, add_tokens, call, request, set_resource, token,
+};
 
 fn tokens() -> (Arc<NaiveStore>, Authentication) {
     let store = Arc::new(NaiveStore::new());
     add_tokens(&store);
-    store.add_token(&Token { expires_at: Some(NOW), ..token("late", &[Scope::Read]) }).unwrap();
-    store.add_token(&Token { expires_at: Some(NOW.plus_seconds(1)), ..token("soon", &[Scope::Read]) }).unwrap();
+    store
+        .add_token(&Token {
+            expires_at: Some(NOW),
+            ..token("late", &[Scope::Read])
+        })
+        .unwrap();
+    store
+        .add_token(&Token {
+            expires_at: Some(NOW.plus_seconds(1)),
+            ..token("soon", &[Scope::Read])
+        })
+        .unwrap();
     let clock = Arc::new(FixedClock::new(NOW));
-    (store.clone(), Authentication::Bearer { tokens: store, verifier: None, clock })
+    (
+        store.clone(),
+        Authentication::Bearer {
+            tokens: store,
+            verifier: None,
+            clock,
+        },
+    )
 }
 
 async fn echo(server: &Server, authorization: &str) -> Reply {
     let headers = [("authorization", authorization)];
-    server.request(MODERN, &headers, "tools/call", call("echo", json!({"text": "hi"}))).await
+    server
+        .request(
+            MODERN,
+            &headers,
+            "tools/call",
+            call("echo", json!({"text": "hi"})),
+        )
+        .await
 }
 
 #[tokio::test]
 async fn a_valid_token_says_who_calls() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
-    for (authorization, subject) in
-        [("Bearer secret-of-ann", "ann"), ("bearer secret-of-reader", "reader"), ("Bearer secret-of-soon", "soon")]
-    {
+    for (authorization, subject) in [
+        ("Bearer secret-of-ann", "ann"),
+        ("bearer secret-of-reader", "reader"),
+        ("Bearer secret-of-soon", "soon"),
+    ] {
         let reply = echo(&server, authorization).await;
-        assert_eq!(reply.json()["result"]["structuredContent"]["subject"], subject);
+        assert_eq!(
+            reply.json()["result"]["structuredContent"]["subject"],
+            subject
+        );
     }
 }
 
@@ -42,7 +73,15 @@ async fn resources_are_read_through_their_dialect() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
     let headers = [("authorization", "Bearer secret-of-reader")];
-    let reply = server.request(MODERN, &headers, "resources/read", json!({"uri": "test://note/origin"})).await.json();
+    let reply = server
+        .request(
+            MODERN,
+            &headers,
+            "resources/read",
+            json!({"uri": "test://note/origin"}),
+        )
+        .await
+        .json();
     assert_eq!(reply["result"]["contents"][0]["text"], "test");
 }
 
@@ -67,18 +106,36 @@ async fn everything_else_is_401_with_a_challenge() {
         assert_eq!(reply.status, 401, "{authorization}");
         let body = reply.json();
         let message = body["error"]["message"].as_str().unwrap();
-        let challenge = format!("Bearer realm=\"loci\", error=\"invalid_token\", error_description=\"{message}\"");
+        let challenge = format!(
+            "Bearer realm=\"loci\", error=\"invalid_token\", error_description=\"{message}\""
+        );
         assert_eq!(reply.headers["www-authenticate"], challenge);
         assert_eq!(body["error"]["data"]["code"], "unauthorized");
         assert!(!reply.body.contains("secret"));
     }
     let one = ("authorization", "Bearer secret-of-reader");
-    let twice = server.post(&[one, one], request(1, "ping", json!({})).to_string().as_bytes()).await;
-    assert_eq!((twice.status, twice.body.contains("more than one Authorization header")), (401, true));
-    let missing = server.post(&[], request(1, "ping", json!({})).to_string().as_bytes()).await;
+    let twice = server
+        .post(
+            &[one, one],
+            request(1, "ping", json!({})).to_string().as_bytes(),
+        )
+        .await;
+    assert_eq!(
+        (
+            twice.status,
+            twice.body.contains("more than one Authorization header")
+        ),
+        (401, true)
+    );
+    let missing = server
+        .post(&[], request(1, "ping", json!({})).to_string().as_bytes())
+        .await;
     let advice = "send `Authorization: Bearer TOKEN`; make a token with `loci token create`";
     let challenge = format!("Bearer realm=\"loci\", error_description=\"{advice}\"");
-    assert_eq!((missing.status, &missing.headers["www-authenticate"]), (401, &challenge));
+    assert_eq!(
+        (missing.status, &missing.headers["www-authenticate"]),
+        (401, &challenge)
+    );
     // Clients show different parts of it.
     let body = json!({
         "jsonrpc": "2.0", "id": null,
@@ -86,7 +143,9 @@ async fn everything_else_is_401_with_a_challenge() {
         "error_description": advice,
     });
     assert_eq!(missing.json(), body);
-    let in_url = server.send("POST /mcp/test?access_token=secret-of-reader", &[], b"{}").await;
+    let in_url = server
+        .send("POST /mcp/test?access_token=secret-of-reader", &[], b"{}")
+        .await;
     assert_eq!(in_url.status, 401);
     let garbage = server.post(&[], b"hello").await;
     assert_eq!(garbage.status, 401);
@@ -104,8 +163,18 @@ async fn who_wants_to_log_in_is_told_to_bring_a_token() {
     for (line, status, error) in rows {
         let reply = server.send(line, &[], b"{}").await;
         let body = reply.json();
-        assert_eq!((reply.status, body["error"].as_str()), (status, Some(error)), "{line}");
-        assert!(body["error_description"].as_str().unwrap().contains("`loci token create`"), "{line}");
+        assert_eq!(
+            (reply.status, body["error"].as_str()),
+            (status, Some(error)),
+            "{line}"
+        );
+        assert!(
+            body["error_description"]
+                .as_str()
+                .unwrap()
+                .contains("`loci token create`"),
+            "{line}"
+        );
     }
 }
 
@@ -126,19 +195,33 @@ async fn a_revocation_ends_a_subscription_before_it_tells_more() {
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://note/revoked"]}});
     let mut streams = Vec::new();
     for bearer in ["Bearer secret-of-ann", "Bearer secret-of-reader"] {
-        let mut stream = server.listen(&[("authorization", bearer)], wanted.clone()).await;
-        assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        let mut stream = server
+            .listen(&[("authorization", bearer)], wanted.clone())
+            .await;
+        assert_eq!(
+            stream.next().await.unwrap()["method"],
+            "notifications/subscriptions/acknowledged"
+        );
         streams.push(stream);
     }
     store.revoke_token("ann", NOW).unwrap();
     set_resource(&world, "revoked", "a secret");
     let ended = streams[0].next().await.unwrap();
-    assert_eq!((&ended["id"], &ended["error"]["data"]["code"]), (&json!(1), &json!("unauthorized")));
+    assert_eq!(
+        (&ended["id"], &ended["error"]["data"]["code"]),
+        (&json!(1), &json!("unauthorized"))
+    );
     assert_eq!(streams[0].next().await, None);
-    assert_eq!(streams[1].next().await.unwrap()["method"], "notifications/resources/updated");
+    assert_eq!(
+        streams[1].next().await.unwrap()["method"],
+        "notifications/resources/updated"
+    );
     // Without a change too.
     store.revoke_token("reader", NOW).unwrap();
-    assert_eq!(streams[1].next().await.unwrap()["error"]["data"]["code"], "unauthorized");
+    assert_eq!(
+        streams[1].next().await.unwrap()["error"]["data"]["code"],
+        "unauthorized"
+    );
     assert_eq!(streams[1].next().await, None);
 }
 
@@ -147,15 +230,25 @@ async fn a_user_with_all_subscriptions_makes_room_for_another() {
     let (_, authentication) = tokens();
     let server = Server::start(&World::new(), authentication).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
-    let listen = async |bearer| server.listen(&[("authorization", bearer)], wanted.clone()).await;
+    let listen = async |bearer| {
+        server
+            .listen(&[("authorization", bearer)], wanted.clone())
+            .await
+    };
     let mut anns = Vec::new();
     for _ in 0..SUBSCRIPTIONS_MAX {
         let mut stream = listen("Bearer secret-of-ann").await;
-        assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+        assert_eq!(
+            stream.next().await.unwrap()["method"],
+            "notifications/subscriptions/acknowledged"
+        );
         anns.push(stream);
     }
     let mut other = listen("Bearer secret-of-reader").await;
-    assert_eq!(other.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        other.next().await.unwrap()["method"],
+        "notifications/subscriptions/acknowledged"
+    );
     let mut newest = anns.pop().unwrap();
     // Changes that came before it are told first.
     let ended = loop {
@@ -164,7 +257,13 @@ async fn a_user_with_all_subscriptions_makes_room_for_another() {
             break message;
         }
     };
-    assert!(ended["error"]["message"].as_str().unwrap().contains("made room for one of another user"), "{ended}");
+    assert!(
+        ended["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("made room for one of another user"),
+        "{ended}"
+    );
     // There is none for the first user, whatever the other one has.
     let mut refused = listen("Bearer secret-of-ann").await;
     loop {
@@ -180,13 +279,25 @@ async fn a_user_with_all_subscriptions_makes_room_for_another() {
 async fn an_expiry_ends_a_subscription() {
     let (store, _) = tokens();
     let clock = Arc::new(FixedClock::new(NOW));
-    let authentication = Authentication::Bearer { tokens: store, verifier: None, clock: clock.clone() };
+    let authentication = Authentication::Bearer {
+        tokens: store,
+        verifier: None,
+        clock: clock.clone(),
+    };
     let server = Server::start(&World::new(), authentication).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
-    let mut stream = server.listen(&[("authorization", "Bearer secret-of-soon")], wanted).await;
-    assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    let mut stream = server
+        .listen(&[("authorization", "Bearer secret-of-soon")], wanted)
+        .await;
+    assert_eq!(
+        stream.next().await.unwrap()["method"],
+        "notifications/subscriptions/acknowledged"
+    );
     clock.set(NOW.plus_seconds(1));
-    assert_eq!(stream.next().await.unwrap()["error"]["data"]["code"], "unauthorized");
+    assert_eq!(
+        stream.next().await.unwrap()["error"]["data"]["code"],
+        "unauthorized"
+    );
     assert_eq!(stream.next().await, None);
 }
 
@@ -197,22 +308,44 @@ async fn an_argument_names_the_subject_of_the_token_or_the_call_is_denied_and_no
     let server = Server::start(&world, authentication).await;
     let trusting = Server::start(&world, Authentication::Anonymous).await;
     let bearer = [("authorization", "Bearer secret-of-ann")];
-    let rows = [(&server, &bearer[..], "ann", false), (&server, &bearer, "bob", true), (&trusting, &[], "cai", false)];
+    let rows = [
+        (&server, &bearer[..], "ann", false),
+        (&server, &bearer, "bob", true),
+        (&trusting, &[], "cai", false),
+    ];
     for (server, headers, user, is_denied) in rows {
-        let body = request(1, "tools/call", call("recall_decision", json!({"user_id": user, "key": "colour"})));
-        let reply = server.post_to("memory-mcp", headers, body.to_string().as_bytes()).await.json();
+        let body = request(
+            1,
+            "tools/call",
+            call("recall_decision", json!({"user_id": user, "key": "colour"})),
+        );
+        let reply = server
+            .post_to("memory-mcp", headers, body.to_string().as_bytes())
+            .await
+            .json();
         assert_eq!(reply["result"]["isError"], is_denied, "{reply}");
         let result = &reply["result"];
         if is_denied {
             let error = json!({"code": "forbidden", "status": 403, "argument": "user_id"});
             assert_eq!(result["_meta"]["loci/error"], error);
         } else {
-            assert_eq!(result["structuredContent"], json!({"key": "colour", "found": false}));
+            assert_eq!(
+                result["structuredContent"],
+                json!({"key": "colour", "found": false})
+            );
         }
     }
-    let noted = world.engine.audited(&AuditQuery { limit: 9, ..AuditQuery::default() }).unwrap();
-    let noted: Vec<_> =
-        noted.iter().map(|(_, entry)| (entry.user.as_deref().unwrap(), entry.failure.is_some())).collect();
+    let noted = world
+        .engine
+        .audited(&AuditQuery {
+            limit: 9,
+            ..AuditQuery::default()
+        })
+        .unwrap();
+    let noted: Vec<_> = noted
+        .iter()
+        .map(|(_, entry)| (entry.user.as_deref().unwrap(), entry.failure.is_some()))
+        .collect();
     assert_eq!(noted, [("ann", false), ("ann", true), ("cai", false)]);
 }
 
@@ -245,8 +378,16 @@ async fn foreign_origins_and_hosts_are_refused() {
     ];
     let body = request(1, "ping", json!({})).to_string();
     for (header, expected_open, expected_usual) in rows {
-        assert_eq!(open.post(&[header], body.as_bytes()).await.status, expected_open, "{header:?}");
-        assert_eq!(usual.post(&[header], body.as_bytes()).await.status, expected_usual, "{header:?}");
+        assert_eq!(
+            open.post(&[header], body.as_bytes()).await.status,
+            expected_open,
+            "{header:?}"
+        );
+        assert_eq!(
+            usual.post(&[header], body.as_bytes()).await.status,
+            expected_usual,
+            "{header:?}"
+        );
     }
 }
 
@@ -259,7 +400,10 @@ async fn health_is_open_and_other_paths_are_not_there() {
         assert_eq!((reply.status, reply.body.as_str()), (200, "ok\n"));
     }
     let reply = server.send("GET /elsewhere", &[], b"").await;
-    assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("not_found")));
+    assert_eq!(
+        (reply.status, &reply.json()["error"]["code"]),
+        (404, &json!("not_found"))
+    );
     server.stop().await;
 }
 
@@ -279,10 +423,19 @@ async fn a_key_of_a_recall_counts_in_the_session_that_a_client_names() {
         (Some(long.as_str()), "cake", true),
     ];
     for (session, phase, is_conflict) in rows {
-        let headers: Vec<_> = session.map(|session| ("mcp-session-id", session)).into_iter().collect();
+        let headers: Vec<_> = session
+            .map(|session| ("mcp-session-id", session))
+            .into_iter()
+            .collect();
         let arguments = json!({"phases": [phase], "idempotency_key": "k"});
         let body = request(1, "tools/call", call("memory_recall", arguments)).to_string();
-        let reply = server.post_to("vault", &headers, body.as_bytes()).await.json();
-        assert_eq!(reply["result"]["isError"], is_conflict, "{session:?} {phase}: {reply}");
+        let reply = server
+            .post_to("vault", &headers, body.as_bytes())
+            .await
+            .json();
+        assert_eq!(
+            reply["result"]["isError"], is_conflict,
+            "{session:?} {phase}: {reply}"
+        );
     }
 }

@@ -48,7 +48,11 @@ fn rows() -> Vec<(&'static str, Vec<u8>, i64, bool)> {
 
 fn check(name: &str, reply: &Value, code: i64, has_id: bool) {
     assert_eq!(reply["error"]["code"], code, "{name}: {reply}");
-    assert_eq!(reply.get("id"), Some(&if has_id { json!(7) } else { Value::Null }), "{name}");
+    assert_eq!(
+        reply.get("id"),
+        Some(&if has_id { json!(7) } else { Value::Null }),
+        "{name}"
+    );
     assert_eq!(reply["jsonrpc"], "2.0");
     assert!(!reply["error"]["message"].as_str().unwrap().is_empty());
 }
@@ -59,7 +63,9 @@ async fn a_pipe_answers_every_faulty_line() {
     for (name, line, code, has_id) in rows() {
         pipe.send_bytes(&line).await;
         check(name, &pipe.next().await, code, has_id);
-        let next = pipe.request(8, "tools/call", call("numbers", json!({}))).await;
+        let next = pipe
+            .request(8, "tools/call", call("numbers", json!({})))
+            .await;
         assert_eq!(next["result"]["isError"], false, "after {name}");
     }
     pipe.send_bytes(b"  ").await;
@@ -81,7 +87,9 @@ async fn a_pipe_answers_faulty_lines_before_the_handshake() {
 async fn http_answers_every_faulty_body() {
     let server = Server::start(&World::new(), Authentication::Anonymous).await;
     for (name, body, code, has_id) in rows() {
-        let reply = server.post(&[("mcp-protocol-version", "2025-11-25")], &body).await;
+        let reply = server
+            .post(&[("mcp-protocol-version", "2025-11-25")], &body)
+            .await;
         assert_eq!(reply.status, 400, "{name}: {reply:?}");
         assert_eq!(reply.headers["content-type"], "application/json");
         check(name, &reply.json(), code, has_id);
@@ -96,7 +104,9 @@ async fn what_is_too_long_is_refused_and_the_next_message_served() {
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-11-25").await;
     pipe.send_bytes(message.as_bytes()).await;
     check("too long", &pipe.next().await, -32600, true);
-    let next = pipe.request(8, "tools/call", call("numbers", json!({}))).await;
+    let next = pipe
+        .request(8, "tools/call", call("numbers", json!({})))
+        .await;
     assert_eq!(next["result"]["isError"], false);
 
     let server = Server::start(&world, Authentication::Anonymous).await;
@@ -108,8 +118,17 @@ async fn what_is_too_long_is_refused_and_the_next_message_served() {
 #[tokio::test]
 async fn a_message_just_within_the_limit_is_served() {
     let world = World::new();
-    let frame = request(1, "tools/call", call("echo", json!({"text": ""}))).to_string().len();
-    let message = request(1, "tools/call", call("echo", json!({"text": "x".repeat(REQUEST_BYTES_MAX - frame)})));
+    let frame = request(1, "tools/call", call("echo", json!({"text": ""})))
+        .to_string()
+        .len();
+    let message = request(
+        1,
+        "tools/call",
+        call(
+            "echo",
+            json!({"text": "x".repeat(REQUEST_BYTES_MAX - frame)}),
+        ),
+    );
     let message = message.to_string();
     assert_eq!(message.len(), REQUEST_BYTES_MAX);
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-11-25").await;
@@ -129,20 +148,43 @@ async fn an_integer_id_that_is_too_large_is_echoed_and_said_to_be() {
     let over_http = server.post(&[], message.as_bytes()).await;
     assert_eq!(over_http.status, 400);
     for reply in [pipe.next().await, over_http.json()] {
-        assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(1_u64 << 63), &json!(-32600)));
-        assert!(reply["error"]["message"].as_str().unwrap().contains("9223372036854775807"), "{reply}");
+        assert_eq!(
+            (&reply["id"], &reply["error"]["code"]),
+            (&json!(1_u64 << 63), &json!(-32600))
+        );
+        assert!(
+            reply["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("9223372036854775807"),
+            "{reply}"
+        );
     }
-    let largest = pipe.request(i64::MAX.unsigned_abs(), "ping", json!({})).await;
-    assert_eq!((&largest["id"], &largest["result"]), (&json!(i64::MAX), &json!({})));
+    let largest = pipe
+        .request(i64::MAX.unsigned_abs(), "ping", json!({}))
+        .await;
+    assert_eq!(
+        (&largest["id"], &largest["result"]),
+        (&json!(i64::MAX), &json!({}))
+    );
 }
 
 #[tokio::test]
 async fn an_id_in_flight_is_not_taken_twice() {
     let mut pipe = Pipe::open(&World::new(), &DIALECT, "2025-11-25").await;
-    let listen =
-        modern(5, "subscriptions/listen", json!({"notifications": {"resourceSubscriptions": ["test://about"]}}));
+    let listen = modern(
+        5,
+        "subscriptions/listen",
+        json!({"notifications": {"resourceSubscriptions": ["test://about"]}}),
+    );
     let acknowledged = pipe.ask(&listen).await;
-    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        acknowledged["method"],
+        "notifications/subscriptions/acknowledged"
+    );
     let refused = pipe.request(5, "tools/list", json!({})).await;
-    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(5), &json!(-32600)));
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(5), &json!(-32600))
+    );
 }

@@ -19,10 +19,17 @@ fn batch() -> Value {
 }
 
 fn check(replies: &Value) {
-    let by_id: BTreeMap<u64, &Value> =
-        replies.as_array().unwrap().iter().map(|reply| (reply["id"].as_u64().unwrap(), reply)).collect();
+    let by_id: BTreeMap<u64, &Value> = replies
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|reply| (reply["id"].as_u64().unwrap(), reply))
+        .collect();
     assert_eq!(by_id.keys().copied().collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    assert_eq!(by_id[&1]["result"]["structuredContent"], json!({"result": [1, 2, 3]}));
+    assert_eq!(
+        by_id[&1]["result"]["structuredContent"],
+        json!({"result": [1, 2, 3]})
+    );
     assert_eq!(by_id[&2]["error"]["code"], -32600);
     assert_eq!(by_id[&3]["error"]["code"], -32601);
     assert_eq!(by_id[&4]["error"]["code"], -32600);
@@ -34,15 +41,27 @@ async fn a_pipe_serves_them_in_their_revision() {
     let world = World::new();
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-03-26").await;
     check(&pipe.ask(&batch()).await);
-    pipe.send(&json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}])).await;
+    pipe.send(&json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]))
+        .await;
     let faulty = pipe.ask(&json!([1, {"jsonrpc": "2.0", "id": 9}])).await;
     assert_eq!(faulty.as_array().unwrap().len(), 2);
     assert!(pipe.close().await.is_empty());
-    for version in LEGACY.into_iter().filter(|version| *version != "2025-03-26") {
+    for version in LEGACY
+        .into_iter()
+        .filter(|version| *version != "2025-03-26")
+    {
         let mut pipe = Pipe::open(&world, &DIALECT, version).await;
         let refused = pipe.ask(&batch()).await;
-        assert_eq!((&refused["id"], &refused["error"]["code"]), (&Value::Null, &json!(-32600)));
-        assert!(refused["error"]["message"].as_str().unwrap().contains("2025-03-26"));
+        assert_eq!(
+            (&refused["id"], &refused["error"]["code"]),
+            (&Value::Null, &json!(-32600))
+        );
+        assert!(
+            refused["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("2025-03-26")
+        );
     }
 }
 
@@ -51,7 +70,12 @@ async fn one_id_twice_in_a_batch_is_an_error_for_the_second() {
     let mut pipe = Pipe::open(&World::new(), &DIALECT, "2025-03-26").await;
     let twice = json!([request(1, "ping", json!({})), request(1, "ping", json!({}))]);
     let replies = pipe.ask(&twice).await;
-    let errors = replies.as_array().unwrap().iter().filter(|reply| reply["error"]["code"] == -32600).count();
+    let errors = replies
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|reply| reply["error"]["code"] == -32600)
+        .count();
     assert_eq!((replies.as_array().unwrap().len(), errors), (2, 1));
 }
 
@@ -65,11 +89,19 @@ async fn http_serves_them_in_their_revision() {
         check(&reply.json());
     }
     for version in ["2025-06-18", "2025-11-25", "2026-07-28"] {
-        let reply = server.post(&[("mcp-protocol-version", version)], body.as_bytes()).await;
-        assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!(-32600)));
+        let reply = server
+            .post(&[("mcp-protocol-version", version)], body.as_bytes())
+            .await;
+        assert_eq!(
+            (reply.status, &reply.json()["error"]["code"]),
+            (400, &json!(-32600))
+        );
     }
-    let notifications = json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]).to_string();
+    let notifications =
+        json!([{"jsonrpc": "2.0", "method": "notifications/initialized"}]).to_string();
     assert_eq!(server.post(&[], notifications.as_bytes()).await.status, 202);
-    let foreign = server.post(&[("origin", "https://elsewhere.example")], body.as_bytes()).await;
+    let foreign = server
+        .post(&[("origin", "https://elsewhere.example")], body.as_bytes())
+        .await;
     assert_eq!(foreign.status, 403);
 }

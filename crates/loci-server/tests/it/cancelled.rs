@@ -23,7 +23,8 @@ async fn a_queued_call_whose_client_is_gone_never_runs() {
     let long = |name: &str| json!({"name": name, "bytes": 1});
     drop(server.begin_call("long", long("gone")).await);
     let next = server.begin_call("long", long("stays")).await;
-    // What stands in this queue is served in order, and the end of a connection seen before a later one's reply.
+    // What stands in this queue is served in order, and the end of a connection seen before a later
+    // one's reply.
     gates.pop().unwrap().open();
     assert_eq!(next.rest().await.status, 200);
     assert_eq!((long_calls("gone"), long_calls("stays")), (0, 1));
@@ -40,13 +41,25 @@ async fn a_queued_call_that_is_cancelled_never_runs() {
     for number in 0..READS_MAX {
         let name = format!("cancelled {number}");
         gates.push(Gate::new(&name));
-        pipe.send(&request(number as u64, "tools/call", call("waits", json!({"gate": name})))).await;
+        pipe.send(&request(
+            number as u64,
+            "tools/call",
+            call("waits", json!({"gate": name})),
+        ))
+        .await;
         gates.last_mut().unwrap().begun().await;
     }
-    let long = |id: u64, name: &str| request(id, "tools/call", call("long", json!({"name": name, "bytes": 1})));
+    let long = |id: u64, name: &str| {
+        request(
+            id,
+            "tools/call",
+            call("long", json!({"name": name, "bytes": 1})),
+        )
+    };
     pipe.send(&long(100, "cancelled")).await;
     let params = json!({"requestId": 100, "reason": "a test"});
-    pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})).await;
+    pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}))
+        .await;
     pipe.send(&long(101, "wanted")).await;
     gates.iter().for_each(Gate::open);
     let mut answered = Vec::new();

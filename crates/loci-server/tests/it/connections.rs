@@ -11,7 +11,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use crate::support::{Gate, Server, World, call, request, with_issuer};
 
 async fn start(connections_max: usize) -> Server {
-    let config = HttpConfig { connections_max, ..HttpConfig::new(Authentication::Anonymous) };
+    let config = HttpConfig {
+        connections_max,
+        ..HttpConfig::new(Authentication::Anonymous)
+    };
     Server::start_with(&World::new(), config).await
 }
 
@@ -37,20 +40,30 @@ fn posted(server: &Server, more: &str, message: &serde_json::Value) -> Vec<u8> {
 async fn until(stream: &mut TcpStream, words: &str) {
     let mut said = Vec::new();
     while !String::from_utf8_lossy(&said).contains(words) {
-        assert!(stream.read_buf(&mut said).await.unwrap() > 0, "{}", String::from_utf8_lossy(&said));
+        assert!(
+            stream.read_buf(&mut said).await.unwrap() > 0,
+            "{}",
+            String::from_utf8_lossy(&said)
+        );
     }
 }
 
 /// Waits until the server has closed it.
 async fn closed(mut stream: TcpStream) {
-    let end = tokio::time::timeout(Duration::from_mins(2), stream.read_to_end(&mut Vec::new())).await;
+    let end =
+        tokio::time::timeout(Duration::from_mins(2), stream.read_to_end(&mut Vec::new())).await;
     let _ = end.expect("an end");
 }
 
 #[tokio::test]
 async fn who_says_nothing_gives_way_and_who_is_served_does_not() {
     let server = start(4).await;
-    let mut stream = server.listen(&[], json!({"notifications": {"resourceSubscriptions": ["test://about"]}})).await;
+    let mut stream = server
+        .listen(
+            &[],
+            json!({"notifications": {"resourceSubscriptions": ["test://about"]}}),
+        )
+        .await;
     assert!(stream.next().await.is_some());
     let mut gate = Gate::new("place");
     let waiting = server.begin_call("waits", json!({"gate": "place"})).await;
@@ -70,14 +83,20 @@ async fn who_says_nothing_gives_way_and_who_is_served_does_not() {
     gate.open();
     assert_eq!(waiting.rest().await.status, 200);
     let stopped = server.begin_to_stop();
-    assert!(stream.next().await.unwrap()["result"].is_object(), "the subscription was cut");
+    assert!(
+        stream.next().await.unwrap()["result"].is_object(),
+        "the subscription was cut"
+    );
     stopped.await.unwrap();
 }
 
 #[tokio::test]
 async fn strangers_give_way_before_those_we_know() {
     let (_, _, authentication) = with_issuer();
-    let config = HttpConfig { connections_max: 2, ..HttpConfig::new(authentication) };
+    let config = HttpConfig {
+        connections_max: 2,
+        ..HttpConfig::new(authentication)
+    };
     let server = Server::start_with(&World::new(), config).await;
     let ping = request(1, "ping", json!({}));
     let ours = posted(&server, "authorization: Bearer secret-of-ann\r\n", &ping);
@@ -103,9 +122,16 @@ fn half_a_request(server: &Server) -> Vec<u8> {
 #[tokio::test]
 async fn strangers_with_requests_under_way_give_way_too() {
     let (_, _, authentication) = with_issuer();
-    let config = HttpConfig { connections_max: 3, ..HttpConfig::new(authentication) };
+    let config = HttpConfig {
+        connections_max: 3,
+        ..HttpConfig::new(authentication)
+    };
     let server = Server::start_with(&World::new(), config).await;
-    let ours = posted(&server, "authorization: Bearer secret-of-ann\r\n", &request(1, "ping", json!({})));
+    let ours = posted(
+        &server,
+        "authorization: Bearer secret-of-ann\r\n",
+        &request(1, "ping", json!({})),
+    );
     let mut known = connect(&server, &ours).await;
     until(&mut known, r#""result""#).await;
     let mut strangers = Vec::new();
@@ -126,14 +152,24 @@ async fn who_reads_its_reply_slowly_is_served_to_the_end() {
     let (_, _, authentication) = with_issuer();
     // What this test does while nobody reads may take long on a busy machine.
     let write_timeout = Duration::from_mins(10);
-    let config = HttpConfig { connections_max: 3, write_timeout, ..HttpConfig::new(authentication) };
+    let config = HttpConfig {
+        connections_max: 3,
+        write_timeout,
+        ..HttpConfig::new(authentication)
+    };
     let server = Server::start_with(&World::new(), config).await;
     let token = "authorization: Bearer secret-of-ann\r\n";
     let arguments = json!({"name": "slowly", "bytes": REPLY_CONTENT_BYTES_MAX});
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
     let mut slow = socket.connect(server.address).await.unwrap();
-    slow.write_all(&posted(&server, token, &request(1, "tools/call", call("long", arguments)))).await.unwrap();
+    slow.write_all(&posted(
+        &server,
+        token,
+        &request(1, "tools/call", call("long", arguments)),
+    ))
+    .await
+    .unwrap();
     until(&mut slow, "200 OK").await;
     let ping = posted(&server, token, &request(2, "ping", json!({})));
     let mut kept = Vec::new();
@@ -159,7 +195,11 @@ async fn while_all_are_served_the_next_one_waits() {
     let called = request(1, "tools/call", call("waits", json!({"gate": "only"})));
     let mut first = connect(&server, &posted(&server, "", &called)).await;
     gate.begun().await;
-    let mut second = connect(&server, &posted(&server, "", &request(2, "ping", json!({})))).await;
+    let mut second = connect(
+        &server,
+        &posted(&server, "", &request(2, "ping", json!({}))),
+    )
+    .await;
     gate.open();
     until(&mut first, r#""result""#).await;
     // The first is kept open by its client, and idle.
@@ -173,13 +213,21 @@ async fn a_first_request_has_to_come_soon() {
     let server = start(16).await;
     let begin = tokio::time::Instant::now();
     closed(connect(&server, b"").await).await;
-    assert!((5..15).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
+    assert!(
+        (5..15).contains(&begin.elapsed().as_secs()),
+        "{:?}",
+        begin.elapsed()
+    );
     let mut slow = connect(&server, b"GET /healthz HTTP/1.1\r\nx: ").await;
     let begin = tokio::time::Instant::now();
     while slow.write_all(b"x").await.is_ok() && begin.elapsed() < Duration::from_mins(1) {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    assert!((5..20).contains(&begin.elapsed().as_secs()), "{:?}", begin.elapsed());
+    assert!(
+        (5..20).contains(&begin.elapsed().as_secs()),
+        "{:?}",
+        begin.elapsed()
+    );
 
     let ping = posted(&server, "", &request(1, "ping", json!({})));
     let mut kept = connect(&server, &ping).await;

@@ -12,21 +12,39 @@ async fn start() -> Server {
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
         allowed_origins: vec![format!("{PAGE}:443")],
-        rate_limit: Some(RateLimit { per_minute: 1, burst: 2 }),
+        rate_limit: Some(RateLimit {
+            per_minute: 1,
+            burst: 2,
+        }),
         ..HttpConfig::new(authentication)
     };
     Server::start_with(&World::new(), config).await
 }
 
 async fn preflight(server: &Server, path: &str, origin: &str, asked: &[&str]) -> Reply {
-    let mut headers = vec![("origin", origin), ("access-control-request-method", "POST")];
-    headers.extend(asked.iter().map(|names| ("access-control-request-headers", *names)));
+    let mut headers = vec![
+        ("origin", origin),
+        ("access-control-request-method", "POST"),
+    ];
+    headers.extend(
+        asked
+            .iter()
+            .map(|names| ("access-control-request-headers", *names)),
+    );
     server.send(&format!("OPTIONS {path}"), &headers, b"").await
 }
 
 fn allowed_origin(reply: &Reply) -> Option<&str> {
-    assert!(!reply.headers.contains_key("access-control-allow-credentials"), "{reply:?}");
-    reply.headers.get("access-control-allow-origin").map(String::as_str)
+    assert!(
+        !reply
+            .headers
+            .contains_key("access-control-allow-credentials"),
+        "{reply:?}"
+    );
+    reply
+        .headers
+        .get("access-control-allow-origin")
+        .map(String::as_str)
 }
 
 #[tokio::test]
@@ -37,7 +55,10 @@ async fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
     let rows: [(&[&str], &str); 4] = [
         (&[known], known),
         (
-            &["Authorization,Content-Type", "x-other,MCP-Protocol-Version, cookie"],
+            &[
+                "Authorization,Content-Type",
+                "x-other,MCP-Protocol-Version, cookie",
+            ],
             "authorization, content-type, mcp-protocol-version",
         ),
         (&["x-mcp-param-city,authorizationx,,\u{e9}"], ""),
@@ -47,11 +68,24 @@ async fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
         for origin in [PAGE, "http://localhost:5173", "https://[::1]:8443"] {
             for (asked, allowed) in rows {
                 let reply = preflight(&server, path, origin, asked).await;
-                assert_eq!((reply.status, allowed_origin(&reply)), (204, Some(origin)), "{path} {origin} {reply:?}");
+                assert_eq!(
+                    (reply.status, allowed_origin(&reply)),
+                    (204, Some(origin)),
+                    "{path} {origin} {reply:?}"
+                );
                 let header = |name: &str| reply.headers.get(name).map(String::as_str);
-                assert_eq!(header("access-control-allow-methods"), Some("GET, POST, DELETE"));
-                assert_eq!(header("access-control-allow-headers").unwrap_or_default(), allowed);
-                assert_eq!((header("access-control-max-age"), header("vary")), (Some("600"), Some("origin")));
+                assert_eq!(
+                    header("access-control-allow-methods"),
+                    Some("GET, POST, DELETE")
+                );
+                assert_eq!(
+                    header("access-control-allow-headers").unwrap_or_default(),
+                    allowed
+                );
+                assert_eq!(
+                    (header("access-control-max-age"), header("vary")),
+                    (Some("600"), Some("origin"))
+                );
             }
         }
     }
@@ -60,25 +94,44 @@ async fn a_preflight_of_an_allowed_page_is_answered_without_a_token() {
 #[tokio::test]
 async fn nobody_else_is_told_anything() {
     let server = start().await;
-    for origin in ["https://elsewhere.example", "http://app.example", "https://app.example:8443", "null", "\u{e9}"] {
+    for origin in [
+        "https://elsewhere.example",
+        "http://app.example",
+        "https://app.example:8443",
+        "null",
+        "\u{e9}",
+    ] {
         for (path, status) in [("/mcp/test", 401), (WELL_KNOWN, 405)] {
             let reply = preflight(&server, path, origin, &["authorization"]).await;
-            assert_eq!((reply.status, allowed_origin(&reply)), (status, None), "{path} {origin}");
+            assert_eq!(
+                (reply.status, allowed_origin(&reply)),
+                (status, None),
+                "{path} {origin}"
+            );
             assert!(!reply.headers.contains_key("access-control-allow-headers"));
         }
         let reply = server.post(&[("origin", origin)], b"{}").await;
-        assert_eq!((reply.status, allowed_origin(&reply)), (401, None), "{origin}");
+        assert_eq!(
+            (reply.status, allowed_origin(&reply)),
+            (401, None),
+            "{origin}"
+        );
         assert_eq!(reply.headers["vary"], "origin");
     }
     // Without what makes it a preflight, it is a request as any other.
-    let bare = server.send("OPTIONS /mcp/test", &[("origin", PAGE)], b"").await;
+    let bare = server
+        .send("OPTIONS /mcp/test", &[("origin", PAGE)], b"")
+        .await;
     assert_eq!((bare.status, allowed_origin(&bare)), (401, Some(PAGE)));
 }
 
 #[tokio::test]
 async fn an_allowed_page_may_read_replies_and_refusals() {
     let server = start().await;
-    let (page, reader) = (("origin", PAGE), ("authorization", "Bearer secret-of-reader"));
+    let (page, reader) = (
+        ("origin", PAGE),
+        ("authorization", "Bearer secret-of-reader"),
+    );
     let ping = request(1, "ping", json!({})).to_string();
     let forget = request(1, "tools/call", call("forget", json!({}))).to_string();
     let rows: [(&[_], &str, u16); 4] = [
@@ -89,15 +142,25 @@ async fn an_allowed_page_may_read_replies_and_refusals() {
     ];
     for (headers, body, status) in rows {
         let reply = server.post(headers, body.as_bytes()).await;
-        assert_eq!((reply.status, allowed_origin(&reply)), (status, Some(PAGE)), "{reply:?}");
+        assert_eq!(
+            (reply.status, allowed_origin(&reply)),
+            (status, Some(PAGE)),
+            "{reply:?}"
+        );
         let exposed = &reply.headers["access-control-expose-headers"];
         assert_eq!(
             (exposed.as_str(), reply.headers["vary"].as_str()),
             ("WWW-Authenticate, Retry-After, Mcp-Session-Id", "origin")
         );
     }
-    let document = server.send(&format!("GET {WELL_KNOWN}"), &[page], b"").await;
-    assert_eq!((document.status, allowed_origin(&document)), (200, Some("*")), "as for everybody");
+    let document = server
+        .send(&format!("GET {WELL_KNOWN}"), &[page], b"")
+        .await;
+    assert_eq!(
+        (document.status, allowed_origin(&document)),
+        (200, Some("*")),
+        "as for everybody"
+    );
 }
 
 /// Who may call is the SDK's to say, and who may read is ours.

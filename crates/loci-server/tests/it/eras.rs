@@ -3,7 +3,9 @@
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
-use crate::support::{DIALECT, LEGACY, MODERN, PLAIN, Pipe, Server, World, call, initialize, modern, request};
+use crate::support::{
+    DIALECT, LEGACY, MODERN, PLAIN, Pipe, Server, World, call, initialize, modern, request,
+};
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
@@ -14,15 +16,24 @@ async fn every_handshake_is_answered_in_its_revision() {
     for version in LEGACY {
         let mut pipe = Pipe::connect(&world, &DIALECT);
         let over_pipe = pipe.ask(&initialize(1, version)).await;
-        let over_http = server.post(&[], initialize(1, version).to_string().as_bytes()).await;
+        let over_http = server
+            .post(&[], initialize(1, version).to_string().as_bytes())
+            .await;
         assert_eq!(over_http.status, 200, "{over_http:?}");
         for (reply, subscribes) in [(over_pipe, true), (over_http.json(), false)] {
             let result = &reply["result"];
             assert_eq!(result["protocolVersion"], version);
             assert_eq!(result["serverInfo"]["name"], "loci");
             assert_eq!(result["instructions"], "Try things here.");
-            let resources = if subscribes { json!({"subscribe": true}) } else { json!({}) };
-            assert_eq!(result["capabilities"], json!({"tools": {}, "resources": resources, "completions": {}}));
+            let resources = if subscribes {
+                json!({"subscribe": true})
+            } else {
+                json!({})
+            };
+            assert_eq!(
+                result["capabilities"],
+                json!({"tools": {}, "resources": resources, "completions": {}})
+            );
         }
     }
 }
@@ -40,13 +51,21 @@ async fn discovery_tells_what_is_served() {
     let server = Server::start(&world, Authentication::Anonymous).await;
     let mut pipe = Pipe::connect(&world, &DIALECT);
     let over_pipe = pipe.ask(&modern(1, "server/discover", json!({}))).await;
-    let over_http = server.request(MODERN, &[], "server/discover", json!({})).await.json();
+    let over_http = server
+        .request(MODERN, &[], "server/discover", json!({}))
+        .await
+        .json();
     for reply in [over_pipe, over_http] {
         let result = &reply["result"];
-        let versions: Vec<&str> =
-            result["supportedVersions"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+        let versions: Vec<&str> = result["supportedVersions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
         assert_eq!(versions, [&LEGACY[..], &[MODERN]].concat());
-        let capabilities = json!({"tools": {}, "resources": {"subscribe": true}, "completions": {}});
+        let capabilities =
+            json!({"tools": {}, "resources": {"subscribe": true}, "completions": {}});
         assert_eq!(result["capabilities"], capabilities);
         assert_eq!(result["_meta"][SERVER_INFO]["name"], "loci");
         assert_eq!(result["cacheScope"], "public");
@@ -61,7 +80,10 @@ async fn a_tool_answers_in_every_revision() {
         let mut pipe = Pipe::open(&world, &DIALECT, version).await;
         let params = call("echo", json!({"text": "hello"}));
         let over_pipe = pipe.request(7, "tools/call", params.clone()).await;
-        let over_http = server.request(version, &[], "tools/call", params).await.json();
+        let over_http = server
+            .request(version, &[], "tools/call", params)
+            .await
+            .json();
         for (reply, subject) in [(over_pipe, json!("local")), (over_http, Value::Null)] {
             let result = &reply["result"];
             let expected = json!({"text": "hello", "subject": subject});
@@ -82,7 +104,9 @@ async fn other_values_than_objects_are_wrapped_before_2026() {
         let mut pipe = Pipe::open(&world, &DIALECT, version).await;
         let list = pipe.request(1, "tools/list", json!({})).await;
         let schema = &list["result"]["tools"][0]["outputSchema"];
-        let reply = pipe.request(2, "tools/call", call("numbers", json!({}))).await;
+        let reply = pipe
+            .request(2, "tools/call", call("numbers", json!({})))
+            .await;
         let content = &reply["result"]["structuredContent"];
         assert_eq!(reply["result"]["content"][0]["text"], "[1,2,3]");
         if version == MODERN {
@@ -104,8 +128,16 @@ async fn the_list_of_tools_is_fixed_and_complete() {
     let reply = pipe.request(1, "tools/list", json!({})).await;
     let result = &reply["result"];
     let tools = result["tools"].as_array().unwrap();
-    let names: Vec<_> = tools.iter().filter_map(|tool| tool["name"].as_str()).collect();
-    assert_eq!(names, ["numbers", "echo", "forget", "panics", "noted", "long", "waits"]);
+    let names: Vec<_> = tools
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "numbers", "echo", "forget", "panics", "noted", "long", "waits"
+        ]
+    );
     assert_eq!(result["cacheScope"], "public");
     assert_eq!(result["ttlMs"], 300_000);
     assert_eq!(result["_meta"][SERVER_INFO]["name"], "loci");
@@ -118,7 +150,11 @@ async fn the_list_of_tools_is_fixed_and_complete() {
     });
     assert_eq!(tools[2]["annotations"], hints);
     let needed_at_once = |tool: &&Value| tool["_meta"]["anthropic/alwaysLoad"] == true;
-    let needed: Vec<_> = tools.iter().filter(needed_at_once).map(|tool| &tool["name"]).collect();
+    let needed: Vec<_> = tools
+        .iter()
+        .filter(needed_at_once)
+        .map(|tool| &tool["name"])
+        .collect();
     assert_eq!(needed, ["numbers", "noted"]);
     let paged = pipe.request(2, "tools/list", json!({"cursor": "x"})).await;
     assert_eq!(paged["error"]["code"], -32602);
@@ -149,7 +185,14 @@ async fn what_is_not_advertised_is_not_served() {
         assert_eq!(reply["error"]["code"], -32601, "{method}: {reply}");
     }
     let server = Server::start(&world, Authentication::Anonymous).await;
-    let subscribe = server.request("2025-11-25", &[], "resources/subscribe", json!({"uri": "test://about"})).await;
+    let subscribe = server
+        .request(
+            "2025-11-25",
+            &[],
+            "resources/subscribe",
+            json!({"uri": "test://about"}),
+        )
+        .await;
     assert_eq!(subscribe.json()["error"]["code"], -32601);
     let ping = pipe.ask(&request(40, "ping", json!({}))).await;
     assert_eq!(ping["result"], json!({}));
@@ -158,10 +201,17 @@ async fn what_is_not_advertised_is_not_served() {
 #[tokio::test]
 async fn a_request_without_handshake_is_refused_and_the_next_one_served() {
     let mut pipe = Pipe::connect(&World::new(), &DIALECT);
-    pipe.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}})).await;
-    pipe.send(&json!({"jsonrpc": "2.0", "id": 4, "result": {}})).await;
+    pipe.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}),
+    )
+    .await;
+    pipe.send(&json!({"jsonrpc": "2.0", "id": 4, "result": {}}))
+        .await;
     let refused = pipe.ask(&request(1, "tools/list", json!({}))).await;
-    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(1), &json!(-32602)));
+    assert_eq!(
+        (&refused["id"], &refused["error"]["code"]),
+        (&json!(1), &json!(-32602))
+    );
     let served = pipe.ask(&modern(2, "tools/list", json!({}))).await;
     assert_eq!(served["result"]["tools"][0]["name"], "numbers");
     assert!(pipe.close().await.is_empty());
@@ -171,18 +221,44 @@ async fn a_request_without_handshake_is_refused_and_the_next_one_served() {
 async fn a_modern_request_over_http_must_say_what_it_is() {
     let server = Server::start(&World::new(), Authentication::Anonymous).await;
     let body = modern(1, "tools/list", json!({})).to_string();
-    let no_method = server.post(&[("mcp-protocol-version", MODERN)], body.as_bytes()).await;
-    assert_eq!((no_method.status, &no_method.json()["error"]["code"]), (400, &json!(-32020)));
+    let no_method = server
+        .post(&[("mcp-protocol-version", MODERN)], body.as_bytes())
+        .await;
+    assert_eq!(
+        (no_method.status, &no_method.json()["error"]["code"]),
+        (400, &json!(-32020))
+    );
     let plain = request(1, "tools/list", json!({})).to_string();
-    let headers = [("mcp-protocol-version", MODERN), ("mcp-method", "tools/list")];
+    let headers = [
+        ("mcp-protocol-version", MODERN),
+        ("mcp-method", "tools/list"),
+    ];
     let no_meta = server.post(&headers, plain.as_bytes()).await;
-    assert_eq!((no_meta.status, &no_meta.json()["error"]["code"]), (400, &json!(-32602)));
+    assert_eq!(
+        (no_meta.status, &no_meta.json()["error"]["code"]),
+        (400, &json!(-32602))
+    );
     let unknown = server.request(MODERN, &[], "no/such", json!({})).await;
-    assert_eq!((unknown.status, &unknown.json()["error"]["code"]), (404, &json!(-32601)));
-    for method in ["initialize", "resources/subscribe", "resources/unsubscribe", "ping", "logging/setLevel"] {
+    assert_eq!(
+        (unknown.status, &unknown.json()["error"]["code"]),
+        (404, &json!(-32601))
+    );
+    for method in [
+        "initialize",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "ping",
+        "logging/setLevel",
+    ] {
         let removed = server.request(MODERN, &[], method, json!({})).await;
-        assert_eq!((removed.status, &removed.json()["error"]["code"]), (404, &json!(-32601)), "{method}");
+        assert_eq!(
+            (removed.status, &removed.json()["error"]["code"]),
+            (404, &json!(-32601)),
+            "{method}"
+        );
     }
-    let get = server.send("GET /mcp/test", &[("accept", "text/event-stream")], b"").await;
+    let get = server
+        .send("GET /mcp/test", &[("accept", "text/event-stream")], b"")
+        .await;
     assert_eq!(get.status, 405);
 }

@@ -8,15 +8,19 @@ use serde_json::json;
 
 use crate::support::{DIALECT, Pipe, Server, World, call, long_calls, request};
 
-/// Longer than any of these tests: only who reads, or goes, lets a share of the replies free. On a busy machine eight
-/// replies take longer than the timeout of the product, which `a_client_that_stops_reading_is_dropped` holds.
+/// Longer than any of these tests: only who reads, or goes, lets a share of the replies free. On a
+/// busy machine eight replies take longer than the timeout of the product, which
+/// `a_client_that_stops_reading_is_dropped` holds.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(10);
 /// Replies of the largest size that are held at a time.
 const HELD_MAX: usize = REPLIES_HELD_BYTES_MAX / REPLY_CONTENT_BYTES_MAX;
 
 #[tokio::test]
 async fn replies_that_nobody_reads_keep_further_calls_waiting_over_http() {
-    let config = HttpConfig { write_timeout: WRITE_TIMEOUT, ..HttpConfig::new(Authentication::Anonymous) };
+    let config = HttpConfig {
+        write_timeout: WRITE_TIMEOUT,
+        ..HttpConfig::new(Authentication::Anonymous)
+    };
     let server = Server::start_with(&World::new(), config).await;
     let arguments = json!({"name": "http", "bytes": REPLY_CONTENT_BYTES_MAX});
     let mut unread = Vec::new();
@@ -25,12 +29,20 @@ async fn replies_that_nobody_reads_keep_further_calls_waiting_over_http() {
         stream.begun().await;
         unread.push(stream);
     }
-    let waiting = [server.begin_call("long", arguments.clone()).await, server.begin_call("long", arguments).await];
+    let waiting = [
+        server.begin_call("long", arguments.clone()).await,
+        server.begin_call("long", arguments).await,
+    ];
     // What has no long reply is served all the same.
-    let ping = server.post(&[], request(1, "ping", json!({})).to_string().as_bytes()).await;
+    let ping = server
+        .post(&[], request(1, "ping", json!({})).to_string().as_bytes())
+        .await;
     assert_eq!(ping.status, 200);
     for (gone, mut stream) in (1..).zip(waiting) {
-        assert!(long_calls("http") < HELD_MAX + gone, "a call began while the budget was used up");
+        assert!(
+            long_calls("http") < HELD_MAX + gone,
+            "a call began while the budget was used up"
+        );
         unread.pop();
         stream.begun().await;
         assert_eq!(long_calls("http"), HELD_MAX + gone, "it was refused");
@@ -44,10 +56,15 @@ async fn replies_that_nobody_reads_keep_further_calls_waiting_over_a_pipe() {
     let calls = 3 * HELD_MAX;
     for id in 0..calls {
         let arguments = json!({"name": "pipe", "bytes": REPLY_CONTENT_BYTES_MAX});
-        pipe.send(&request(id as u64, "tools/call", call("long", arguments))).await;
+        pipe.send(&request(id as u64, "tools/call", call("long", arguments)))
+            .await;
     }
     for read in 0..calls {
-        assert!(long_calls("pipe") <= read + HELD_MAX + 1, "{} calls began, {read} read", long_calls("pipe"));
+        assert!(
+            long_calls("pipe") <= read + HELD_MAX + 1,
+            "{} calls began, {read} read",
+            long_calls("pipe")
+        );
         pipe.next().await;
     }
     assert_eq!(long_calls("pipe"), calls);
@@ -66,8 +83,12 @@ async fn a_batch_has_room_for_so_much() {
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-03-26").await;
     for replies in [over_http, pipe.ask(&batch).await] {
         let replies = replies.as_array().unwrap();
-        let code = |reply: &serde_json::Value| reply["result"]["_meta"]["loci/error"]["code"].clone();
-        let refused = replies.iter().filter(|reply| code(reply) == "too_large").count();
+        let code =
+            |reply: &serde_json::Value| reply["result"]["_meta"]["loci/error"]["code"].clone();
+        let refused = replies
+            .iter()
+            .filter(|reply| code(reply) == "too_large")
+            .count();
         assert_eq!((replies.len(), refused), (2, 1));
     }
 }

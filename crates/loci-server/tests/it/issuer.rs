@@ -8,8 +8,13 @@ use serde_json::json;
 
 use crate::support::{NOW, Server, World, call, request, with_issuer};
 
-async fn caller(authentication: &Authentication, token: &str, base_url: Option<&str>) -> loci_core::Result<Caller> {
-    let headers = HeaderMap::from_iter([(AUTHORIZATION, format!("Bearer {token}").parse().unwrap())]);
+async fn caller(
+    authentication: &Authentication,
+    token: &str,
+    base_url: Option<&str>,
+) -> loci_core::Result<Caller> {
+    let headers =
+        HeaderMap::from_iter([(AUTHORIZATION, format!("Bearer {token}").parse().unwrap())]);
     authentication.caller(&headers, base_url, "/mcp/test").await
 }
 
@@ -22,13 +27,25 @@ async fn a_token_of_the_issuer_names_its_space_subject_actor_and_scopes() {
         actor: Some("Somebody".to_owned()),
         scopes: Scopes::of(&[Scope::Read]),
     };
-    assert_eq!(found, Caller::new(Space::parse("space", "elsewhere").unwrap(), principal));
+    assert_eq!(
+        found,
+        Caller::new(Space::parse("space", "elsewhere").unwrap(), principal)
+    );
     let known = caller(&authentication, "issued.known", None).await.unwrap();
-    assert_eq!(known.principal.subject.as_deref(), Some("known"), "without waiting");
+    assert_eq!(
+        known.principal.subject.as_deref(),
+        Some("known"),
+        "without waiting"
+    );
     // One that the issuer cannot have made is looked for among ours.
-    let own = caller(&authentication, "secret-of-ann", None).await.unwrap();
+    let own = caller(&authentication, "secret-of-ann", None)
+        .await
+        .unwrap();
     let both = Scopes::of(&[Scope::Read, Scope::Write]);
-    assert_eq!(own, Caller::new(Space::default(), Principal::new("ann", both)));
+    assert_eq!(
+        own,
+        Caller::new(Space::default(), Principal::new("ann", both))
+    );
     let rows = [
         ("issued.forged", ErrorCode::Unauthorized),
         ("issued.down", ErrorCode::Unavailable),
@@ -36,35 +53,64 @@ async fn a_token_of_the_issuer_names_its_space_subject_actor_and_scopes() {
         ("unknown", ErrorCode::Unauthorized),
     ];
     for (token, code) in rows {
-        assert_eq!(caller(&authentication, token, None).await.unwrap_err().code, code, "{token}");
+        assert_eq!(
+            caller(&authentication, token, None).await.unwrap_err().code,
+            code,
+            "{token}"
+        );
     }
-    let nobody = Authentication::Anonymous.caller(&HeaderMap::new(), None, "/mcp/test").await.unwrap();
-    assert_eq!(nobody, Caller::new(Space::default(), Principal::anonymous()));
+    let nobody = Authentication::Anonymous
+        .caller(&HeaderMap::new(), None, "/mcp/test")
+        .await
+        .unwrap();
+    assert_eq!(
+        nobody,
+        Caller::new(Space::default(), Principal::anonymous())
+    );
 }
 
 #[tokio::test]
 async fn a_token_may_be_issued_for_the_server_or_for_the_endpoint() {
     let (issuer, _, authentication) = with_issuer();
-    caller(&authentication, "issued.ann", Some("https://memory.example")).await.unwrap();
+    caller(
+        &authentication,
+        "issued.ann",
+        Some("https://memory.example"),
+    )
+    .await
+    .unwrap();
     let mut names = issuer.resources();
     names.sort();
     let expected = ["https://memory.example", "https://memory.example/"].map(str::to_owned);
-    let endpoint = ["https://memory.example/mcp/test", "https://memory.example/mcp/test/"].map(str::to_owned);
+    let endpoint = [
+        "https://memory.example/mcp/test",
+        "https://memory.example/mcp/test/",
+    ]
+    .map(str::to_owned);
     assert_eq!(names, [expected, endpoint].concat());
     caller(&authentication, "issued.ann", None).await.unwrap();
     assert!(issuer.resources().is_empty());
 }
 
-/// Whoever runs another service on this machine has its visitors' tokens, and can write its name into `Host`.
+/// Whoever runs another service on this machine has its visitors' tokens, and can write its name
+/// into `Host`.
 #[tokio::test]
 async fn a_token_for_another_service_of_this_machine_is_not_for_us() {
     let (issuer, _, authentication) = with_issuer();
     let server = Server::start(&World::new(), authentication).await;
     let body = request(1, "ping", json!({})).to_string();
     let port = server.address.port();
-    for (host, names) in [(format!("localhost:{port}"), 4), ("localhost:9".to_owned(), 0), ("localhost".to_owned(), 0)]
-    {
-        let reply = server.post(&[("authorization", "Bearer issued.ann"), ("host", &host)], body.as_bytes()).await;
+    for (host, names) in [
+        (format!("localhost:{port}"), 4),
+        ("localhost:9".to_owned(), 0),
+        ("localhost".to_owned(), 0),
+    ] {
+        let reply = server
+            .post(
+                &[("authorization", "Bearer issued.ann"), ("host", &host)],
+                body.as_bytes(),
+            )
+            .await;
         assert_eq!(reply.status, 200);
         assert_eq!(issuer.resources().len(), names, "{host}");
     }
@@ -81,32 +127,62 @@ async fn what_does_not_hold_is_challenged_and_what_cannot_be_told_is_not() {
     );
     let missing = server.post(&[], body.as_bytes()).await;
     assert_eq!(missing.status, 401);
-    assert_eq!(missing.headers["www-authenticate"], format!("Bearer realm=\"loci\", {elsewhere}"));
+    assert_eq!(
+        missing.headers["www-authenticate"],
+        format!("Bearer realm=\"loci\", {elsewhere}")
+    );
     let why = "error_description=\"the signature is not the issuer's\", ";
     // What is too long for a header, or may not stand in one, is in the body alone.
-    for (token, why) in [("issued.forged", why), ("issued.odd", ""), ("issued.wordy", "")] {
-        let reply = server.post(&[("authorization", &format!("Bearer {token}"))], body.as_bytes()).await;
+    for (token, why) in [
+        ("issued.forged", why),
+        ("issued.odd", ""),
+        ("issued.wordy", ""),
+    ] {
+        let reply = server
+            .post(
+                &[("authorization", &format!("Bearer {token}"))],
+                body.as_bytes(),
+            )
+            .await;
         assert_eq!(reply.status, 401, "{token}");
         let challenge = format!("Bearer realm=\"loci\", error=\"invalid_token\", {why}{elsewhere}");
         assert_eq!(reply.headers["www-authenticate"], challenge);
     }
-    let down = server.post(&[("authorization", "Bearer issued.down")], body.as_bytes()).await;
-    assert_eq!((down.status, down.headers["retry-after"].as_str()), (503, "1"));
+    let down = server
+        .post(&[("authorization", "Bearer issued.down")], body.as_bytes())
+        .await;
+    assert_eq!(
+        (down.status, down.headers["retry-after"].as_str()),
+        (503, "1")
+    );
     let told = down.json()["error"].clone();
     assert_eq!(
         (&told["data"]["code"], &told["message"]),
-        (&json!("unavailable"), &json!("the issuer's keys are not there"))
+        (
+            &json!("unavailable"),
+            &json!("the issuer's keys are not there")
+        )
     );
     // Logging in is the issuer's business.
     assert_eq!(server.send("POST /register", &[], b"{}").await.status, 404);
-    let broken = server.post(&[("authorization", "Bearer issued.panic")], body.as_bytes()).await;
+    let broken = server
+        .post(&[("authorization", "Bearer issued.panic")], body.as_bytes())
+        .await;
     assert_eq!(broken.status, 500);
     for reply in [down, broken] {
         assert!(!reply.headers.contains_key("www-authenticate"), "{reply:?}");
     }
     // The challenge names no place that a foreign `Host` header made up.
-    let foreign = server.post(&[("host", "elsewhere.example")], body.as_bytes()).await;
-    assert_eq!((foreign.status, foreign.headers["www-authenticate"].contains("elsewhere")), (401, false));
+    let foreign = server
+        .post(&[("host", "elsewhere.example")], body.as_bytes())
+        .await;
+    assert_eq!(
+        (
+            foreign.status,
+            foreign.headers["www-authenticate"].contains("elsewhere")
+        ),
+        (401, false)
+    );
 }
 
 #[tokio::test]
@@ -114,9 +190,17 @@ async fn the_end_of_a_token_ends_its_subscription() {
     let (_, clock, authentication) = with_issuer();
     let server = Server::start(&World::new(), authentication).await;
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"]}});
-    let mut stream = server.listen(&[("authorization", "Bearer issued.ann")], wanted).await;
-    assert_eq!(stream.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+    let mut stream = server
+        .listen(&[("authorization", "Bearer issued.ann")], wanted)
+        .await;
+    assert_eq!(
+        stream.next().await.unwrap()["method"],
+        "notifications/subscriptions/acknowledged"
+    );
     clock.set(NOW.plus_seconds(1));
-    assert_eq!(stream.next().await.unwrap()["error"]["data"]["code"], "unauthorized");
+    assert_eq!(
+        stream.next().await.unwrap()["error"]["data"]["code"],
+        "unauthorized"
+    );
     assert_eq!(stream.next().await, None);
 }

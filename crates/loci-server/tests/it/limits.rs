@@ -1,12 +1,13 @@
-//! Each limit that a client of the server meets: at the limit it is served, beyond it it is told why not.
-//! The limits of bodies are in `bad_input`, those of rates in `rate`, of connections in `connections`, of calls at a time
-//! beside [`loci_server::Host`].
+//! Each limit that a client of the server meets: at the limit it is served, beyond it it is told
+//! why not. The limits of bodies are in `bad_input`, those of rates in `rate`, of connections in
+//! `connections`, of calls at a time beside [`loci_server::Host`].
 
 use std::time::Duration;
 
 use loci_core::limits::{
-    BATCH_REQUESTS_MAX, CALL_SECONDS_MAX, REPLY_TEXT_BYTES_MAX, REQUEST_HEAD_BYTES_MAX, REQUEST_HEADERS_MAX,
-    REQUEST_NESTING_MAX, REQUEST_VALUES_MAX, SUBSCRIPTIONS_MAX, TOKEN_BYTES_MAX,
+    BATCH_REQUESTS_MAX, CALL_SECONDS_MAX, REPLY_TEXT_BYTES_MAX, REQUEST_HEAD_BYTES_MAX,
+    REQUEST_HEADERS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX, SUBSCRIPTIONS_MAX,
+    TOKEN_BYTES_MAX,
 };
 use loci_server::Authentication;
 use serde_json::{Value, json};
@@ -26,7 +27,12 @@ async fn status(server: &Server, head: &str) -> u16 {
     let _ = stream.write_all(b"\r\n").await;
     let mut reply = Vec::new();
     let _ = stream.read_to_end(&mut reply).await;
-    String::from_utf8_lossy(&reply).split(' ').nth(1).unwrap_or("0").parse().unwrap()
+    String::from_utf8_lossy(&reply)
+        .split(' ')
+        .nth(1)
+        .unwrap_or("0")
+        .parse()
+        .unwrap()
 }
 
 #[tokio::test]
@@ -38,11 +44,23 @@ async fn heads() {
     for (beyond, expected) in [(0, 200), (1, 431)] {
         let room = REQUEST_HEAD_BYTES_MAX + beyond - end;
         let padding = "x".repeat(room - line("/healthz").len() - "p: \r\n".len());
-        assert_eq!(status(&server, &format!("{}p: {padding}\r\n", line("/healthz"))).await, expected, "headers");
+        assert_eq!(
+            status(&server, &format!("{}p: {padding}\r\n", line("/healthz"))).await,
+            expected,
+            "headers"
+        );
         let padding = "x".repeat(room - line("/healthz?").len());
-        assert_eq!(status(&server, &line(&format!("/healthz?{padding}"))).await, expected, "path");
+        assert_eq!(
+            status(&server, &line(&format!("/healthz?{padding}"))).await,
+            expected,
+            "path"
+        );
         let more = "p: x\r\n".repeat(REQUEST_HEADERS_MAX - 2 + beyond);
-        assert_eq!(status(&server, &format!("{}{more}", line("/healthz"))).await, expected, "number of headers");
+        assert_eq!(
+            status(&server, &format!("{}{more}", line("/healthz"))).await,
+            expected,
+            "number of headers"
+        );
     }
 }
 
@@ -53,7 +71,10 @@ async fn tokens() {
     for (beyond, words) in [(0, "unknown"), (1, "longer than")] {
         let token = format!("Bearer {}", "x".repeat(TOKEN_BYTES_MAX + beyond));
         let reply = server.post(&[("authorization", &token)], b"{}").await;
-        assert!(reply.status == 401 && reply.body.contains(words), "{reply:?}");
+        assert!(
+            reply.status == 401 && reply.body.contains(words),
+            "{reply:?}"
+        );
     }
 }
 
@@ -79,21 +100,52 @@ async fn messages() {
     let server = Server::start(&World::new(), Authentication::Anonymous).await;
     let ping = request(1, "ping", json!({})).to_string();
     let batch = |count: usize| format!("[{}]", vec![ping.as_str(); count].join(","));
-    let long =
-        |bytes: usize| request(1, "tools/call", call("long", json!({"name": "limit", "bytes": bytes}))).to_string();
+    let long = |bytes: usize| {
+        request(
+            1,
+            "tools/call",
+            call("long", json!({"name": "limit", "bytes": bytes})),
+        )
+        .to_string()
+    };
     let code = |reply: &Value| reply["error"]["code"].as_i64();
     let rows: [Row; 3] = [
-        ("nesting", nested(REQUEST_NESTING_MAX - 1), nested(REQUEST_NESTING_MAX), -32700),
-        ("values", wide(REQUEST_VALUES_MAX), wide(REQUEST_VALUES_MAX + 1), -32600),
-        ("batch", batch(BATCH_REQUESTS_MAX), batch(BATCH_REQUESTS_MAX + 1), -32600),
+        (
+            "nesting",
+            nested(REQUEST_NESTING_MAX - 1),
+            nested(REQUEST_NESTING_MAX),
+            -32700,
+        ),
+        (
+            "values",
+            wide(REQUEST_VALUES_MAX),
+            wide(REQUEST_VALUES_MAX + 1),
+            -32600,
+        ),
+        (
+            "batch",
+            batch(BATCH_REQUESTS_MAX),
+            batch(BATCH_REQUESTS_MAX + 1),
+            -32600,
+        ),
     ];
     for (limit, within, beyond, expected) in rows {
         let served = server.post(&[], within.as_bytes()).await;
-        assert!(served.status == 200 && code(&served.json()).is_none(), "{limit}: {served:?}");
+        assert!(
+            served.status == 200 && code(&served.json()).is_none(),
+            "{limit}: {served:?}"
+        );
         let refused = server.post(&[], beyond.as_bytes()).await;
-        assert_eq!((refused.status, code(&refused.json())), (400, Some(expected)), "{limit}: {refused:?}");
+        assert_eq!(
+            (refused.status, code(&refused.json())),
+            (400, Some(expected)),
+            "{limit}: {refused:?}"
+        );
     }
-    for (bytes, is_error) in [(REPLY_TEXT_BYTES_MAX, false), (REPLY_TEXT_BYTES_MAX + 1, true)] {
+    for (bytes, is_error) in [
+        (REPLY_TEXT_BYTES_MAX, false),
+        (REPLY_TEXT_BYTES_MAX + 1, true),
+    ] {
         let reply = server.post(&[], long(bytes).as_bytes()).await.json();
         assert_eq!(reply["result"]["isError"], is_error);
         let told = &reply["result"]["_meta"]["loci/error"]["code"];
@@ -116,13 +168,22 @@ async fn subscriptions() {
     while last["error"].is_null() {
         last = refused.next().await.expect("a refusal before the end");
     }
-    assert!(last["error"]["message"].as_str().unwrap().contains(&SUBSCRIPTIONS_MAX.to_string()), "{last}");
+    assert!(
+        last["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains(&SUBSCRIPTIONS_MAX.to_string()),
+        "{last}"
+    );
     // Whoever goes makes room, though not at once.
     open.pop();
     loop {
         let mut stream = server.listen(&[], about.clone()).await;
         stream.next().await.unwrap();
-        if tokio::time::timeout(Duration::from_millis(200), stream.next()).await.is_err() {
+        if tokio::time::timeout(Duration::from_millis(200), stream.next())
+            .await
+            .is_err()
+        {
             break;
         }
     }
@@ -139,7 +200,16 @@ async fn seconds_of_a_call() {
     tokio::time::resume();
     let reply = waiting.rest().await.json();
     let result = &reply["result"];
-    assert_eq!(result["_meta"]["loci/error"]["code"], "unavailable", "{reply}");
-    assert!(result["content"][0]["text"].as_str().unwrap().contains("goes on in the background"), "{reply}");
+    assert_eq!(
+        result["_meta"]["loci/error"]["code"], "unavailable",
+        "{reply}"
+    );
+    assert!(
+        result["content"][0]["text"]
+            .as_str()
+            .unwrap()
+            .contains("goes on in the background"),
+        "{reply}"
+    );
     gate.open();
 }

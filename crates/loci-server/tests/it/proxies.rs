@@ -10,19 +10,31 @@ async fn start(trusted_proxies: &[&str], public_url: Option<&str>) -> Server {
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
         allowed_hosts: vec!["memory.example".to_owned(), "[2001:db8::7]:8443".to_owned()],
-        trusted_proxies: trusted_proxies.iter().map(|network| network.parse().unwrap()).collect(),
+        trusted_proxies: trusted_proxies
+            .iter()
+            .map(|network| network.parse().unwrap())
+            .collect(),
         public_url: public_url.map(|url| url.parse().unwrap()),
         ..HttpConfig::new(authentication)
     };
     Server::start_with(&World::new(), config).await
 }
 
-/// The URL of the server, as it knows it from a request with these headers, in which `PORT` stands for its port.
+/// The URL of the server, as it knows it from a request with these headers, in which `PORT` stands
+/// for its port.
 async fn url(server: &Server, headers: &[(&str, &str)]) -> Option<String> {
     let port = server.address.port().to_string();
-    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.replace("PORT", &port))).collect();
-    let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let reply = server.send("GET /.well-known/oauth-protected-resource", &headers, b"").await;
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (*name, value.replace("PORT", &port)))
+        .collect();
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    let reply = server
+        .send("GET /.well-known/oauth-protected-resource", &headers, b"")
+        .await;
     if reply.status == 404 {
         assert_eq!(reply.json()["error"]["code"], "not_found");
         return None;
@@ -31,7 +43,12 @@ async fn url(server: &Server, headers: &[(&str, &str)]) -> Option<String> {
         assert_eq!(reply.json()["error"]["code"], "invalid_argument");
         return None;
     }
-    Some(reply.json()["resource"].as_str().unwrap().replace(&port, "PORT"))
+    Some(
+        reply.json()["resource"]
+            .as_str()
+            .unwrap()
+            .replace(&port, "PORT"),
+    )
 }
 
 #[tokio::test]
@@ -39,9 +56,16 @@ async fn what_a_trusted_proxy_says_counts_and_what_others_say_does_not() {
     let trusting = start(&["127.0.0.0/8"], None).await;
     let others = start(&["10.0.0.0/8", "::/0"], None).await;
     let (host, proto) = ("x-forwarded-host", "x-forwarded-proto");
-    let (memory, secure, local) = (("host", "memory.example"), (proto, "https"), ("host", "localhost:PORT"));
-    let (plain, encrypted, here) =
-        (Some("http://memory.example"), Some("https://memory.example"), Some("http://localhost:PORT"));
+    let (memory, secure, local) = (
+        ("host", "memory.example"),
+        (proto, "https"),
+        ("host", "localhost:PORT"),
+    );
+    let (plain, encrypted, here) = (
+        Some("http://memory.example"),
+        Some("https://memory.example"),
+        Some("http://localhost:PORT"),
+    );
     let rows: [(&[_], _, _); 17] = [
         (&[memory], plain, plain),
         (&[memory, secure], encrypted, plain),
@@ -55,16 +79,45 @@ async fn what_a_trusted_proxy_says_counts_and_what_others_say_does_not() {
         // Which other ports the proxy listens on is not known, unless the name is allowed with one.
         (&[local, (host, "memory.example:PORT")], None, here),
         (&[local, (host, "localhost:PORT")], None, here),
-        (&[local, (host, "[2001:db8::7]:8443"), secure], Some("https://[2001:db8::7]:8443"), here),
+        (
+            &[local, (host, "[2001:db8::7]:8443"), secure],
+            Some("https://[2001:db8::7]:8443"),
+            here,
+        ),
         (&[local, (host, "elsewhere.example")], None, here),
-        (&[("host", "elsewhere.example"), (host, "memory.example")], plain, None),
+        (
+            &[("host", "elsewhere.example"), (host, "memory.example")],
+            plain,
+            None,
+        ),
         (&[local, (host, "memory.example, x")], here, here),
-        (&[memory, (host, "localhost"), (host, "localhost")], plain, plain),
-        (&[memory, (host, "\u{e9}\"<>"), (proto, "\u{e9}"), ("x-forwarded-for", "\u{e9}")], plain, plain),
+        (
+            &[memory, (host, "localhost"), (host, "localhost")],
+            plain,
+            plain,
+        ),
+        (
+            &[
+                memory,
+                (host, "\u{e9}\"<>"),
+                (proto, "\u{e9}"),
+                ("x-forwarded-for", "\u{e9}"),
+            ],
+            plain,
+            plain,
+        ),
     ];
     for (headers, with_trust, without) in rows {
-        assert_eq!(url(&trusting, headers).await.as_deref(), with_trust, "{headers:?}");
-        assert_eq!(url(&others, headers).await.as_deref(), without, "{headers:?}");
+        assert_eq!(
+            url(&trusting, headers).await.as_deref(),
+            with_trust,
+            "{headers:?}"
+        );
+        assert_eq!(
+            url(&others, headers).await.as_deref(),
+            without,
+            "{headers:?}"
+        );
     }
     assert_eq!(url(&trusting, &[memory, memory]).await, None);
 }
@@ -73,10 +126,16 @@ async fn what_a_trusted_proxy_says_counts_and_what_others_say_does_not() {
 async fn a_name_counts_with_a_port_of_ours_alone() {
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
-        allowed_hosts: ["memory.example", "[2001:db8::7]:8443", "localhost:8080"].map(str::to_owned).to_vec(),
+        allowed_hosts: ["memory.example", "[2001:db8::7]:8443", "localhost:8080"]
+            .map(str::to_owned)
+            .to_vec(),
         ..HttpConfig::new(authentication.clone())
     };
-    let server = Server::start_with(&World::new(), config.with_bound_address([192, 0, 2, 7].into())).await;
+    let server = Server::start_with(
+        &World::new(),
+        config.with_bound_address([192, 0, 2, 7].into()),
+    )
+    .await;
     let served = [
         "localhost:PORT",
         "127.0.0.1:PORT",
@@ -88,10 +147,19 @@ async fn a_name_counts_with_a_port_of_ours_alone() {
         "localhost:8080",
     ];
     for host in served {
-        assert_eq!(url(&server, &[("host", host)]).await, Some(format!("http://{host}")));
+        assert_eq!(
+            url(&server, &[("host", host)]).await,
+            Some(format!("http://{host}"))
+        );
     }
-    for (host, name) in [("MEMORY.example:80", "memory.example"), ("LOCALHOST:PORT", "localhost:PORT")] {
-        assert_eq!(url(&server, &[("host", host)]).await, Some(format!("http://{name}")));
+    for (host, name) in [
+        ("MEMORY.example:80", "memory.example"),
+        ("LOCALHOST:PORT", "localhost:PORT"),
+    ] {
+        assert_eq!(
+            url(&server, &[("host", host)]).await,
+            Some(format!("http://{name}"))
+        );
     }
     let others = [
         "localhost",
@@ -122,11 +190,22 @@ async fn a_name_counts_with_a_port_of_ours_alone() {
 async fn a_public_url_is_the_name_whatever_a_request_says() {
     let server = start(&["127.0.0.0/8"], Some("https://Public.example:8443/")).await;
     for headers in [
-        &[("host", "localhost"), ("x-forwarded-host", "memory.example"), ("x-forwarded-proto", "http")][..],
+        &[
+            ("host", "localhost"),
+            ("x-forwarded-host", "memory.example"),
+            ("x-forwarded-proto", "http"),
+        ][..],
         &[("host", "elsewhere.example")],
-        &[("host", "public.example"), ("origin", "https://public.example:8443")],
+        &[
+            ("host", "public.example"),
+            ("origin", "https://public.example:8443"),
+        ],
     ] {
-        assert_eq!(url(&server, headers).await.unwrap(), "https://public.example:8443", "{headers:?}");
+        assert_eq!(
+            url(&server, headers).await.unwrap(),
+            "https://public.example:8443",
+            "{headers:?}"
+        );
     }
 }
 
@@ -149,10 +228,17 @@ async fn the_names_of_proxies_and_public_urls_are_checked_like_others() {
         (&[("host", "inner"), (forwarded, "memory.example")], 200),
         (&[("host", "inner"), (forwarded, "public.example:443")], 200),
         (&[("host", "inner"), (forwarded, "elsewhere.example")], 403),
-        (&[("host", "localhost"), (forwarded, "elsewhere.example")], 403),
+        (
+            &[("host", "localhost"), (forwarded, "elsewhere.example")],
+            403,
+        ),
         (&[("host", "inner")], 403),
         (&[("host", "localhost"), (forwarded, "\u{e9}")], 200),
     ] {
-        assert_eq!(server.post(headers, body.as_bytes()).await.status, status, "{headers:?}");
+        assert_eq!(
+            server.post(headers, body.as_bytes()).await.status,
+            status,
+            "{headers:?}"
+        );
     }
 }

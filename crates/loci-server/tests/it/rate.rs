@@ -31,12 +31,20 @@ impl Time {
 }
 
 /// Three calls in a row, then one every ten seconds.
-const LIMIT: RateLimit = RateLimit { per_minute: 6, burst: 3 };
+const LIMIT: RateLimit = RateLimit {
+    per_minute: 6,
+    burst: 3,
+};
 
 /// Tokens of `ann`, who has two, and `bob`, and of another `ann` in a space of hers.
 fn tokens() -> Authentication {
     let store = NaiveStore::new();
-    let rows = [("ann-1", "ann", "main"), ("ann-2", "ann", "main"), ("bob-1", "bob", "main"), ("ann-3", "ann", "side")];
+    let rows = [
+        ("ann-1", "ann", "main"),
+        ("ann-2", "ann", "main"),
+        ("bob-1", "bob", "main"),
+        ("ann-3", "ann", "side"),
+    ];
     for (id, subject, space) in rows {
         let token = Token {
             id: id.to_owned(),
@@ -50,10 +58,18 @@ fn tokens() -> Authentication {
         };
         store.add_token(&token).unwrap();
     }
-    Authentication::Bearer { tokens: Arc::new(store), verifier: None, clock: Arc::new(FixedClock::default()) }
+    Authentication::Bearer {
+        tokens: Arc::new(store),
+        verifier: None,
+        clock: Arc::new(FixedClock::default()),
+    }
 }
 
-async fn start(authentication: Authentication, rate_limit: Option<RateLimit>, time: &Time) -> Server {
+async fn start(
+    authentication: Authentication,
+    rate_limit: Option<RateLimit>,
+    time: &Time,
+) -> Server {
     let config = HttpConfig {
         rate_limit,
         time: time.monotonic(),
@@ -65,7 +81,9 @@ async fn start(authentication: Authentication, rate_limit: Option<RateLimit>, ti
 
 async fn ping(server: &Server, token: &str) -> Reply {
     let authorization = format!("Bearer {token}");
-    server.post(&[("authorization", &authorization)], ping_body().as_bytes()).await
+    server
+        .post(&[("authorization", &authorization)], ping_body().as_bytes())
+        .await
 }
 
 fn ping_body() -> String {
@@ -80,9 +98,17 @@ async fn each_subject_has_a_bucket_of_its_own_that_fills_again() {
         assert_eq!(ping(&server, token).await.status, 200);
     }
     let refused = ping(&server, "ann-2").await;
-    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (429, "10"));
+    assert_eq!(
+        (refused.status, refused.headers["retry-after"].as_str()),
+        (429, "10")
+    );
     assert_eq!(refused.json()["error"]["code"], "rate_limited");
-    assert!(refused.json()["error"]["message"].as_str().unwrap().ends_with("try again in 10 s"));
+    assert!(
+        refused.json()["error"]["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("try again in 10 s")
+    );
     for other in ["bob-1", "ann-3"] {
         assert_eq!(ping(&server, other).await.status, 200, "{other}");
     }
@@ -93,7 +119,11 @@ async fn each_subject_has_a_bucket_of_its_own_that_fills_again() {
     assert_eq!(ping(&server, "ann-1").await.status, 429);
     // No more is saved up than the bucket holds.
     time.pass(100_000);
-    let statuses = [ping(&server, "ann-1").await, ping(&server, "ann-1").await, ping(&server, "ann-1").await];
+    let statuses = [
+        ping(&server, "ann-1").await,
+        ping(&server, "ann-1").await,
+        ping(&server, "ann-1").await,
+    ];
     assert!(statuses.iter().all(|reply| reply.status == 200));
     assert_eq!(ping(&server, "ann-1").await.status, 429);
 }
@@ -103,14 +133,27 @@ async fn what_is_refused_is_not_waited_for_and_what_is_no_call_is_not_counted() 
     let server = start(tokens(), Some(LIMIT), &Time::default()).await;
     let authorization = [("authorization", "Bearer ann-1")];
     for _ in 0..5 {
-        assert_eq!(server.send("GET /mcp/test", &authorization, b"").await.status, 405);
-        assert_eq!(server.send("GET /healthz", &authorization, b"").await.status, 200);
+        assert_eq!(
+            server
+                .send("GET /mcp/test", &authorization, b"")
+                .await
+                .status,
+            405
+        );
+        assert_eq!(
+            server
+                .send("GET /healthz", &authorization, b"")
+                .await
+                .status,
+            200
+        );
     }
     for _ in 0..3 {
         assert_eq!(server.post(&authorization, b"no JSON").await.status, 400);
     }
     assert_eq!(server.post(&authorization, b"no JSON").await.status, 429);
-    // The body that is announced never comes; a client that asks before it sends is not told to go on.
+    // The body that is announced never comes; a client that asks before it sends is not told to go
+    // on.
     for expectation in ["", "expect: 100-continue\r\n"] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let head = format!(
@@ -119,7 +162,10 @@ async fn what_is_refused_is_not_waited_for_and_what_is_no_call_is_not_counted() 
         );
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut status = [0; 12];
-        tokio::time::timeout(Duration::from_mins(1), stream.read_exact(&mut status)).await.unwrap().unwrap();
+        tokio::time::timeout(Duration::from_mins(1), stream.read_exact(&mut status))
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(&status, b"HTTP/1.1 429");
     }
 }
@@ -129,10 +175,20 @@ async fn a_batch_counts_as_its_elements() {
     let time = Time::default();
     let server = start(tokens(), Some(LIMIT), &time).await;
     let batch = |count: usize| format!("[{}]", vec![ping_body(); count].join(","));
-    let post = async |count| server.post(&[("authorization", "Bearer ann-1")], batch(count).as_bytes()).await;
+    let post = async |count| {
+        server
+            .post(
+                &[("authorization", "Bearer ann-1")],
+                batch(count).as_bytes(),
+            )
+            .await
+    };
     assert_eq!(post(2).await.json().as_array().unwrap().len(), 2);
     let refused = post(2).await;
-    assert_eq!((refused.status, refused.headers["retry-after"].as_str()), (429, "20"));
+    assert_eq!(
+        (refused.status, refused.headers["retry-after"].as_str()),
+        (429, "20")
+    );
     time.pass(20);
     assert_eq!(post(2).await.status, 200);
     // The largest that fits.
@@ -142,23 +198,44 @@ async fn a_batch_counts_as_its_elements() {
     // One that never fits is not told to try again.
     time.pass(100_000);
     let refused = post(4).await;
-    assert_eq!((refused.status, &refused.json()["error"]["code"]), (413, &json!("too_large")));
-    assert!(refused.json()["error"]["message"].as_str().unwrap().ends_with("one batch may have at most 3 here"));
+    assert_eq!(
+        (refused.status, &refused.json()["error"]["code"]),
+        (413, &json!("too_large"))
+    );
+    assert!(
+        refused.json()["error"]["message"]
+            .as_str()
+            .unwrap()
+            .ends_with("one batch may have at most 3 here")
+    );
     assert!(!refused.headers.contains_key("retry-after"));
 }
 
 #[tokio::test]
 async fn callers_without_a_name_are_told_apart_by_their_address() {
     let server = start(Authentication::Anonymous, Some(LIMIT), &Time::default()).await;
-    let post = async |from: &str| server.post(&[("x-forwarded-for", from)], ping_body().as_bytes()).await.status;
+    let post = async |from: &str| {
+        server
+            .post(&[("x-forwarded-for", from)], ping_body().as_bytes())
+            .await
+            .status
+    };
     for _ in 0..3 {
         assert_eq!(post("192.0.2.1").await, 200);
         assert_eq!(post("2001:db8::1").await, 200);
         assert_eq!(server.post(&[], ping_body().as_bytes()).await.status, 200);
     }
     assert_eq!(post("192.0.2.1").await, 429);
-    assert_eq!(post("203.0.113.9, 192.0.2.1").await, 429, "who writes more into the header is the same");
-    assert_eq!(post("2001:db8::2").await, 429, "a customer of a provider has many addresses");
+    assert_eq!(
+        post("203.0.113.9, 192.0.2.1").await,
+        429,
+        "who writes more into the header is the same"
+    );
+    assert_eq!(
+        post("2001:db8::2").await,
+        429,
+        "a customer of a provider has many addresses"
+    );
     assert_eq!(post("192.0.2.2").await, 200);
     assert_eq!(post("2001:db8:0:1::1").await, 200);
 }

@@ -1,4 +1,5 @@
-//! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its headers claim.
+//! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its
+//! headers claim.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
 use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
@@ -7,28 +8,53 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::support::{LEGACY, MODERN, NO_USUAL_TOOLS, Reply, Server, World, call, modern, request, with_issuer};
+use crate::support::{
+    LEGACY, MODERN, NO_USUAL_TOOLS, Reply, Server, World, call, modern, request, with_issuer,
+};
 
 /// The tokens of the walk and what they allow.
-const TOKENS: [(&str, &[Scope]); 4] =
-    [("reader", &[Scope::Read]), ("writer", &[Scope::Write]), ("idle", &[]), ("ann", &[Scope::Read, Scope::Write])];
+const TOKENS: [(&str, &[Scope]); 4] = [
+    ("reader", &[Scope::Read]),
+    ("writer", &[Scope::Write]),
+    ("idle", &[]),
+    ("ann", &[Scope::Read, Scope::Write]),
+];
 
 /// A revision, and whether the message stands in a batch.
 fn eras() -> impl Iterator<Item = (&'static str, bool)> {
-    LEGACY.into_iter().chain([MODERN]).map(|version| (version, false)).chain([("2025-03-26", true)])
+    LEGACY
+        .into_iter()
+        .chain([MODERN])
+        .map(|version| (version, false))
+        .chain([("2025-03-26", true)])
 }
 
-/// Arguments that a schema admits: only what is required, and the least of that. Names are the user's.
+/// Arguments that a schema admits: only what is required, and the least of that. Names are the
+/// user's.
 fn least(schema: &Value, user: &str) -> Value {
-    if let Some(branch) = ["anyOf", "oneOf"].iter().find_map(|keyword| schema.get(*keyword)?.get(0)) {
+    if let Some(branch) = ["anyOf", "oneOf"]
+        .iter()
+        .find_map(|keyword| schema.get(*keyword)?.get(0))
+    {
         return least(branch, user);
     }
-    if let Some(value) = schema.get("enum").and_then(|values| values.get(0)).or_else(|| schema.get("const")) {
+    if let Some(value) = schema
+        .get("enum")
+        .and_then(|values| values.get(0))
+        .or_else(|| schema.get("const"))
+    {
         return value.clone();
     }
-    match schema["type"].as_str().or_else(|| schema["type"][0].as_str()) {
+    match schema["type"]
+        .as_str()
+        .or_else(|| schema["type"][0].as_str())
+    {
         Some("object") => {
-            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            let required = schema["required"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str);
             let least_of = |name: &str| (name.to_owned(), least(&schema["properties"][name], user));
             Value::Object(required.map(least_of).collect::<Map<_, _>>())
         }
@@ -44,7 +70,9 @@ fn least(schema: &Value, user: &str) -> Value {
 
 /// Whether a token with these scopes may call the tool.
 fn may_call(scopes: &[Scope], tool: &Tool) -> bool {
-    tool.scopes().iter().all(|scope| Scopes::of(scopes).allow(scope))
+    tool.scopes()
+        .iter()
+        .all(|scope| Scopes::of(scopes).allow(scope))
 }
 
 /// Calls a tool in the way of a revision.
@@ -69,7 +97,9 @@ async fn call_in(
         ("mcp-method", "tools/call"),
     ];
     headers.extend(name_header.map(|name| ("mcp-name", name)));
-    server.post_to(dialect.name, &headers, message.to_string().as_bytes()).await
+    server
+        .post_to(dialect.name, &headers, message.to_string().as_bytes())
+        .await
 }
 
 /// Fails unless the reply says that the scope is lacking.
@@ -79,25 +109,52 @@ fn check_denied(reply: &Reply, in_batch: bool, tool: &Tool, what: &str) {
         assert_eq!(reply.status, 200, "{what}");
         let result = &reply.json()[0]["result"];
         let plural = if names.len() > 1 { "s" } else { "" };
-        let text = format!("{} needs a token with the scope{plural} `{}`", tool.name, names.join("` and `"));
-        assert_eq!((&result["isError"], &result["content"][0]["text"]), (&json!(true), &json!(text)), "{what}");
+        let text = format!(
+            "{} needs a token with the scope{plural} `{}`",
+            tool.name,
+            names.join("` and `")
+        );
+        assert_eq!(
+            (&result["isError"], &result["content"][0]["text"]),
+            (&json!(true), &json!(text)),
+            "{what}"
+        );
         return;
     }
     assert_eq!(reply.status, 403, "{what}");
     let body = reply.json();
-    assert_eq!((&body["id"], &body["error"]["data"]["code"]), (&json!(1), &json!("forbidden")), "{what}");
+    assert_eq!(
+        (&body["id"], &body["error"]["data"]["code"]),
+        (&json!(1), &json!("forbidden")),
+        "{what}"
+    );
     let challenge = &reply.headers["www-authenticate"];
-    assert!(challenge.contains("error=\"insufficient_scope\""), "{what}: {challenge}");
+    assert!(
+        challenge.contains("error=\"insufficient_scope\""),
+        "{what}: {challenge}"
+    );
     let scopes: Vec<String> = names.iter().map(|name| format!("memory:{name}")).collect();
-    assert!(challenge.contains(&format!("scope=\"{}\"", scopes.join(" "))), "{what}: {challenge}");
+    assert!(
+        challenge.contains(&format!("scope=\"{}\"", scopes.join(" "))),
+        "{what}: {challenge}"
+    );
 }
 
 #[test]
 fn a_tool_that_may_change_something_needs_more_than_to_read() {
-    for (dialect, tool) in DIALECTS.iter().flat_map(|dialect| dialect.tools.iter().map(move |tool| (dialect, tool))) {
+    for (dialect, tool) in DIALECTS
+        .iter()
+        .flat_map(|dialect| dialect.tools.iter().map(move |tool| (dialect, tool)))
+    {
         // Without arguments it only shows; with some it asks for the scope itself.
         let only_shows = tool.name == "mempalace_hook_settings";
-        assert_eq!(tool.scope == Scope::Read, tool.hints.read_only || only_shows, "{}: {}", dialect.name, tool.name);
+        assert_eq!(
+            tool.scope == Scope::Read,
+            tool.hints.read_only || only_shows,
+            "{}: {}",
+            dialect.name,
+            tool.name
+        );
     }
 }
 
@@ -110,13 +167,25 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
     let mut denied = 0;
     for dialect in DIALECTS {
         for tool in dialect.tools {
-            let forged = dialect.tools.iter().find(|other| other.scope != tool.scope).unwrap().name;
-            for (token, _) in TOKENS.into_iter().filter(|(_, scopes)| !may_call(scopes, tool)) {
+            let forged = dialect
+                .tools
+                .iter()
+                .find(|other| other.scope != tool.scope)
+                .unwrap()
+                .name;
+            for (token, _) in TOKENS
+                .into_iter()
+                .filter(|(_, scopes)| !may_call(scopes, tool))
+            {
                 let params = call(tool.name, least(&Value::Object(tool.input_schema()), token));
                 for era in eras() {
                     for name_header in [Some(tool.name), None, Some(forged)] {
-                        let reply = call_in(&server, dialect, era, token, name_header, &params).await;
-                        let what = format!("{} {} {token} {era:?} {name_header:?}", dialect.name, tool.name);
+                        let reply =
+                            call_in(&server, dialect, era, token, name_header, &params).await;
+                        let what = format!(
+                            "{} {} {token} {era:?} {name_header:?}",
+                            dialect.name, tool.name
+                        );
                         check_denied(&reply, era.1, tool, &what);
                         denied += 1;
                     }
@@ -124,11 +193,26 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
             }
         }
     }
-    assert_eq!(world.engine.version().unwrap(), version, "something was written");
-    let noted = world.engine.audited(&AuditQuery { limit: usize::MAX, ..AuditQuery::default() }).unwrap();
+    assert_eq!(
+        world.engine.version().unwrap(),
+        version,
+        "something was written"
+    );
+    let noted = world
+        .engine
+        .audited(&AuditQuery {
+            limit: usize::MAX,
+            ..AuditQuery::default()
+        })
+        .unwrap();
     assert_eq!(noted.len(), denied);
     for (_, entry) in noted {
-        assert_eq!(entry.failure.map(|failure| failure.code), Some(ErrorCode::Forbidden), "{}", entry.tool);
+        assert_eq!(
+            entry.failure.map(|failure| failure.code),
+            Some(ErrorCode::Forbidden),
+            "{}",
+            entry.tool
+        );
     }
 }
 
@@ -141,18 +225,36 @@ async fn with_its_scopes_every_tool_runs_in_every_revision() {
     for dialect in DIALECTS {
         let version = world.engine.version().unwrap();
         for tool in dialect.tools {
-            for (token, _) in TOKENS.into_iter().filter(|(_, scopes)| may_call(scopes, tool)) {
+            for (token, _) in TOKENS
+                .into_iter()
+                .filter(|(_, scopes)| may_call(scopes, tool))
+            {
                 let params = call(tool.name, least(&Value::Object(tool.input_schema()), token));
                 for era in eras() {
-                    let reply = call_in(&server, dialect, era, token, Some(tool.name), &params).await;
+                    let reply =
+                        call_in(&server, dialect, era, token, Some(tool.name), &params).await;
                     let what = format!("{} {} {token} {era:?} {reply:?}", dialect.name, tool.name);
-                    let body = if era.1 { reply.json()[0].clone() } else { reply.json() };
-                    assert!(reply.status == 200 && body.get("result").is_some(), "{what}");
-                    assert!(!reply.body.contains("needs a token with the scope"), "{what}");
+                    let body = if era.1 {
+                        reply.json()[0].clone()
+                    } else {
+                        reply.json()
+                    };
+                    assert!(
+                        reply.status == 200 && body.get("result").is_some(),
+                        "{what}"
+                    );
+                    assert!(
+                        !reply.body.contains("needs a token with the scope"),
+                        "{what}"
+                    );
                 }
             }
         }
-        assert!(world.engine.version().unwrap() > version, "no tool of {} wrote anything", dialect.name);
+        assert!(
+            world.engine.version().unwrap() > version,
+            "no tool of {} wrote anything",
+            dialect.name
+        );
     }
 }
 
@@ -160,17 +262,32 @@ async fn with_its_scopes_every_tool_runs_in_every_revision() {
 async fn a_refusal_says_how_to_get_the_scope() {
     let (_, _, authentication) = with_issuer();
     let server = Server::start(&World::new(), authentication).await;
-    let metadata =
-        format!("resource_metadata=\"http://{}/.well-known/oauth-protected-resource/mcp/test\"", server.address);
+    let metadata = format!(
+        "resource_metadata=\"http://{}/.well-known/oauth-protected-resource/mcp/test\"",
+        server.address
+    );
     let rows = [
-        ("secret-of-reader", "make one with `loci token create --subject NAME --scopes read,write`"),
-        ("secret-of-idle", "make one with `loci token create --subject NAME --scopes write`"),
-        ("issued.ann", "get one from https://issuer.example with `memory:write`"),
+        (
+            "secret-of-reader",
+            "make one with `loci token create --subject NAME --scopes read,write`",
+        ),
+        (
+            "secret-of-idle",
+            "make one with `loci token create --subject NAME --scopes write`",
+        ),
+        (
+            "issued.ann",
+            "get one from https://issuer.example with `memory:write`",
+        ),
     ];
     for (token, how) in rows {
         let headers = [("authorization", format!("Bearer {token}"))];
-        let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
-        let reply = server.request(MODERN, &headers, "tools/call", call("forget", json!({}))).await;
+        let headers = headers
+            .each_ref()
+            .map(|(name, value)| (*name, value.as_str()));
+        let reply = server
+            .request(MODERN, &headers, "tools/call", call("forget", json!({})))
+            .await;
         let message = format!("`forget` needs the scope `write`, which this token lacks; {how}");
         let body = json!({
             "jsonrpc": "2.0", "id": 1,
@@ -188,20 +305,38 @@ async fn a_refusal_says_how_to_get_the_scope() {
 #[tokio::test]
 async fn a_refusal_names_every_scope_at_once() {
     let (_, _, authentication) = with_issuer();
-    let server = Server::start_serving(&World::new(), HttpConfig::new(authentication), DIALECTS).await;
+    let server =
+        Server::start_serving(&World::new(), HttpConfig::new(authentication), DIALECTS).await;
     let params = call("update", json!({"id": "m", "content": "text"}));
     let both = "`update` needs the scopes `read` and `write`, not all of which this token has";
     let rows = [
-        ("secret-of-reader", "make one with `loci token create --subject NAME --scopes read,write`"),
-        ("secret-of-writer", "make one with `loci token create --subject NAME --scopes read,write`"),
-        ("issued.ann", "get one from https://issuer.example with `memory:read memory:write`"),
+        (
+            "secret-of-reader",
+            "make one with `loci token create --subject NAME --scopes read,write`",
+        ),
+        (
+            "secret-of-writer",
+            "make one with `loci token create --subject NAME --scopes read,write`",
+        ),
+        (
+            "issued.ann",
+            "get one from https://issuer.example with `memory:read memory:write`",
+        ),
     ];
     for (token, how) in rows {
         let bearer = format!("Bearer {token}");
         let body = request(1, "tools/call", params.clone()).to_string();
-        let reply = server.post_to("mememory", &[("authorization", &bearer)], body.as_bytes()).await;
-        assert_eq!((reply.status, &reply.json()["error"]["message"]), (403, &json!(format!("{both}; {how}"))));
-        assert!(reply.headers["www-authenticate"].contains("scope=\"memory:read memory:write\""), "{reply:?}");
+        let reply = server
+            .post_to("mememory", &[("authorization", &bearer)], body.as_bytes())
+            .await;
+        assert_eq!(
+            (reply.status, &reply.json()["error"]["message"]),
+            (403, &json!(format!("{both}; {how}")))
+        );
+        assert!(
+            reply.headers["www-authenticate"].contains("scope=\"memory:read memory:write\""),
+            "{reply:?}"
+        );
     }
 }
 
@@ -211,32 +346,68 @@ async fn what_is_in_resources_needs_the_scope_to_read() {
     let server = Server::start(&World::new(), authentication).await;
     let template = json!({"type": "ref/resource", "uri": "test://note/{name}"});
     let rows = [
-        ("resources/read", json!({"uri": "test://about"}), &["2025-11-25", MODERN][..]),
-        ("resources/subscribe", json!({"uri": "test://about"}), &["2025-11-25"]),
+        (
+            "resources/read",
+            json!({"uri": "test://about"}),
+            &["2025-11-25", MODERN][..],
+        ),
+        (
+            "resources/subscribe",
+            json!({"uri": "test://about"}),
+            &["2025-11-25"],
+        ),
         (
             "completion/complete",
             json!({"ref": template, "argument": {"name": "name", "value": "n"}}),
             &["2025-11-25", MODERN],
         ),
-        ("subscriptions/listen", json!({"notifications": {"resourceSubscriptions": ["test://about"]}}), &[MODERN]),
+        (
+            "subscriptions/listen",
+            json!({"notifications": {"resourceSubscriptions": ["test://about"]}}),
+            &[MODERN],
+        ),
     ];
     for (method, params, versions) in rows {
         for version in versions {
             let headers = [("authorization", "Bearer secret-of-writer")];
-            let reply = server.request(version, &headers, method, params.clone()).await;
-            assert_eq!((reply.status, &reply.json()["id"]), (403, &json!(1)), "{method} {version}");
-            assert!(reply.headers["www-authenticate"].contains("scope=\"memory:read\""), "{method} {version}");
+            let reply = server
+                .request(version, &headers, method, params.clone())
+                .await;
+            assert_eq!(
+                (reply.status, &reply.json()["id"]),
+                (403, &json!(1)),
+                "{method} {version}"
+            );
+            assert!(
+                reply.headers["www-authenticate"].contains("scope=\"memory:read\""),
+                "{method} {version}"
+            );
             let message = &reply.json()["error"]["message"];
-            assert!(message.as_str().unwrap().starts_with(&format!("`{method}` needs the scope `read`")), "{message}");
+            assert!(
+                message
+                    .as_str()
+                    .unwrap()
+                    .starts_with(&format!("`{method}` needs the scope `read`")),
+                "{message}"
+            );
         }
     }
     // In a batch the handler refuses.
     let batch = json!([
         request(1, "resources/read", json!({"uri": "test://about"})),
-        request(2, "completion/complete", json!({"ref": template, "argument": {"name": "name", "value": "n"}})),
+        request(
+            2,
+            "completion/complete",
+            json!({"ref": template, "argument": {"name": "name", "value": "n"}})
+        ),
         request(3, "resources/list", json!({})),
     ]);
-    let reply = server.post(&[("authorization", "Bearer secret-of-writer")], batch.to_string().as_bytes()).await;
+    let reply = server
+        .post(
+            &[("authorization", "Bearer secret-of-writer")],
+            batch.to_string().as_bytes(),
+        )
+        .await;
     let replies = reply.json();
     assert_eq!(reply.status, 200);
     assert_eq!(replies[0]["error"]["data"]["code"], "forbidden");
@@ -251,7 +422,15 @@ async fn a_header_that_contradicts_the_body_is_refused_even_with_the_scope() {
     for (version, status) in [("2025-11-25", 200), (MODERN, 400)] {
         let era = (version, false);
         let params = call("forget", json!({}));
-        let reply = call_in(&server, &crate::support::DIALECT, era, "ann", Some("echo"), &params).await;
+        let reply = call_in(
+            &server,
+            &crate::support::DIALECT,
+            era,
+            "ann",
+            Some("echo"),
+            &params,
+        )
+        .await;
         assert_eq!(reply.status, status, "{reply:?}");
         if version == MODERN {
             assert_eq!(reply.json()["error"]["code"], -32020);
@@ -270,7 +449,12 @@ impl TypedTool for Rule {
     const NAME: &'static str = "rule";
     const TITLE: &'static str = "Rule";
     const SCOPE: Scope = Scope::Admin;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Value;
@@ -302,8 +486,25 @@ async fn admin_is_for_its_token_alone() {
         let reply = call_in(&server, &ADMIN, ("2025-11-25", false), token, None, &params).await;
         assert_eq!(reply.status, status, "{reply:?}");
     }
-    let open = Server::start_serving(&world, HttpConfig::new(Authentication::Anonymous), &[&ADMIN]).await;
-    let reply = call_in(&open, &ADMIN, ("2025-11-25", false), "nobody", None, &params).await;
-    let message = "`rule` needs the scope `admin`, which no caller has on a server without authentication";
-    assert_eq!((reply.status, &reply.json()["error"]["message"]), (403, &json!(message)));
+    let open = Server::start_serving(
+        &world,
+        HttpConfig::new(Authentication::Anonymous),
+        &[&ADMIN],
+    )
+    .await;
+    let reply = call_in(
+        &open,
+        &ADMIN,
+        ("2025-11-25", false),
+        "nobody",
+        None,
+        &params,
+    )
+    .await;
+    let message =
+        "`rule` needs the scope `admin`, which no caller has on a server without authentication";
+    assert_eq!(
+        (reply.status, &reply.json()["error"]["message"]),
+        (403, &json!(message))
+    );
 }

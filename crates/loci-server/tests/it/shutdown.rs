@@ -22,7 +22,12 @@ async fn a_call_that_ends_in_time_is_answered_and_another_refused() {
     let stuck_call = server.begin_call("waits", json!({"gate": "stuck"})).await;
     quick.begun().await;
     stuck.begun().await;
-    let mut stream = server.listen(&[], json!({"notifications": {"resourceSubscriptions": ["test://about"]}})).await;
+    let mut stream = server
+        .listen(
+            &[],
+            json!({"notifications": {"resourceSubscriptions": ["test://about"]}}),
+        )
+        .await;
     stream.next().await.unwrap();
     let address = server.address;
     let stopped = server.begin_to_stop();
@@ -31,9 +36,15 @@ async fn a_call_that_ends_in_time_is_answered_and_another_refused() {
     while TcpStream::connect(address).await.is_ok() {}
     quick.open();
     let quick_reply = quick_call.rest().await;
-    assert_eq!((quick_reply.status, &quick_reply.json()["result"]["isError"]), (200, &json!(false)));
+    assert_eq!(
+        (quick_reply.status, &quick_reply.json()["result"]["isError"]),
+        (200, &json!(false))
+    );
     let stuck_reply = stuck_call.rest().await;
-    assert_eq!((stuck_reply.status, &stuck_reply.json()["error"]["code"]), (503, &json!("unavailable")));
+    assert_eq!(
+        (stuck_reply.status, &stuck_reply.json()["error"]["code"]),
+        (503, &json!("unavailable"))
+    );
     stopped.await.unwrap();
 }
 
@@ -51,7 +62,14 @@ async fn a_pipe_that_takes_no_replies_ends_the_service() {
     input.write_all(line(2).as_bytes()).await.unwrap();
     // The other end stays open.
     let ended = tokio::time::timeout(Duration::from_mins(1), service).await;
-    assert_eq!(ended.expect("an end within a minute").unwrap().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert_eq!(
+        ended
+            .expect("an end within a minute")
+            .unwrap()
+            .unwrap_err()
+            .kind(),
+        ErrorKind::BrokenPipe
+    );
     drop(input);
 }
 
@@ -60,7 +78,13 @@ async fn a_call_that_does_not_end_in_time_is_refused_over_a_pipe() {
     let waits = |id, gate: &str| request(id, "tools/call", call("waits", json!({"gate": gate})));
     let refused = |reply: &Value| {
         assert_eq!(reply["error"]["data"]["code"], "unavailable", "{reply}");
-        assert!(reply["error"]["message"].as_str().unwrap().contains("look at its outcome"), "{reply}");
+        assert!(
+            reply["error"]["message"]
+                .as_str()
+                .unwrap()
+                .contains("look at its outcome"),
+            "{reply}"
+        );
     };
     let world = World::new();
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-11-25").await;
@@ -82,7 +106,11 @@ async fn a_call_that_does_not_end_in_time_is_refused_over_a_pipe() {
     let world = World::new();
     let mut pipe = Pipe::open(&world, &DIALECT, "2025-03-26").await;
     let mut stuck = Gate::new("stuck batch");
-    pipe.send(&json!([waits(1, "stuck batch"), request(2, "ping", json!({}))])).await;
+    pipe.send(&json!([
+        waits(1, "stuck batch"),
+        request(2, "ping", json!({}))
+    ]))
+    .await;
     stuck.begun().await;
     world.host.close();
     let replies = pipe.next().await;
@@ -92,14 +120,33 @@ async fn a_call_that_does_not_end_in_time_is_refused_over_a_pipe() {
     assert!(pipe.ended().await.is_empty());
 }
 
-/// A service that a client asked so often for its tools; the ends of the client, which read nothing yet.
-async fn asked(world: &World, count: u64) -> (DuplexStream, DuplexStream, JoinHandle<io::Result<()>>) {
+/// A service that a client asked so often for its tools; the ends of the client, which read nothing
+/// yet.
+async fn asked(
+    world: &World,
+    count: u64,
+) -> (DuplexStream, DuplexStream, JoinHandle<io::Result<()>>) {
     let (mut input, reader) = duplex(64 << 10);
     let (writer, output) = duplex(1 << 10);
-    let service = tokio::spawn(serve_stdio(&DIALECT, world.host.clone(), Caller::local(), reader, writer));
-    let opening = [initialize(0, "2025-11-25"), json!({"jsonrpc": "2.0", "method": "notifications/initialized"})];
-    for message in opening.into_iter().chain((1..=count).map(|id| request(id, "tools/list", json!({})))) {
-        input.write_all(format!("{message}\n").as_bytes()).await.unwrap();
+    let service = tokio::spawn(serve_stdio(
+        &DIALECT,
+        world.host.clone(),
+        Caller::local(),
+        reader,
+        writer,
+    ));
+    let opening = [
+        initialize(0, "2025-11-25"),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+    ];
+    for message in opening
+        .into_iter()
+        .chain((1..=count).map(|id| request(id, "tools/list", json!({}))))
+    {
+        input
+            .write_all(format!("{message}\n").as_bytes())
+            .await
+            .unwrap();
     }
     (input, output, service)
 }
@@ -113,7 +160,11 @@ async fn a_client_that_closes_its_end_and_reads_nothing_is_given_up() {
     let begun = Instant::now();
     let ended = tokio::time::timeout(Duration::from_mins(1), service).await;
     ended.expect("an end within a minute").unwrap().unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(12), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(12),
+        "{:?}",
+        begun.elapsed()
+    );
     drop(output);
 }
 
@@ -127,7 +178,11 @@ async fn replies_that_nobody_reads_hold_up_no_end_of_the_host() {
         world.host.close();
         let ended = tokio::time::timeout(Duration::from_mins(1), service).await;
         ended.expect("an end within a minute").unwrap().unwrap();
-        assert!(begun.elapsed() < Duration::from_millis(1_500), "{unread}: {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_millis(1_500),
+            "{unread}: {:?}",
+            begun.elapsed()
+        );
         drop((input, output));
     }
 }

@@ -4,18 +4,28 @@ use loci_core::limits::SUBSCRIPTIONS_MAX;
 use loci_server::Authentication;
 use serde_json::{Value, json};
 
-use crate::support::{DIALECT, LEGACY, Pipe, Server, Stream, World, modern, set_resource, set_resource_before_reading};
+use crate::support::{
+    DIALECT, LEGACY, Pipe, Server, Stream, World, modern, set_resource, set_resource_before_reading,
+};
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 fn wanted(name: &str) -> Value {
-    let uris = json!([format!("test://note/{name}"), "test://about", "other://thing"]);
+    let uris = json!([
+        format!("test://note/{name}"),
+        "test://about",
+        "other://thing"
+    ]);
     json!({"notifications": {"resourceSubscriptions": uris, "toolsListChanged": true}})
 }
 
 fn check_acknowledged(message: &Value, name: &str) {
-    assert_eq!(message["method"], "notifications/subscriptions/acknowledged");
-    let accepted = json!({"resourceSubscriptions": [format!("test://note/{name}"), "test://about"]});
+    assert_eq!(
+        message["method"],
+        "notifications/subscriptions/acknowledged"
+    );
+    let accepted =
+        json!({"resourceSubscriptions": [format!("test://note/{name}"), "test://about"]});
     assert_eq!(message["params"]["notifications"], accepted);
     assert_eq!(message["params"]["_meta"][SUBSCRIPTION_ID], json!(1));
 }
@@ -72,7 +82,12 @@ async fn a_change_before_the_first_look_is_told() {
     set_resource(&world, "early-too", "before");
     set_resource_before_reading(&world, "early-too", "after");
     let mut pipe = Pipe::connect(&world, &DIALECT);
-    check_acknowledged(&pipe.ask(&modern(1, "subscriptions/listen", wanted("early-too"))).await, "early-too");
+    check_acknowledged(
+        &pipe
+            .ask(&modern(1, "subscriptions/listen", wanted("early-too")))
+            .await,
+        "early-too",
+    );
     check_updated(&pipe.next().await, "early-too");
 }
 
@@ -81,7 +96,12 @@ async fn a_listener_over_a_pipe_is_told() {
     let world = World::new();
     set_resource(&world, "pipe", "before");
     let mut pipe = Pipe::connect(&world, &DIALECT);
-    check_acknowledged(&pipe.ask(&modern(1, "subscriptions/listen", wanted("pipe"))).await, "pipe");
+    check_acknowledged(
+        &pipe
+            .ask(&modern(1, "subscriptions/listen", wanted("pipe")))
+            .await,
+        "pipe",
+    );
     set_resource(&world, "pipe", "after");
     check_updated(&pipe.next().await, "pipe");
     let rest = pipe.close().await;
@@ -101,11 +121,19 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
         check_updated(&pipe.next().await, version);
         let unsubscribed = pipe.request(2, "resources/unsubscribe", uri).await;
         assert_eq!(unsubscribed["result"], json!({}));
-        let unknown = pipe.request(3, "resources/subscribe", json!({"uri": "other://thing"})).await;
+        let unknown = pipe
+            .request(3, "resources/subscribe", json!({"uri": "other://thing"}))
+            .await;
         assert_eq!(unknown["error"]["code"], -32002);
         // What the other subscription is told of shows that this one was not.
         let other = format!("{version}-other");
-        let subscribed = pipe.request(4, "resources/subscribe", json!({"uri": format!("test://note/{other}")})).await;
+        let subscribed = pipe
+            .request(
+                4,
+                "resources/subscribe",
+                json!({"uri": format!("test://note/{other}")}),
+            )
+            .await;
         assert_eq!(subscribed["result"], json!({}));
         set_resource(&world, version, "later");
         set_resource(&world, &other, "after");
@@ -117,14 +145,19 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
     }
 }
 
-/// Each request takes a megabyte of the budget for requests while it is read: without end they would use it up.
+/// Each request takes a megabyte of the budget for requests while it is read: without end they
+/// would use it up.
 #[tokio::test]
 async fn a_subscription_keeps_no_share_of_the_budget_for_requests() {
     let world = World::new();
     let mut pipe = Pipe::connect(&world, &DIALECT);
     let wanted = json!({"notifications": {"resourceSubscriptions": ["test://about"], "more": vec![0; 30_000]}});
     for id in 0..SUBSCRIPTIONS_MAX as u64 {
-        assert!(pipe.ask(&modern(id, "subscriptions/listen", wanted.clone())).await["params"].is_object());
+        assert!(
+            pipe.ask(&modern(id, "subscriptions/listen", wanted.clone()))
+                .await["params"]
+                .is_object()
+        );
     }
     let mut heavy = modern(1_000, "tools/list", json!({}));
     heavy["params"]["_meta"]["more"] = json!(vec![0; 30_000]);

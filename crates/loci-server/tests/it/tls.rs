@@ -34,7 +34,9 @@ struct Files {
 
 impl Files {
     fn of(pair: &Pair) -> Self {
-        let files = Files { folder: TempDir::new().unwrap() };
+        let files = Files {
+            folder: TempDir::new().unwrap(),
+        };
         fs::write(files.certificate(), pair.cert.pem()).unwrap();
         fs::write(files.key(), pair.signing_key.serialize_pem()).unwrap();
         files
@@ -61,7 +63,14 @@ fn replace(path: &Path, text: &str) {
 }
 
 async fn start(tls: Tls) -> Server {
-    Server::start_with(&World::new(), HttpConfig { tls: Some(tls), ..HttpConfig::new(Authentication::Anonymous) }).await
+    Server::start_with(
+        &World::new(),
+        HttpConfig {
+            tls: Some(tls),
+            ..HttpConfig::new(Authentication::Anonymous)
+        },
+    )
+    .await
 }
 
 /// Calls a tool over TLS, trusting one certificate alone; the whole response.
@@ -74,13 +83,21 @@ async fn echo(
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let mut config =
-        config.with_protocol_versions(versions).unwrap().with_root_certificates(roots).with_no_client_auth();
-    config.alpn_protocols = protocols.iter().map(|protocol| protocol.as_bytes().to_vec()).collect();
+    let mut config = config
+        .with_protocol_versions(versions)
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocols
+        .iter()
+        .map(|protocol| protocol.as_bytes().to_vec())
+        .collect();
     let stream = TcpStream::connect(server.address).await?;
     let name = ServerName::try_from("localhost").unwrap();
     let exchange = async {
-        let mut stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
+        let mut stream = TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await?;
         let body = request(1, "tools/call", call("echo", json!({"text": "hi"}))).to_string();
         let head = format!(
             "POST /mcp/test HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -93,23 +110,40 @@ async fn echo(
         stream.read_to_string(&mut text).await?;
         Ok(text)
     };
-    tokio::time::timeout(Duration::from_mins(1), exchange).await.expect("a response within a minute")
+    tokio::time::timeout(Duration::from_mins(1), exchange)
+        .await
+        .expect("a response within a minute")
 }
 
 /// Whether the server shows this certificate to new connections.
 async fn shows(server: &Server, pair: &Pair) -> bool {
-    echo(server, pair.cert.der(), &[&TLS13], &[]).await.is_ok_and(|text| text.starts_with("HTTP/1.1 200"))
+    echo(server, pair.cert.der(), &[&TLS13], &[])
+        .await
+        .is_ok_and(|text| text.starts_with("HTTP/1.1 200"))
 }
 
 #[tokio::test]
 async fn a_call_works_over_both_versions() {
     let pair = pair();
     let server = start(Files::of(&pair).tls(&Time::default())).await;
-    for (version, protocols) in [(&TLS12, &["http/1.1"][..]), (&TLS13, &["h2", "http/1.1"]), (&TLS13, &[])] {
-        let text = echo(&server, pair.cert.der(), &[version], protocols).await.unwrap();
-        assert!(text.starts_with("HTTP/1.1 200") && text.contains("\"text\":\"hi\""), "{text}");
+    for (version, protocols) in [
+        (&TLS12, &["http/1.1"][..]),
+        (&TLS13, &["h2", "http/1.1"]),
+        (&TLS13, &[]),
+    ] {
+        let text = echo(&server, pair.cert.der(), &[version], protocols)
+            .await
+            .unwrap();
+        assert!(
+            text.starts_with("HTTP/1.1 200") && text.contains("\"text\":\"hi\""),
+            "{text}"
+        );
     }
-    assert!(echo(&server, pair.cert.der(), &[&TLS13], &["h2"]).await.is_err());
+    assert!(
+        echo(&server, pair.cert.der(), &[&TLS13], &["h2"])
+            .await
+            .is_err()
+    );
     server.stop().await;
 }
 
@@ -118,7 +152,11 @@ async fn what_is_no_handshake_harms_nobody() {
     let pair = pair();
     let server = start(Files::of(&pair).tls(&Time::default())).await;
     let silent = TcpStream::connect(server.address).await.unwrap();
-    for bytes in [&b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"[..], &[0x16, 3, 1, 0xff, 0xff, 1], b""] {
+    for bytes in [
+        &b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"[..],
+        &[0x16, 3, 1, 0xff, 0xff, 1],
+        b"",
+    ] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
@@ -150,7 +188,10 @@ async fn a_new_pair_is_used_once_both_files_are_there() {
     time.pass(1);
     assert!(shows(&server, &old).await, "half a key");
     replace(&files.key(), &new.signing_key.serialize_pem());
-    assert!(shows(&server, &old).await, "within a second of the last look");
+    assert!(
+        shows(&server, &old).await,
+        "within a second of the last look"
+    );
     time.pass(1);
     assert!(shows(&server, &new).await);
     assert!(!shows(&server, &old).await);
@@ -167,7 +208,12 @@ async fn a_link_to_a_folder_can_be_swapped() {
     let folder = TempDir::new().unwrap();
     let link = folder.path().join("current");
     symlink(old_files.folder.path(), &link).unwrap();
-    let tls = Tls::from_files(link.join("certificate.pem"), link.join("key.pem"), time.monotonic()).unwrap();
+    let tls = Tls::from_files(
+        link.join("certificate.pem"),
+        link.join("key.pem"),
+        time.monotonic(),
+    )
+    .unwrap();
     let server = start(tls).await;
     assert!(shows(&server, &old).await);
     let next = folder.path().join("next");
@@ -194,29 +240,67 @@ fn files_that_cannot_be_used_are_told_apart() {
         (Some(&certificate), None, k, "does not exist"),
         (Some(""), Some(&key), c, "no certificate in it"),
         (Some(&key), Some(&key), c, "no certificate in it"),
-        (Some(not_a_certificate), Some(&key), c, "no X.509 certificate"),
-        (Some("-----BEGIN CERTIFICATE-----\nMI"), Some(&key), c, "cannot be read as PEM"),
+        (
+            Some(not_a_certificate),
+            Some(&key),
+            c,
+            "no X.509 certificate",
+        ),
+        (
+            Some("-----BEGIN CERTIFICATE-----\nMI"),
+            Some(&key),
+            c,
+            "cannot be read as PEM",
+        ),
         (Some(&long), Some(&key), c, "is longer than"),
-        (Some(&certificate), Some(&certificate), k, "no private key in it"),
-        (Some(&certificate), Some(&encrypted), k, "not encrypted with a password"),
+        (
+            Some(&certificate),
+            Some(&certificate),
+            k,
+            "no private key in it",
+        ),
+        (
+            Some(&certificate),
+            Some(&encrypted),
+            k,
+            "not encrypted with a password",
+        ),
         (Some(&certificate), Some(not_a_key), k, "cannot be used"),
         (Some(&certificate), Some(broken), k, "cannot be read as PEM"),
-        (Some(&other.cert.pem()), Some(&key), k, "is not that of the first certificate"),
+        (
+            Some(&other.cert.pem()),
+            Some(&key),
+            k,
+            "is not that of the first certificate",
+        ),
     ];
     for (certificate, key, file, problem) in rows {
-        let files = Files { folder: TempDir::new().unwrap() };
+        let files = Files {
+            folder: TempDir::new().unwrap(),
+        };
         for (path, text) in [(files.certificate(), certificate), (files.key(), key)] {
             if let Some(text) = text {
                 fs::write(path, text).unwrap();
             }
         }
-        let error = Tls::from_files(files.certificate(), files.key(), Time::default().monotonic()).err().unwrap();
+        let error = Tls::from_files(
+            files.certificate(),
+            files.key(),
+            Time::default().monotonic(),
+        )
+        .err()
+        .unwrap();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
-        assert!(error.message.contains(file) && error.message.contains(problem), "{error}");
+        assert!(
+            error.message.contains(file) && error.message.contains(problem),
+            "{error}"
+        );
         assert!(!error.message.contains("secret"), "{error}");
     }
     let folder = TempDir::new().unwrap();
     let path = folder.path().to_owned();
-    let error = Tls::from_files(path.clone(), path, Time::default().monotonic()).err().unwrap();
+    let error = Tls::from_files(path.clone(), path, Time::default().monotonic())
+        .err()
+        .unwrap();
     assert!(error.message.contains("is no file"), "{error}");
 }

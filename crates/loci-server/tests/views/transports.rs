@@ -26,7 +26,12 @@ trait Transport {
     fn knows(&self, caller: &Caller) -> bool;
 
     /// The answer to a message.
-    fn ask(&self, dialect: &'static Dialect, caller: &Caller, message: &Value) -> Result<Value, String>;
+    fn ask(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        message: &Value,
+    ) -> Result<Value, String>;
 }
 
 impl<T: Transport> Carrier for T {
@@ -45,25 +50,58 @@ impl<T: Transport> Carrier for T {
         let mut answer = self.ask(dialect, caller, &message("tools/call", params))?;
         if answer["error"].is_object() {
             // A token that lacks a scope gets no further than the transport.
-            let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(|| format!("no text in {answer}"));
+            let text = |value: &Value| {
+                value
+                    .as_str()
+                    .map(str::to_owned)
+                    .ok_or_else(|| format!("no text in {answer}"))
+            };
             let error = &answer["error"];
             let (code, text) = (text(&error["data"]["code"])?, text(&error["message"])?);
-            return Ok(Answer { code: Some(code), argument: None, text, structured: Value::Null, notice: None });
+            return Ok(Answer {
+                code: Some(code),
+                argument: None,
+                text,
+                structured: Value::Null,
+                notice: None,
+            });
         }
         let result = &mut answer["result"];
-        let text = result["content"][0]["text"].as_str().ok_or("the answer has no text")?.to_owned();
+        let text = result["content"][0]["text"]
+            .as_str()
+            .ok_or("the answer has no text")?
+            .to_owned();
         let structured = result["structuredContent"].take();
-        let field = |name: &str| result["_meta"]["loci/error"][name].as_str().map(str::to_owned);
+        let field = |name: &str| {
+            result["_meta"]["loci/error"][name]
+                .as_str()
+                .map(str::to_owned)
+        };
         let (code, argument) = (field("code"), field("argument"));
         if (result["isError"] == true) != code.is_some() {
             return Err(format!("a failure, and nothing else, has a code: {result}"));
         }
         // What else is to say, the text says, too.
-        Ok(Answer { code, argument, notice: Some(text.clone()), text, structured })
+        Ok(Answer {
+            code,
+            argument,
+            notice: Some(text.clone()),
+            text,
+            structured,
+        })
     }
 
-    fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String> {
-        let answer = self.ask(dialect, caller, &message("resources/read", json!({"uri": uri})))?;
+    fn read(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        uri: &str,
+    ) -> Result<Option<String>, String> {
+        let answer = self.ask(
+            dialect,
+            caller,
+            &message("resources/read", json!({"uri": uri})),
+        )?;
         match answer["result"]["contents"][0]["text"].as_str() {
             Some(text) => Ok(Some(text.to_owned())),
             None if answer["error"]["data"]["uri"] == uri => Ok(None),
@@ -83,7 +121,9 @@ impl<T: Transport> Carrier for T {
         let params = json!({"ref": {"type": "ref/resource", "uri": uri}, "argument": argument});
         let mut answer = self.ask(dialect, caller, &message("completion/complete", params))?;
         let values = answer["result"]["completion"]["values"].take();
-        serde_json::from_value(values).map(Some).map_err(|error| format!("no completion: {error}: {answer}"))
+        serde_json::from_value(values)
+            .map(Some)
+            .map_err(|error| format!("no completion: {error}: {answer}"))
     }
 }
 
@@ -108,7 +148,10 @@ pub struct Pipes {
 
 impl Pipes {
     pub fn to(engine: &Arc<Engine>) -> Self {
-        Pipes { runtime: runtime(), host: Host::new(Arc::clone(engine)) }
+        Pipes {
+            runtime: runtime(),
+            host: Host::new(Arc::clone(engine)),
+        }
     }
 }
 
@@ -117,12 +160,23 @@ impl Transport for Pipes {
         true
     }
 
-    fn ask(&self, dialect: &'static Dialect, caller: &Caller, message: &Value) -> Result<Value, String> {
+    fn ask(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        message: &Value,
+    ) -> Result<Value, String> {
         const PIPE_BYTES: usize = 64 << 10;
         let answer = async {
             let (here, there) = duplex(PIPE_BYTES);
             let (reader, writer) = split(there);
-            let service = tokio::spawn(serve_stdio(dialect, Arc::clone(&self.host), caller.clone(), reader, writer));
+            let service = tokio::spawn(serve_stdio(
+                dialect,
+                Arc::clone(&self.host),
+                caller.clone(),
+                reader,
+                writer,
+            ));
             let (output, mut input) = split(here);
             input.write_all(format!("{message}\n").as_bytes()).await?;
             let line = BufReader::new(output).lines().next_line().await?;
@@ -130,8 +184,12 @@ impl Transport for Pipes {
             service.await??;
             Ok::<_, std::io::Error>(line.unwrap_or_default())
         };
-        let line = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
-        let line = line.map_err(|_| format!("no answer to {message}"))?.map_err(|error| error.to_string())?;
+        let line = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, answer).await });
+        let line = line
+            .map_err(|_| format!("no answer to {message}"))?
+            .map_err(|error| error.to_string())?;
         serde_json::from_str(&line).map_err(|error| format!("{error}: {line}"))
     }
 }
@@ -149,10 +207,19 @@ type TcpAddress = std::net::SocketAddr;
 
 impl Http {
     pub fn to(engine: &Arc<Engine>, clock: &Arc<FixedClock>) -> Self {
-        let (runtime, host, tokens) = (runtime(), Host::new(Arc::clone(engine)), Arc::new(NaiveStore::new()));
-        let bearer = Authentication::Bearer { tokens: tokens.clone(), verifier: None, clock: clock.clone() };
+        let (runtime, host, tokens) = (
+            runtime(),
+            Host::new(Arc::clone(engine)),
+            Arc::new(NaiveStore::new()),
+        );
+        let bearer = Authentication::Bearer {
+            tokens: tokens.clone(),
+            verifier: None,
+            clock: clock.clone(),
+        };
         let start = |authentication| {
-            let server = HttpServer::new(HttpConfig::new(authentication), Arc::clone(&host)).with_dialects(DIALECTS);
+            let server = HttpServer::new(HttpConfig::new(authentication), Arc::clone(&host))
+                .with_dialects(DIALECTS);
             let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
             let address = listener.local_addr().unwrap();
             // They end with the runtime.
@@ -160,14 +227,23 @@ impl Http {
             address
         };
         let (with_tokens, without) = (start(bearer), start(Authentication::Anonymous));
-        Http { runtime, tokens, with_tokens, without, known: Mutex::default() }
+        Http {
+            runtime,
+            tokens,
+            with_tokens,
+            without,
+            known: Mutex::default(),
+        }
     }
 
     /// The secret of the token of a caller with a name, which is made when it calls first.
     fn secret_of(&self, caller: &Caller) -> Option<String> {
         let subject = caller.principal.subject.clone()?;
         let mut known = self.known.lock().unwrap();
-        let number = known.iter().position(|one| one == caller).unwrap_or(known.len());
+        let number = known
+            .iter()
+            .position(|one| one == caller)
+            .unwrap_or(known.len());
         let secret = format!("secret-{number}");
         if number == known.len() {
             known.push(caller.clone());
@@ -189,15 +265,25 @@ impl Http {
 
 impl Transport for Http {
     fn knows(&self, caller: &Caller) -> bool {
-        let Caller { space, principal, .. } = caller;
+        let Caller {
+            space, principal, ..
+        } = caller;
         let is_anonymous = *principal == Principal::anonymous() && *space == Space::default();
         // Only what an issuer says of a token tells an actor.
         is_anonymous || (principal.subject.is_some() && principal.actor.is_none())
     }
 
-    fn ask(&self, dialect: &'static Dialect, caller: &Caller, message: &Value) -> Result<Value, String> {
+    fn ask(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        message: &Value,
+    ) -> Result<Value, String> {
         let (address, authorization) = match self.secret_of(caller) {
-            Some(secret) => (self.with_tokens, format!("authorization: Bearer {secret}\r\n")),
+            Some(secret) => (
+                self.with_tokens,
+                format!("authorization: Bearer {secret}\r\n"),
+            ),
             None => (self.without, String::new()),
         };
         let (body, method, params) = (message.to_string(), &message["method"], &message["params"]);
@@ -218,9 +304,15 @@ impl Transport for Http {
             stream.read_to_string(&mut answer).await?;
             Ok::<_, std::io::Error>(answer)
         };
-        let answer = self.runtime.block_on(async { tokio::time::timeout(PATIENCE, answer).await });
-        let answer = answer.map_err(|_| format!("no answer to {message}"))?.map_err(|error| error.to_string())?;
-        let (_, body) = answer.split_once("\r\n\r\n").ok_or_else(|| format!("no HTTP: {answer:?}"))?;
+        let answer = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, answer).await });
+        let answer = answer
+            .map_err(|_| format!("no answer to {message}"))?
+            .map_err(|error| error.to_string())?;
+        let (_, body) = answer
+            .split_once("\r\n\r\n")
+            .ok_or_else(|| format!("no HTTP: {answer:?}"))?;
         serde_json::from_str(body).map_err(|error| format!("{error}: {answer}"))
     }
 }

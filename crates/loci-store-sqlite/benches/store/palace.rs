@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, Page, Passage, Place, Space, Store, Term, Thread,
-    Tier, Visibility,
+    Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, Page, Passage, Place, Space,
+    Store, Term, Thread, Tier, Visibility,
 };
 use loci_search::{dates, document, passages::passages};
 use loci_store_sqlite::{Options, SqliteStore};
@@ -30,23 +30,48 @@ const READS: usize = 50;
 
 pub(super) fn measure(folder: &Path, drawers: usize, random: &mut Random) {
     let open = |name: &str| SqliteStore::open(&folder.join(name), Options::default()).unwrap();
-    fill(&open("spread"), drawers, random, |random| (random.below(WINGS), random.below(ROOMS)));
+    fill(&open("spread"), drawers, random, |random| {
+        (random.below(WINGS), random.below(ROOMS))
+    });
     // Without what lay in the write-ahead log.
     let spread = open("spread");
     let size = spread.size().unwrap();
-    report(&format!("{drawers} drawers with vectors: MB on disk"), size.disk_bytes / 1_000_000);
+    report(
+        &format!("{drawers} drawers with vectors: MB on disk"),
+        size.disk_bytes / 1_000_000,
+    );
     report("  passages", size.passages);
-    report("  places", spread.tally(&shown(CollectionFilter::Any, None)).unwrap().len());
+    report(
+        "  places",
+        spread
+            .tally(&shown(CollectionFilter::Any, None))
+            .unwrap()
+            .len(),
+    );
     counts(&spread);
-    pages(&spread, &[("the palace", shown(CollectionFilter::Any, None))]);
+    pages(
+        &spread,
+        &[("the palace", shown(CollectionFilter::Any, None))],
+    );
     drawer_by_drawer(&spread, folder, drawers, random);
     drop(spread);
 
     let one_room = open("one-room");
-    fill(&one_room, ROOMS_BEFORE * DRAWERS_OF_FILE, random, |random| (random.below(2), 1 + random.below(ROOMS_BEFORE)));
+    fill(
+        &one_room,
+        ROOMS_BEFORE * DRAWERS_OF_FILE,
+        random,
+        |random| (random.below(2), 1 + random.below(ROOMS_BEFORE)),
+    );
     fill(&one_room, drawers, random, |_| (0, 0));
     let wing = || CollectionFilter::Only(wing(0));
-    pages(&one_room, &[("a wing of all", shown(wing(), None)), ("a room of all", shown(wing(), Some(room(0))))]);
+    pages(
+        &one_room,
+        &[
+            ("a wing of all", shown(wing(), None)),
+            ("a room of all", shown(wing(), Some(room(0)))),
+        ],
+    );
     newest_of_rooms(&one_room);
 }
 
@@ -66,28 +91,52 @@ fn shown(collections: CollectionFilter, section: Option<String>) -> Filter {
 fn counts(store: &SqliteStore) {
     for (what, filter) in [
         ("all places", shown(CollectionFilter::Any, None)),
-        ("the places of a wing", shown(CollectionFilter::Only(wing(1)), None)),
+        (
+            "the places of a wing",
+            shown(CollectionFilter::Only(wing(1)), None),
+        ),
     ] {
         let times = timed(READS, || drop(store.tally(&filter).unwrap()));
-        report(&format!("counts of {what}, p50 / p95 ms"), quantiles(&times));
+        report(
+            &format!("counts of {what}, p50 / p95 ms"),
+            quantiles(&times),
+        );
         let times = timed(READS / 10, || drop(store.recount(&filter).unwrap()));
-        report("  by a look at every memory, p50 / p95 ms", quantiles(&times));
+        report(
+            "  by a look at every memory, p50 / p95 ms",
+            quantiles(&times),
+        );
     }
 }
 
 /// What came last into rooms that stand in two wings, before everything else came.
 fn newest_of_rooms(store: &SqliteStore) {
     let wings = [0, 1].map(|number| CollectionFilter::Only(wing(number)));
-    for (how, wings) in [("wing by wing", &wings[..]), ("over all wings", &[CollectionFilter::Any][..])] {
+    for (how, wings) in [
+        ("wing by wing", &wings[..]),
+        ("over all wings", &[CollectionFilter::Any][..]),
+    ] {
         let times = timed(READS, || {
             for room_number in 1..=ROOMS_BEFORE {
                 for wing in wings {
                     let filter = shown(wing.clone(), Some(room(room_number)));
-                    store.filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit: 1 }).unwrap();
+                    store
+                        .filed(
+                            &filter,
+                            FilingOrder::LastFirst,
+                            Page {
+                                offset: 0,
+                                limit: 1,
+                            },
+                        )
+                        .unwrap();
                 }
             }
         });
-        report(&format!("newest of {ROOMS_BEFORE} rooms, {how}, p50 / p95 ms"), quantiles(&times));
+        report(
+            &format!("newest of {ROOMS_BEFORE} rooms, {how}, p50 / p95 ms"),
+            quantiles(&times),
+        );
     }
 }
 
@@ -95,22 +144,32 @@ fn pages(store: &SqliteStore, filters: &[(&str, Filter)]) {
     for (what, filter) in filters {
         for offset in OFFSETS {
             for order in [FilingOrder::FirstFirst, FilingOrder::LastFirst] {
-                let page = Page { offset, limit: PAGE };
+                let page = Page {
+                    offset,
+                    limit: PAGE,
+                };
                 let times = timed(READS, || drop(store.filed(filter, order, page).unwrap()));
-                report(&format!("{PAGE} of {what} from {offset}, {order:?}, p50 / p95 ms"), quantiles(&times));
+                report(
+                    &format!("{PAGE} of {what} from {offset}, {order:?}, p50 / p95 ms"),
+                    quantiles(&times),
+                );
             }
         }
     }
 }
 
-/// One drawer in each commit, without a vector. The device is asked between them, since it shares its time with others.
+/// One drawer in each commit, without a vector. The device is asked between them, since it shares
+/// its time with others.
 fn drawer_by_drawer(store: &SqliteStore, folder: &Path, drawers: usize, random: &mut Random) {
     let mut file = File::create(folder.join("append")).unwrap();
     let record = vec![b'x'; 1_024];
     let (mut device, mut commits, mut cpu) = (Vec::new(), Vec::new(), 0);
     for number in drawers..drawers + COMMITS {
         let (memory, passages) = drawer(number, (random.below(WINGS), random.below(ROOMS)), random);
-        let passages = passages.into_iter().map(|passage| Passage { vector: None, ..passage });
+        let passages = passages.into_iter().map(|passage| Passage {
+            vector: None,
+            ..passage
+        });
         let mut batch = Some(put(&memory, passages.collect()));
         device.extend(timed(1, || {
             file.write_all(&record).unwrap();
@@ -122,18 +181,36 @@ fn drawer_by_drawer(store: &SqliteStore, folder: &Path, drawers: usize, random: 
     }
     device.sort();
     commits.sort();
-    report("device: append and fdatasync, p50 / p95 ms", quantiles(&device));
-    report("a drawer without its vector, p50 / p95 ms", quantiles(&commits));
+    report(
+        "device: append and fdatasync, p50 / p95 ms",
+        quantiles(&device),
+    );
+    report(
+        "a drawer without its vector, p50 / p95 ms",
+        quantiles(&commits),
+    );
     let extra = percentile(&commits, 50) - percentile(&device, 50);
     report("  p50 beyond the device's, ms", format!("{extra:.3}"));
-    report("  processor time, mean ms", format!("{:.3}", cpu as f64 * 10.0 / COMMITS as f64));
+    report(
+        "  processor time, mean ms",
+        format!("{:.3}", cpu as f64 * 10.0 / COMMITS as f64),
+    );
 }
 
 fn quantiles(times: &[Duration]) -> String {
-    format!("{:.3} / {:.3}", percentile(times, 50), percentile(times, 95))
+    format!(
+        "{:.3} / {:.3}",
+        percentile(times, 50),
+        percentile(times, 95)
+    )
 }
 
-fn fill(store: &SqliteStore, drawers: usize, random: &mut Random, place: impl Fn(&mut Random) -> (usize, usize)) {
+fn fill(
+    store: &SqliteStore,
+    drawers: usize,
+    random: &mut Random,
+    place: impl Fn(&mut Random) -> (usize, usize),
+) {
     let start = Instant::now();
     for first in (0..drawers).step_by(100) {
         let mut changes = Vec::new();
@@ -142,9 +219,17 @@ fn fill(store: &SqliteStore, drawers: usize, random: &mut Random, place: impl Fn
             let (memory, passages) = drawer(number, place, random);
             changes.extend(put(&memory, passages).changes);
         }
-        store.commit(Batch { space: Space::default(), changes }).unwrap();
+        store
+            .commit(Batch {
+                space: Space::default(),
+                changes,
+            })
+            .unwrap();
     }
-    report(&format!("{drawers} drawers with vectors: ms"), milliseconds(start.elapsed()));
+    report(
+        &format!("{drawers} drawers with vectors: ms"),
+        milliseconds(start.elapsed()),
+    );
 }
 
 fn wing(number: usize) -> String {
@@ -156,7 +241,11 @@ fn room(number: usize) -> String {
 }
 
 /// A drawer as mining files it, embedded.
-fn drawer(number: usize, (wing_number, room_number): (usize, usize), random: &mut Random) -> (Memory, Vec<Passage>) {
+fn drawer(
+    number: usize,
+    (wing_number, room_number): (usize, usize),
+    random: &mut Random,
+) -> (Memory, Vec<Passage>) {
     let mut content = String::new();
     while content.len() < DRAWER_BYTES {
         content.push_str(&word(random));
@@ -164,28 +253,51 @@ fn drawer(number: usize, (wing_number, room_number): (usize, usize), random: &mu
     }
     let (wing, room) = (wing(wing_number), room(room_number));
     let (file, position) = (number / DRAWERS_OF_FILE, number % DRAWERS_OF_FILE);
-    let path = format!("/srv/projects/team/{wing}/src/module_{}/file_{file}.rs", file % 50);
+    let path = format!(
+        "/srv/projects/team/{wing}/src/module_{}/file_{file}.rs",
+        file % 50
+    );
     let attributes = [
         ("added_by", "mempalace".to_owned()),
-        ("lines", format!("{}-{}", position * 20 + 1, position * 20 + 20)),
+        (
+            "lines",
+            format!("{}-{}", position * 20 + 1, position * 20 + 20),
+        ),
         ("source_file", path.clone()),
     ];
     let memory = Memory {
-        place: Place { collection: Some(wing.clone()), section: room.clone() },
+        place: Place {
+            collection: Some(wing.clone()),
+            section: room.clone(),
+        },
         kind: random.pick(&KINDS).to_owned(),
         origin: "mempalace".to_owned(),
         owner: Some("local".to_owned()),
         visibility: Visibility::Common,
-        thread: Some(Thread { name: path, position: position as u64 }),
-        attributes: attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        thread: Some(Thread {
+            name: path,
+            position: position as u64,
+        }),
+        attributes: attributes
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
         updated_at: filter().live_at.plus_seconds(number as i64),
-        ..memory(&format!("drawer_{wing}_{room}_{:016x}{number:08x}", random.bits()))
+        ..memory(&format!(
+            "drawer_{wing}_{room}_{:016x}{number:08x}",
+            random.bits()
+        ))
     };
     let passages = passages(&content).into_iter().map(|range| {
-        let terms = document::terms(&content, range.clone(), &memory.metadata(), dates::day(0)).into_iter();
+        let terms =
+            document::terms(&content, range.clone(), &memory.metadata(), dates::day(0)).into_iter();
         let terms = terms.map(|(text, count)| Term { text, count }).collect();
         let vector = quantise(&loci_core::ModelId::new("speed"), &unit_vector(random));
-        Passage { range, terms, vector: Some(vector) }
+        Passage {
+            range,
+            terms,
+            vector: Some(vector),
+        }
     });
     let passages = passages.collect();
     (Memory { content, ..memory }, passages)
@@ -197,5 +309,7 @@ fn word(random: &mut Random) -> String {
     let rank = (uniform.powi(3) * 20_000.0) as u64;
     let length = 2 + (64 - rank.leading_zeros()) as usize / 2;
     let mut letters = Random::new(rank);
-    (0..length).map(|_| char::from(b'a' + letters.below(26) as u8)).collect()
+    (0..length)
+        .map(|_| char::from(b'a' + letters.below(26) as u8))
+        .collect()
 }

@@ -12,20 +12,31 @@ use crate::tunnels::holds;
 pub(crate) struct Rule {
     pub(crate) what: &'static str,
     pub(crate) kind: ProblemKind,
-    /// What names each row that is it, and `memory`, the row of the memory that it belongs to; 0: of none.
+    /// What names each row that is it, and `memory`, the row of the memory that it belongs to; 0:
+    /// of none.
     pub(crate) found: &'static str,
     /// What makes an end of it.
     pub(crate) repair: &'static str,
 }
 
-const fn rule(what: &'static str, kind: ProblemKind, found: &'static str, repair: &'static str) -> Rule {
-    Rule { what, kind, found, repair }
+const fn rule(
+    what: &'static str,
+    kind: ProblemKind,
+    found: &'static str,
+    repair: &'static str,
+) -> Rule {
+    Rule {
+        what,
+        kind,
+        found,
+        repair,
+    }
 }
 
 const _: () = assert!(POSITION_BITS == 20);
 
-/// What is told by a look at the rows alone. A row is repaired after those that refer to it. What is damaged is told
-/// without an index, which may itself be what is wrong.
+/// What is told by a look at the rows alone. A row is repaired after those that refer to it. What
+/// is damaged is told without an index, which may itself be what is wrong.
 pub(crate) const RULES: [Rule; 13] = [
     rule(
         "memories without content",
@@ -191,7 +202,10 @@ pub(crate) const COUNTS: [Count; 4] = [
 ];
 
 /// How many rows of a count and of one that is made afresh the other does not have.
-pub(crate) fn differences(connection: &Connection, Count { table, afresh, .. }: &Count) -> Result<i64> {
+pub(crate) fn differences(
+    connection: &Connection,
+    Count { table, afresh, .. }: &Count,
+) -> Result<i64> {
     let sql = format!(
         "WITH afresh AS ({afresh}) SELECT (SELECT count(*) FROM (SELECT * FROM {table} EXCEPT SELECT * FROM afresh))
              + (SELECT count(*) FROM (SELECT * FROM afresh EXCEPT SELECT * FROM {table}))"
@@ -201,19 +215,31 @@ pub(crate) fn differences(connection: &Connection, Count { table, afresh, .. }: 
 
 /// Whether what was filed is all there.
 pub(super) fn check_filed(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
-    RULES.iter().filter(|rule| rule.kind == Damaged).try_for_each(|rule| check_rule(connection, rule, problems))
+    RULES
+        .iter()
+        .filter(|rule| rule.kind == Damaged)
+        .try_for_each(|rule| check_rule(connection, rule, problems))
 }
 
 /// Whether what is derived is what it would be now.
 pub(super) fn check_derived(connection: &Connection, problems: &mut Vec<Problem>) -> Result<()> {
-    RULES.iter().filter(|rule| rule.kind == Derived).try_for_each(|rule| check_rule(connection, rule, problems))?;
+    RULES
+        .iter()
+        .filter(|rule| rule.kind == Derived)
+        .try_for_each(|rule| check_rule(connection, rule, problems))?;
     for count in &COUNTS {
         let mut found = 0;
-        let problem = damage(differences(connection, count).map(|differences| found = differences))?;
+        let problem =
+            damage(differences(connection, count).map(|differences| found = differences))?;
         if found > 0 {
-            problems.push(Problem { kind: Derived, text: format!("{found} differences between {}", count.what) });
+            problems.push(Problem {
+                kind: Derived,
+                text: format!("{found} differences between {}", count.what),
+            });
         }
-        problems.extend(problem.map(|problem| damaged(format!("{} cannot be compared: {problem}", count.what))));
+        problems.extend(
+            problem.map(|problem| damaged(format!("{} cannot be compared: {problem}", count.what))),
+        );
     }
     Ok(())
 }
@@ -233,6 +259,8 @@ fn check_rule(connection: &Connection, rule: &Rule, problems: &mut Vec<Problem>)
         Ok(())
     })())?;
     found.report(rule.kind, rule.what, "", problems);
-    problems.extend(problem.map(|problem| damaged(format!("{} cannot be looked for: {problem}", rule.what))));
+    problems.extend(
+        problem.map(|problem| damaged(format!("{} cannot be looked for: {problem}", rule.what))),
+    );
     Ok(())
 }

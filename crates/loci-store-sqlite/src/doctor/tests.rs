@@ -9,7 +9,10 @@ use crate::{Options, SqliteStore, checksum};
 fn store() -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    let kept = Memory { content: "word".to_owned(), ..memory("kept") };
+    let kept = Memory {
+        content: "word".to_owned(),
+        ..memory("kept")
+    };
     store.commit(put(&kept, vec![passage("other")])).unwrap();
     store.reindex(false).unwrap();
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
@@ -139,18 +142,42 @@ fn what_no_page_shows_is_found_and_made_good_where_it_is_derived() {
         let version = store.version().unwrap();
         raw(&folder).execute_batch(sql).unwrap();
         let problems = store.integrity_check().unwrap();
-        let found = problems.iter().find(|problem| problem.text.contains(expected));
-        assert_eq!(found.map(|problem| problem.kind), Some(kind), "{sql}: {problems:?}");
-        assert!(problems.iter().all(|problem| !problem.text.contains("word\"")), "no contents: {problems:?}");
+        let found = problems
+            .iter()
+            .find(|problem| problem.text.contains(expected));
+        assert_eq!(
+            found.map(|problem| problem.kind),
+            Some(kind),
+            "{sql}: {problems:?}"
+        );
+        assert!(
+            problems
+                .iter()
+                .all(|problem| !problem.text.contains("word\"")),
+            "no contents: {problems:?}"
+        );
         let done = store.repair().unwrap();
         let left = store.integrity_check().unwrap();
-        assert!(left.iter().all(|problem| problem.kind == Damaged), "{sql}: {done:?} {left:?}");
+        assert!(
+            left.iter().all(|problem| problem.kind == Damaged),
+            "{sql}: {done:?} {left:?}"
+        );
         assert_eq!(left.is_empty(), kind == Derived, "{sql}: {done:?} {left:?}");
         if kind == Derived {
             assert!(!done.is_empty(), "{sql}");
-            let kept = store.get(&memory("kept").space, &memory("kept").id).unwrap();
-            assert_eq!(kept.map(|kept| kept.content).as_deref(), Some("word"), "{sql}");
-            assert_eq!(store.repair(), Ok(Vec::new()), "{sql}: nothing is left to do");
+            let kept = store
+                .get(&memory("kept").space, &memory("kept").id)
+                .unwrap();
+            assert_eq!(
+                kept.map(|kept| kept.content).as_deref(),
+                Some("word"),
+                "{sql}"
+            );
+            assert_eq!(
+                store.repair(),
+                Ok(Vec::new()),
+                "{sql}: nothing is left to do"
+            );
         }
         if expected.contains("passages") || expected.contains("words") {
             assert!(store.version().unwrap() > version, "{sql}: others are told");
@@ -161,14 +188,25 @@ fn what_no_page_shows_is_found_and_made_good_where_it_is_derived() {
 #[test]
 fn odd_definitions_are_found() {
     let rows = [
-        ("ALTER TABLE memory RENAME COLUMN weight TO weight2", "definition of memory is not what loci writes"),
-        ("DROP INDEX memory_by_update", "definition of memory_by_update is not what loci writes"),
+        (
+            "ALTER TABLE memory RENAME COLUMN weight TO weight2",
+            "definition of memory is not what loci writes",
+        ),
+        (
+            "DROP INDEX memory_by_update",
+            "definition of memory_by_update is not what loci writes",
+        ),
     ];
     for (sql, expected) in rows {
         let (folder, store) = store();
         raw(&folder).execute_batch(sql).unwrap();
         let problems = store.integrity_check().unwrap();
-        assert!(problems.iter().any(|problem| problem.text.contains(expected)), "{sql}: {problems:?}");
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.text.contains(expected)),
+            "{sql}: {problems:?}"
+        );
     }
 }
 
@@ -176,9 +214,13 @@ fn odd_definitions_are_found() {
 fn what_is_left_of_a_lost_memory_is_not_removed() {
     let (folder, store) = store();
     let connection = raw(&folder);
-    connection.execute_batch("INSERT INTO content VALUES (7, 'text')").unwrap();
+    connection
+        .execute_batch("INSERT INTO content VALUES (7, 'text')")
+        .unwrap();
     assert_eq!(store.repair(), Ok(Vec::new()));
-    let count: i64 = connection.query_row("SELECT count(*) FROM content", [], |row| row.get(0)).unwrap();
+    let count: i64 = connection
+        .query_row("SELECT count(*) FROM content", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(count, 2);
 }
 
@@ -188,21 +230,48 @@ fn fault(folder: &tempfile::TempDir, table: &str, change: &str) {
     let sum = format!("SELECT checksum FROM {table}");
     let sum: i64 = connection.query_row(&sum, [], |row| row.get(0)).unwrap();
     let flags = rusqlite::functions::FunctionFlags::SQLITE_DETERMINISTIC;
-    connection.create_scalar_function("loci_checksum", -1, flags, move |_| Ok(sum)).unwrap();
-    assert_eq!(connection.execute(&format!("UPDATE {table} SET {change}"), []).unwrap(), 1);
+    connection
+        .create_scalar_function("loci_checksum", -1, flags, move |_| Ok(sum))
+        .unwrap();
+    assert_eq!(
+        connection
+            .execute(&format!("UPDATE {table} SET {change}"), [])
+            .unwrap(),
+        1
+    );
 }
 
 #[test]
 fn damaged_rows_that_nobody_filed_are_made_good() {
     let rows = [
-        ("passage", "terms = CAST(x'0105' || 'words' AS BLOB)", "1 passages of memories: `kept`"),
-        ("passage", "vector = x'8101'", "1 passages of memories: `kept`"),
+        (
+            "passage",
+            "terms = CAST(x'0105' || 'words' AS BLOB)",
+            "1 passages of memories: `kept`",
+        ),
+        (
+            "passage",
+            "vector = x'8101'",
+            "1 passages of memories: `kept`",
+        ),
         ("passage", "end_byte = 3", "1 passages of memories: `kept`"),
         ("model", "fingerprint = 'other'", "1 names of models: `1`"),
-        ("further_vector", "vector = x'8102'", "1 further vectors of memories: `kept`"),
-        ("access", "count = 99", "1 counts of returns of memories: `kept`"),
+        (
+            "further_vector",
+            "vector = x'8102'",
+            "1 further vectors of memories: `kept`",
+        ),
+        (
+            "access",
+            "count = 99",
+            "1 counts of returns of memories: `kept`",
+        ),
         ("job", "due_at = 99", "1 jobs of memories: `kept`"),
-        ("cache_entry", "response = 'other'", "1 cached answers: `cached`"),
+        (
+            "cache_entry",
+            "response = 'other'",
+            "1 cached answers: `cached`",
+        ),
     ];
     for (table, change, expected) in rows {
         let (folder, store) = store();
@@ -217,14 +286,34 @@ fn damaged_rows_that_nobody_filed_are_made_good() {
         assert_eq!(store.integrity_check(), Ok(Vec::new()));
         fault(&folder, table, change);
         let problems = store.integrity_check().unwrap();
-        assert!(problems.iter().all(|problem| problem.kind == Derived), "{table} {change}: {problems:?}");
-        assert!(problems.iter().any(|problem| problem.text.starts_with(expected)), "{table} {change}: {problems:?}");
+        assert!(
+            problems.iter().all(|problem| problem.kind == Derived),
+            "{table} {change}: {problems:?}"
+        );
+        assert!(
+            problems
+                .iter()
+                .any(|problem| problem.text.starts_with(expected)),
+            "{table} {change}: {problems:?}"
+        );
         let done = store.repair().unwrap();
-        assert_eq!((store.integrity_check(), done.is_empty()), (Ok(Vec::new()), false), "{table} {change}: {done:?}");
+        assert_eq!(
+            (store.integrity_check(), done.is_empty()),
+            (Ok(Vec::new()), false),
+            "{table} {change}: {done:?}"
+        );
         let waits = table == "passage" || table == "model";
-        let without = store.without_vector(&loci_core::ModelId::new("test"), FilingOrder::FirstFirst, 9).unwrap();
-        assert_eq!(without.len(), usize::from(waits), "{table} {change}: the model reads the text again");
-        let jobs = raw(&folder).query_row("SELECT count(*) FROM job", [], |row| row.get::<_, i64>(0)).unwrap();
+        let without = store
+            .without_vector(&loci_core::ModelId::new("test"), FilingOrder::FirstFirst, 9)
+            .unwrap();
+        assert_eq!(
+            without.len(),
+            usize::from(waits),
+            "{table} {change}: the model reads the text again"
+        );
+        let jobs = raw(&folder)
+            .query_row("SELECT count(*) FROM job", [], |row| row.get::<_, i64>(0))
+            .unwrap();
         assert_eq!(jobs, 1, "{table} {change}");
     }
 }
@@ -235,23 +324,36 @@ fn a_wrong_index_is_named_and_made_anew() {
     drop(store);
     let schema = |sql: &str| {
         let connection = raw(&folder);
-        connection.pragma_update(None, "writable_schema", true).unwrap();
+        connection
+            .pragma_update(None, "writable_schema", true)
+            .unwrap();
         connection.execute_batch(sql).unwrap();
     };
     schema(
         "CREATE TABLE aside AS SELECT * FROM sqlite_schema WHERE name = 'memory_by_update';
          DELETE FROM sqlite_schema WHERE name = 'memory_by_update'",
     );
-    raw(&folder).execute_batch("UPDATE memory SET updated_at = updated_at + 1").unwrap();
+    raw(&folder)
+        .execute_batch("UPDATE memory SET updated_at = updated_at + 1")
+        .unwrap();
     schema("INSERT INTO sqlite_schema SELECT * FROM aside; DROP TABLE aside");
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let problems = store.integrity_check().unwrap();
     let of_index = |problem: &Problem| {
-        problem.kind == Derived && problem.text.starts_with("index memory_by_update: row 1 missing from index")
+        problem.kind == Derived
+            && problem
+                .text
+                .starts_with("index memory_by_update: row 1 missing from index")
     };
     assert!(problems.iter().any(of_index), "{problems:?}");
-    assert!(problems.iter().all(|problem| problem.kind == Derived), "{problems:?}");
-    assert_eq!(store.repair(), Ok(vec![Ok("made the index memory_by_update anew".to_owned())]));
+    assert!(
+        problems.iter().all(|problem| problem.kind == Derived),
+        "{problems:?}"
+    );
+    assert_eq!(
+        store.repair(),
+        Ok(vec![Ok("made the index memory_by_update anew".to_owned())])
+    );
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
 }
 
@@ -271,7 +373,13 @@ fn a_reindex_makes_all_anew_and_drops_vectors_if_asked() {
         assert!(made.indexes > 30, "{made:?}");
         assert!(store.version().unwrap() > version);
         assert_eq!(store.integrity_check(), Ok(Vec::new()));
-        assert_eq!(store.without_vector(&model, FilingOrder::FirstFirst, 9).unwrap().len(), usize::from(embeddings));
+        assert_eq!(
+            store
+                .without_vector(&model, FilingOrder::FirstFirst, 9)
+                .unwrap()
+                .len(),
+            usize::from(embeddings)
+        );
     }
 }
 
@@ -282,8 +390,15 @@ fn many_are_counted_and_some_named() {
         INSERT INTO access (memory, count) SELECT i, 1 FROM n";
     raw(&folder).execute_batch(many).unwrap();
     let problems = store.structure_check().unwrap();
-    let [problem] = &problems[..] else { panic!("{problems:?}") };
-    assert!(problem.text.starts_with("1000 counts of returns without a memory: `7`, `8`, "), "{problem:?}");
+    let [problem] = &problems[..] else {
+        panic!("{problems:?}")
+    };
+    assert!(
+        problem
+            .text
+            .starts_with("1000 counts of returns without a memory: `7`, `8`, "),
+        "{problem:?}"
+    );
     assert!(problem.text.ends_with("`26` and 980 more"), "{problem:?}");
 }
 
@@ -297,10 +412,22 @@ fn a_table_that_is_made_anew_has_what_others_rely_on() {
         INSERT INTO keyed_answer (space, origin, operation, key, request, created_at, expires_at, memories, answer)
             VALUES ('main', 'vault', 'o', 'k', zeroblob(32), 0, 1, '[\"kept\"]', 'words')";
     let rows = [
-        ("model", "SELECT count(*) FROM passage WHERE model IS NOT NULL", 0),
+        (
+            "model",
+            "SELECT count(*) FROM passage WHERE model IS NOT NULL",
+            0,
+        ),
         ("model", "SELECT count(*) FROM further_vector", 0),
-        ("answer_memory", "SELECT count(*) FROM answer_memory WHERE memory = 'kept'", 1),
-        ("keyed_answer_total", "SELECT answers FROM keyed_answer_total", 1),
+        (
+            "answer_memory",
+            "SELECT count(*) FROM answer_memory WHERE memory = 'kept'",
+            1,
+        ),
+        (
+            "keyed_answer_total",
+            "SELECT answers FROM keyed_answer_total",
+            1,
+        ),
         ("place_count", "SELECT sum(memories) FROM place_count", 1),
         ("job", "SELECT count(*) FROM job WHERE due_at IS NULL", 1),
         ("passage", "SELECT count(*) FROM passage", 1),
@@ -312,7 +439,9 @@ fn a_table_that_is_made_anew_has_what_others_rely_on() {
         assert_eq!(store.integrity_check(), Ok(Vec::new()));
         drop(store);
         let find = "SELECT rootpage FROM sqlite_schema WHERE name = ?1";
-        let root: u32 = raw(&folder).query_row(find, [table], |row| row.get(0)).unwrap();
+        let root: u32 = raw(&folder)
+            .query_row(find, [table], |row| row.get(0))
+            .unwrap();
         let path = folder.path().join("loci.db");
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[(root as usize - 1) * 4_096..][..4_096].fill(0);
@@ -346,9 +475,20 @@ fn a_repair_keeps_the_cached_answers_that_can_be_read() {
         WHERE tbl_name IN ('cache_entry', 'access') ORDER BY pageno";
     let connection = raw(&folder);
     let mut statement = connection.prepare(pages).unwrap();
-    let page = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?));
-    let pages: Vec<(String, String, u32, String, u32)> =
-        statement.query_map([], page).unwrap().collect::<rusqlite::Result<_>>().unwrap();
+    let page = |row: &rusqlite::Row<'_>| {
+        Ok((
+            row.get(0)?,
+            row.get(1)?,
+            row.get(2)?,
+            row.get(3)?,
+            row.get(4)?,
+        ))
+    };
+    let pages: Vec<(String, String, u32, String, u32)> = statement
+        .query_map([], page)
+        .unwrap()
+        .collect::<rusqlite::Result<_>>()
+        .unwrap();
     assert!(pages.len() > 8, "{pages:?}");
     drop(statement);
     drop(connection);
@@ -359,21 +499,56 @@ fn a_repair_keeps_the_cached_answers_that_can_be_read() {
         std::fs::write(&path, damaged).unwrap();
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         let done = store.repair().unwrap();
-        assert_eq!(store.integrity_check(), Ok(Vec::new()), "{name} {number}: {done:?}");
-        let lost = if kind == "table" && page_kind == "leaf" { cells } else { 0 };
-        let count = |table: &str| -> u32 {
-            raw(&folder).query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+        assert_eq!(
+            store.integrity_check(),
+            Ok(Vec::new()),
+            "{name} {number}: {done:?}"
+        );
+        let lost = if kind == "table" && page_kind == "leaf" {
+            cells
+        } else {
+            0
         };
-        let (answers, returns) = if name == "access" { (60, 1 - lost) } else { (60 - lost, 1) };
-        assert_eq!((count("cache_entry"), count("access")), (answers, returns), "{name} {number}: {done:?}");
+        let count = |table: &str| -> u32 {
+            raw(&folder)
+                .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+                    row.get(0)
+                })
+                .unwrap()
+        };
+        let (answers, returns) = if name == "access" {
+            (60, 1 - lost)
+        } else {
+            (60 - lost, 1)
+        };
+        assert_eq!(
+            (count("cache_entry"), count("access")),
+            (answers, returns),
+            "{name} {number}: {done:?}"
+        );
         let told = format!("made {name}, which could not be read, anew");
-        let told = done.iter().flatten().find(|done| done.starts_with(&told)).unwrap_or_else(|| panic!("{done:?}"));
-        let others = done.iter().flatten().filter(|done| !done.starts_with("gave back")).count() - 1;
+        let told = done
+            .iter()
+            .flatten()
+            .find(|done| done.starts_with(&told))
+            .unwrap_or_else(|| panic!("{done:?}"));
+        let others = done
+            .iter()
+            .flatten()
+            .filter(|done| !done.starts_with("gave back"))
+            .count()
+            - 1;
         assert_eq!(others, 0, "{done:?}");
-        let kept =
-            format!(": {} of its rows could be read and were kept", if name == "access" { returns } else { answers });
+        let kept = format!(
+            ": {} of its rows could be read and were kept",
+            if name == "access" { returns } else { answers }
+        );
         assert_eq!(told.contains(&kept), kind == "table", "{told}");
-        assert_eq!(told.contains(&format!("; {lost} or more are lost")), lost > 0 && name != "access", "{told}");
+        assert_eq!(
+            told.contains(&format!("; {lost} or more are lost")),
+            lost > 0 && name != "access",
+            "{told}"
+        );
     }
 }
 
@@ -388,33 +563,64 @@ fn a_repair_brings_nothing_back_that_was_deleted_since_another_one() {
     raw(&folder).execute_batch(filled).unwrap();
     let root_of = |name: &str| -> usize {
         raw(&folder)
-            .query_row("SELECT rootpage FROM sqlite_master WHERE name = ?1", [name], |row| row.get::<_, u32>(0))
+            .query_row(
+                "SELECT rootpage FROM sqlite_master WHERE name = ?1",
+                [name],
+                |row| row.get::<_, u32>(0),
+            )
             .unwrap() as usize
     };
     let path = folder.path().join("loci.db");
     let mut damaged = std::fs::read(&path).unwrap();
     damaged[(root_of("cache_entry") - 1) * 4_096..][..4_096].fill(0);
     std::fs::write(&path, damaged).unwrap();
-    let answers =
-        || -> u32 { raw(&folder).query_row("SELECT count(*) FROM cache_entry", [], |row| row.get(0)).unwrap() };
+    let answers = || -> u32 {
+        raw(&folder)
+            .query_row("SELECT count(*) FROM cache_entry", [], |row| row.get(0))
+            .unwrap()
+    };
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert!(store.opened().unwrap().work().replace_tree("cache_entry").unwrap().is_some());
+    assert!(
+        store
+            .opened()
+            .unwrap()
+            .work()
+            .replace_tree("cache_entry")
+            .unwrap()
+            .is_some()
+    );
     assert_eq!(answers(), 60);
-    raw(&folder).execute_batch("DELETE FROM cache_entry WHERE created_at > 20").unwrap();
-    // An index with a wrong entry, which knows of no row that is not there: the 20th answer's, which expires at 29.
+    raw(&folder)
+        .execute_batch("DELETE FROM cache_entry WHERE created_at > 20")
+        .unwrap();
+    // An index with a wrong entry, which knows of no row that is not there: the 20th answer's,
+    // which expires at 29.
     drop(store);
     let start = (root_of("cache_entry_by_expiry") - 1) * 4_096;
     let mut damaged = std::fs::read(&path).unwrap();
-    let place = damaged[start..start + 4_096].windows(5).position(|entry| entry == [3, 1, 1, 29, 20]).unwrap();
+    let place = damaged[start..start + 4_096]
+        .windows(5)
+        .position(|entry| entry == [3, 1, 1, 29, 20])
+        .unwrap();
     damaged[start + place + 3] = 28;
     std::fs::write(&path, damaged).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     let problems = store.integrity_check().unwrap();
-    assert!(problems.iter().any(|problem| problem.text.contains("row 20 missing from index")), "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .any(|problem| problem.text.contains("row 20 missing from index")),
+        "{problems:?}"
+    );
     let done = store.repair().unwrap();
     assert_eq!(answers(), 20, "{done:?}");
     assert_eq!(store.integrity_check(), Ok(Vec::new()), "{done:?}");
-    assert!(done.iter().flatten().any(|done| done.starts_with("gave back")), "{done:?}");
+    assert!(
+        done.iter()
+            .flatten()
+            .any(|done| done.starts_with("gave back")),
+        "{done:?}"
+    );
 }
 
 #[test]
@@ -441,10 +647,18 @@ fn what_no_migration_makes_is_named() {
         drop(store);
         let older = check_foreign(&raw(&folder), schema::VERSION).unwrap();
         // As a restore does it, which takes none of it.
-        let inspected = SqliteStore::inspect(&folder.path().join("loci.db")).unwrap().problems;
+        let inspected = SqliteStore::inspect(&folder.path().join("loci.db"))
+            .unwrap()
+            .problems;
         for problems in [inspected, older] {
-            let named: Vec<_> = problems.iter().filter(|problem| problem.text.contains(expected)).collect();
-            assert!(named.len() == 1 && named[0].kind == ProblemKind::Foreign, "{expected}: {problems:?}");
+            let named: Vec<_> = problems
+                .iter()
+                .filter(|problem| problem.text.contains(expected))
+                .collect();
+            assert!(
+                named.len() == 1 && named[0].kind == ProblemKind::Foreign,
+                "{expected}: {problems:?}"
+            );
         }
     }
     // The statistics that SQLite gathers by itself are no guests.

@@ -50,12 +50,20 @@ pub(super) struct RecordRef<'a> {
 #[derive(Debug, Clone, Copy)]
 enum Texts<'a> {
     Own(&'a Record),
-    Base { id: &'a str, supersedes: Option<&'a str>, source: Option<&'a str>, tags: &'a [u8] },
+    Base {
+        id: &'a str,
+        supersedes: Option<&'a str>,
+        source: Option<&'a str>,
+        tags: &'a [u8],
+    },
 }
 
 impl<'a> RecordRef<'a> {
     pub(super) fn of(record: &'a Record) -> Self {
-        RecordRef { fixed: record.fixed, texts: Texts::Own(record) }
+        RecordRef {
+            fixed: record.fixed,
+            texts: Texts::Own(record),
+        }
     }
 
     pub(super) fn id(&self) -> Id {
@@ -160,8 +168,16 @@ impl Base {
         };
         let mut text = |length: u32| take(length).and_then(|bytes| str::from_utf8(bytes).ok());
         let id = text(id)?;
-        let supersedes = if supersedes == NONE { None } else { Some(text(supersedes)?) };
-        let source = if source == NONE { None } else { Some(text(source)?) };
+        let supersedes = if supersedes == NONE {
+            None
+        } else {
+            Some(text(supersedes)?)
+        };
+        let source = if source == NONE {
+            None
+        } else {
+            Some(text(source)?)
+        };
         let tags = take(tags)?;
         let fixed = Fixed {
             passages: Chain::of_base(u32_at(bytes, 6)),
@@ -171,7 +187,15 @@ impl Base {
             created_at: moment(bytes, 6),
             updated_at: moment(bytes, 7),
         };
-        Some(RecordRef { fixed, texts: Texts::Base { id, supersedes, source, tags } })
+        Some(RecordRef {
+            fixed,
+            texts: Texts::Base {
+                id,
+                supersedes,
+                source,
+                tags,
+            },
+        })
     }
 
     /// Those that replaced the memory of this space and id when the segment was written.
@@ -188,7 +212,9 @@ impl Base {
         let count = self.successors.len() / 4;
         let first = lower_bound(count, |place| key(place) < wanted);
         let places = (first..count as u32).take_while(|place| key(*place) == wanted);
-        places.map(|place| u32_at(&self.successors, place as usize)).collect()
+        places
+            .map(|place| u32_at(&self.successors, place as usize))
+            .collect()
     }
 
     /// Those that expire after the first moment, and not after the last.
@@ -197,7 +223,10 @@ impl Base {
         let expires_at = |place: u32| self.traits(number(place)).map(|traits| traits.expires_at);
         let count = self.expiries.len() / 4;
         let begin = lower_bound(count, |place| expires_at(place) <= Some(first));
-        (begin..count as u32).take_while(|place| expires_at(*place) <= Some(last)).map(number).collect()
+        (begin..count as u32)
+            .take_while(|place| expires_at(*place) <= Some(last))
+            .map(number)
+            .collect()
     }
 }
 
@@ -206,17 +235,47 @@ fn lower_bound(count: usize, is_before: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, count as u32);
     while low < high {
         let middle = u32::midpoint(low, high);
-        if is_before(middle) { low = middle + 1 } else { high = middle }
+        if is_before(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
     }
     low
 }
 
 pub(super) fn write_traits(traits: &Traits, bytes: &mut Vec<u8>) {
-    let Traits { space, origin, owner, collection, section, kind, replaces, .. } = *traits;
-    let names = [Some(space), Some(origin), owner, collection, Some(section), Some(kind)].map(Name::number);
-    bytes.extend(names.into_iter().chain([replaces]).flat_map(u32::to_ne_bytes));
-    let visibility = VISIBILITIES.iter().position(|visibility| *visibility == traits.visibility);
-    let delivery = DELIVERIES.iter().position(|delivery| *delivery == traits.delivery);
+    let Traits {
+        space,
+        origin,
+        owner,
+        collection,
+        section,
+        kind,
+        replaces,
+        ..
+    } = *traits;
+    let names = [
+        Some(space),
+        Some(origin),
+        owner,
+        collection,
+        Some(section),
+        Some(kind),
+    ]
+    .map(Name::number);
+    bytes.extend(
+        names
+            .into_iter()
+            .chain([replaces])
+            .flat_map(u32::to_ne_bytes),
+    );
+    let visibility = VISIBILITIES
+        .iter()
+        .position(|visibility| *visibility == traits.visibility);
+    let delivery = DELIVERIES
+        .iter()
+        .position(|delivery| *delivery == traits.delivery);
     let tier = Tier::ALL.iter().position(|tier| *tier == traits.tier);
     bytes.extend([visibility, delivery, tier].map(|place| place.unwrap_or_default() as u8));
     bytes.push(u8::from(traits.is_forgotten));

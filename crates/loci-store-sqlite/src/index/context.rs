@@ -10,9 +10,13 @@ use super::search::Search;
 impl Search<'_> {
     /// The threads of these memories, each once, ascending.
     pub(super) fn threads(&self, numbers: &[u32]) -> Vec<u32> {
-        let records = numbers.iter().filter_map(|number| self.index.record(*number));
-        let mut threads: Vec<u32> =
-            records.map(|record| record.fixed.thread).filter(|thread| *thread != NONE).collect();
+        let records = numbers
+            .iter()
+            .filter_map(|number| self.index.record(*number));
+        let mut threads: Vec<u32> = records
+            .map(|record| record.fixed.thread)
+            .filter(|thread| *thread != NONE)
+            .collect();
         threads.sort_unstable();
         threads.dedup();
         threads
@@ -21,12 +25,17 @@ impl Search<'_> {
     /// Adds the admitted memories that stand near these in their threads.
     pub(super) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
         for place in 0..numbers.len() {
-            let Some(Fixed { thread, position, .. }) = self.index.record(numbers[place]).map(|record| record.fixed)
+            let Some(Fixed {
+                thread, position, ..
+            }) = self.index.record(numbers[place]).map(|record| record.fixed)
             else {
                 continue;
             };
             if thread != NONE {
-                let near = self.index.threads.near(thread, position, NEIGHBOUR_DISTANCE_MAX);
+                let near = self
+                    .index
+                    .threads
+                    .near(thread, position, NEIGHBOUR_DISTANCE_MAX);
                 let near = near.iter().map(|member| member.number);
                 numbers.extend(near.filter(|number| self.view.memories.contains(*number)));
             }
@@ -54,10 +63,13 @@ impl Search<'_> {
         let slots: Vec<u32> = passages.iter().map(|(slot, _)| *slot).collect();
         for (term, factor) in self.query.terms.iter().zip(self.words.factors()) {
             let mut counts = vec![0_u32; threads.len()];
-            self.index.texts.postings.counts_of(term, &slots, |passage, count| {
-                let sum = &mut counts[passages[passage].1];
-                *sum = sum.saturating_add(count);
-            });
+            self.index
+                .texts
+                .postings
+                .counts_of(term, &slots, |passage, count| {
+                    let sum = &mut counts[passages[passage].1];
+                    *sum = sum.saturating_add(count);
+                });
             for ((score, count), length) in scores.iter_mut().zip(counts).zip(&lengths) {
                 score.bm25 += bm25(*factor, count, *length as f32, mean_length);
             }
@@ -65,13 +77,16 @@ impl Search<'_> {
         scores
     }
 
-    /// The members of the thread that make its text: of those that are admitted, one for each position.
+    /// The members of the thread that make its text: of those that are admitted, one for each
+    /// position.
     fn counted(&self, thread: u32) -> Vec<u32> {
         let members = self.index.threads.members(thread);
         let of_one_position = members.chunk_by(|left, right| left.position == right.position);
         let counted = of_one_position.filter_map(|members| {
-            let admitted =
-                members.iter().map(|member| member.number).filter(|number| self.view.memories.contains(*number));
+            let admitted = members
+                .iter()
+                .map(|member| member.number)
+                .filter(|number| self.view.memories.contains(*number));
             admitted.min_by(|left, right| self.index.compare_ids(*left, *right))
         });
         counted.collect()

@@ -30,7 +30,10 @@ impl Id {
         }
         let mut bytes = [0; SHORT];
         bytes[..text.len()].copy_from_slice(text.as_bytes());
-        Id::Short { length: text.len() as u8, bytes }
+        Id::Short {
+            length: text.len() as u8,
+            bytes,
+        }
     }
 
     /// The id as it came in. `buffer` is room for it.
@@ -53,7 +56,11 @@ impl Id {
 
     /// Bytes on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
-        if let Id::Long(text) = self { text.len() } else { 0 }
+        if let Id::Long(text) = self {
+            text.len()
+        } else {
+            0
+        }
     }
 }
 
@@ -61,9 +68,12 @@ impl Id {
 impl Ord for Id {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
-            // Hyphens stand at the same places, and hexadecimal digits are in the order of what they mean.
+            // Hyphens stand at the same places, and hexadecimal digits are in the order of what
+            // they mean.
             (Id::Uuid(left), Id::Uuid(right)) => left.cmp(right),
-            _ => self.text(&mut [0; UUID_TEXT]).cmp(other.text(&mut [0; UUID_TEXT])),
+            _ => self
+                .text(&mut [0; UUID_TEXT])
+                .cmp(other.text(&mut [0; UUID_TEXT])),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The index: what a search needs of every memory, as numbers.
 //!
-//! It is a cache of the database and can be thrown away at any time. All of it lies in memory, or what it was at some
-//! change lies in a segment, which never changes, and what came and went since is in memory. Memories and passages have
-//! small numbers here ("numbers" and "slots"); names are interned, so that a filter compares
-//! integers. What a filter admits is kept as a view, which follows every change.
+//! It is a cache of the database and can be thrown away at any time. All of it lies in memory, or
+//! what it was at some change lies in a segment, which never changes, and what came and went since
+//! is in memory. Memories and passages have small numbers here ("numbers" and "slots"); names are
+//! interned, so that a filter compares integers. What a filter admits is kept as a view, which
+//! follows every change.
 
 mod base;
 mod context;
@@ -82,7 +83,8 @@ pub(crate) struct Index {
     /// The memories that some of them replace now, by number.
     replacing: HashMap<u32, u32>,
     names: Names,
-    /// By number behind those of the segment, as the records: what the filter looks at, kept narrow because a new view looks at all of it.
+    /// By number behind those of the segment, as the records: what the filter looks at, kept narrow
+    /// because a new view looks at all of it.
     traits: Vec<Traits>,
     /// By number: the rest. None where the number is free.
     records: Vec<Option<Record>>,
@@ -153,20 +155,33 @@ impl Index {
         self.texts.add_model(row, id);
     }
 
-    /// Whether what a segment holds was found to be damaged since it was opened: then what was found may be wrong.
+    /// Whether what a segment holds was found to be damaged since it was opened: then what was
+    /// found may be wrong.
     pub(crate) fn is_damaged(&self) -> bool {
         self.texts.is_damaged()
     }
 
     /// How many memories came and went since its segment was written; of all, if there is none.
     pub(crate) fn changed(&self) -> (usize, usize) {
-        (self.records.len() - self.free_numbers.len(), self.gone.count())
+        (
+            self.records.len() - self.free_numbers.len(),
+            self.gone.count(),
+        )
     }
 
     /// The last row of a memory that it has; 0, if it has none.
     pub(crate) fn last_row(&self) -> i64 {
-        let of_base = self.base.len().checked_sub(1).map(|last| self.base.row(last as u32));
-        self.rows.all().map(|(row, _)| row).chain(of_base).max().unwrap_or_default()
+        let of_base = self
+            .base
+            .len()
+            .checked_sub(1)
+            .map(|last| self.base.row(last as u32));
+        self.rows
+            .all()
+            .map(|(row, _)| row)
+            .chain(of_base)
+            .max()
+            .unwrap_or_default()
     }
 
     /// How many memories it has.
@@ -175,13 +190,14 @@ impl Index {
         self.base.len() - went + came
     }
 
-    /// Takes over the passages of a load, which has given no other ones: by slot, the row of the memory
-    /// of each.
+    /// Takes over the passages of a load, which has given no other ones: by slot, the row of the
+    /// memory of each.
     pub(crate) fn adopt(&mut self, texts: Texts, rows: &[i64]) {
         self.texts = texts;
         for row in rows {
             let number = self.rows.get(*row);
-            match number.and_then(|number| self.records[number as usize].as_mut().zip(Some(number))) {
+            match number.and_then(|number| self.records[number as usize].as_mut().zip(Some(number)))
+            {
                 Some((record, number)) => {
                     self.slots.append(&mut record.fixed.passages, number);
                 }
@@ -202,7 +218,11 @@ impl Index {
 
     /// The number of the memory of that row.
     fn number_of(&self, row: i64) -> Option<u32> {
-        self.rows.get(row).or_else(|| self.base.find(row).filter(|number| !self.gone.contains(*number)))
+        self.rows.get(row).or_else(|| {
+            self.base
+                .find(row)
+                .filter(|number| !self.gone.contains(*number))
+        })
     }
 
     /// The fields that the filter looks at, of a memory that is there.
@@ -212,7 +232,11 @@ impl Index {
             if self.replacing.is_empty() {
                 return traits;
             }
-            let replaces = self.replacing.get(&number).copied().unwrap_or(traits.replaces);
+            let replaces = self
+                .replacing
+                .get(&number)
+                .copied()
+                .unwrap_or(traits.replaces);
             return Traits { replaces, ..traits };
         };
         self.traits[own]
@@ -246,7 +270,9 @@ impl Index {
             space,
             origin: self.names.intern(memory.origin),
             owner,
-            collection: memory.collection.map(|collection| self.names.intern(collection)),
+            collection: memory
+                .collection
+                .map(|collection| self.names.intern(collection)),
             section: self.names.intern(memory.section),
             kind: self.names.intern(memory.kind),
             replaces: self.join_successors(space, &id, number, memory),
@@ -265,7 +291,10 @@ impl Index {
             passages: Chain::EMPTY,
             thread: memory.thread.map_or(NONE, |(name, position)| {
                 let name = self.names.intern(name);
-                self.threads.insert(ThreadKey { space, owner, name }, Member { position, number })
+                self.threads.insert(
+                    ThreadKey { space, owner, name },
+                    Member { position, number },
+                )
             }),
             position,
             weight: memory.weight,
@@ -277,7 +306,11 @@ impl Index {
             id,
             supersedes: memory.supersedes.map(boxed),
             source: memory.source.map(boxed),
-            tags: memory.tags.iter().map(|tag| self.names.intern(tag)).collect(),
+            tags: memory
+                .tags
+                .iter()
+                .map(|tag| self.names.intern(tag))
+                .collect(),
         };
         if let Some(own) = self.own(number).filter(|own| *own < self.records.len()) {
             self.traits[own] = traits;
@@ -290,19 +323,39 @@ impl Index {
     }
 
     /// Makes it known what the new memory replaces, and by what it is replaced; returns the former.
-    fn join_successors(&mut self, space: Name, id: &Id, number: u32, memory: &StoredMemory<'_>) -> u32 {
+    fn join_successors(
+        &mut self,
+        space: Name,
+        id: &Id,
+        number: u32,
+        memory: &StoredMemory<'_>,
+    ) -> u32 {
         if let Some(target) = memory.supersedes {
-            self.successors.entry(space).or_default().entry(Id::new(target)).or_default().push(number);
+            self.successors
+                .entry(space)
+                .or_default()
+                .entry(Id::new(target))
+                .or_default()
+                .push(number);
         }
-        for successor in self.successors_of(space, id).into_iter().filter(|successor| *successor != number) {
+        for successor in self
+            .successors_of(space, id)
+            .into_iter()
+            .filter(|successor| *successor != number)
+        {
             self.set_replaces(successor, number);
         }
-        memory.replaces.and_then(|row| self.number_of(row)).unwrap_or(NONE)
+        memory
+            .replaces
+            .and_then(|row| self.number_of(row))
+            .unwrap_or(NONE)
     }
 
     /// The memories that replace this one.
     fn successors(&self, number: u32) -> Vec<u32> {
-        let Some(record) = self.record(number) else { return Vec::new() };
+        let Some(record) = self.record(number) else {
+            return Vec::new();
+        };
         self.successors_of(self.traits(number).space, &record.id())
     }
 
@@ -310,37 +363,56 @@ impl Index {
     fn successors_of(&self, space: Name, id: &Id) -> Vec<u32> {
         let mut successors = self.base.successors(space, id);
         successors.retain(|number| !self.gone.contains(*number));
-        let own = self.successors.get(&space).and_then(|successors| successors.get(id));
+        let own = self
+            .successors
+            .get(&space)
+            .and_then(|successors| successors.get(id));
         successors.extend(own.into_iter().flatten());
         successors
     }
 
     /// The slots of a memory's passages, in order.
     fn slots_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
-        let passages = self.record(number).map_or(Chain::EMPTY, |record| record.fixed.passages);
+        let passages = self
+            .record(number)
+            .map_or(Chain::EMPTY, |record| record.fixed.passages);
         self.slots.of(passages)
     }
 
     /// Notes that views have to look at these memories again.
     fn touch(&mut self, numbers: [u32; 2]) {
-        if !self.views.get_mut().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            self.touched.extend(numbers.into_iter().filter(|number| *number != NONE));
+        if !self
+            .views
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .is_empty()
+        {
+            self.touched
+                .extend(numbers.into_iter().filter(|number| *number != NONE));
         }
     }
 
     /// Adds the next passage of the memory of that row; nothing if there is no such memory.
     pub(crate) fn add_passage(&mut self, row: i64, passage: StoredPassage<'_>) {
-        let Some(number) = self.rows.get(row) else { return };
-        let Some(record) = self.own(number).and_then(|own| self.records[own].as_mut()) else { return };
+        let Some(number) = self.rows.get(row) else {
+            return;
+        };
+        let Some(record) = self.own(number).and_then(|own| self.records[own].as_mut()) else {
+            return;
+        };
         let slot = self.slots.append(&mut record.fixed.passages, number);
         self.texts.insert(slot, passage);
     }
 
     /// Takes the memory of that row away, if it is there.
     pub(crate) fn remove(&mut self, row: i64) {
-        let Some(number) = self.number_of(row) else { return };
+        let Some(number) = self.number_of(row) else {
+            return;
+        };
         self.take_out(number);
-        let Some(record) = self.record(number) else { return };
+        let Some(record) = self.record(number) else {
+            return;
+        };
         let (fixed, id, supersedes) = (record.fixed, record.id(), record.supersedes());
         let traits = self.traits(number);
         for successor in self.successors_of(traits.space, &id) {
@@ -365,7 +437,13 @@ impl Index {
             self.replacing.remove(&number);
         }
         if fixed.thread != NONE {
-            self.threads.remove(fixed.thread, Member { position: fixed.position, number });
+            self.threads.remove(
+                fixed.thread,
+                Member {
+                    position: fixed.position,
+                    number,
+                },
+            );
         }
         self.touch([traits.replaces, NONE]);
         for slot in self.slots.of(fixed.passages) {
@@ -374,7 +452,8 @@ impl Index {
         self.slots.remove(fixed.passages);
     }
 
-    /// Ends a round of changes: the views follow them, and the postings get rid of some that are dead.
+    /// Ends a round of changes: the views follow them, and the postings get rid of some that are
+    /// dead.
     pub(crate) fn settle(&mut self) {
         let changed = self.slots.take_changed();
         self.settle_views();
@@ -383,10 +462,16 @@ impl Index {
             if self.slots.dead().len() <= DEAD_MIN.max(self.slots.len() / 4) {
                 return;
             }
-            self.texts.postings.begin_purge(self.slots.dead().iter().copied());
+            self.texts
+                .postings
+                .begin_purge(self.slots.dead().iter().copied());
             self.slots.begin_purge();
         }
-        if let Some(purged) = self.texts.postings.purge_step(PURGE_POSTINGS + PURGE_POSTINGS_PER_PASSAGE * changed) {
+        if let Some(purged) = self
+            .texts
+            .postings
+            .purge_step(PURGE_POSTINGS + PURGE_POSTINGS_PER_PASSAGE * changed)
+        {
             self.slots.end_purge(purged);
         }
     }
@@ -404,7 +489,10 @@ impl Index {
         // An entry of a tree, whose nodes are two thirds full.
         const EXPIRY: usize = size_of::<(Timestamp, u32)>() * 3 / 2;
         const SUCCESSOR: usize = size_of::<(Id, Vec<u32>)>() + size_of::<[u32; 4]>() + 1;
-        let boxed = |id: &Option<Box<Id>>| id.as_ref().map_or(0, |id| size_of::<Id>() + id.heap_bytes());
+        let boxed = |id: &Option<Box<Id>>| {
+            id.as_ref()
+                .map_or(0, |id| size_of::<Id>() + id.heap_bytes())
+        };
         let heap = |record: &Record| {
             let ids = record.id.heap_bytes() + boxed(&record.supersedes) + boxed(&record.source);
             ids + record.tags.len() * size_of::<Name>()
@@ -424,6 +512,10 @@ impl Index {
             + self.expiries.len() * EXPIRY
             + self.threads.bytes()
             + self.slots.bytes()
-            + self.views.lock().unwrap_or_else(PoisonError::into_inner).bytes()
+            + self
+                .views
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .bytes()
     }
 }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use loci_search::index::segment::{Bytes, u32_at};
 
-/// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and threads share one list.
-/// It begins at 1, so that no name takes no more room than one.
+/// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and
+/// threads share one list. It begins at 1, so that no name takes no more room than one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Name(NonZeroU32);
 
-/// Names and their numbers. A name stays until the index is loaded anew: they are few, and small beside
-/// what bears them.
+/// Names and their numbers. A name stays until the index is loaded anew: they are few, and small
+/// beside what bears them.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     /// Those of a segment, which come first, in the order of their texts.
@@ -33,9 +33,14 @@ impl BaseNames {
     }
 
     fn text(&self, index: usize) -> &str {
-        let start = index.checked_sub(1).map_or(0, |before| u32_at(&self.ends, before));
-        let text = self.texts.get(start as usize..u32_at(&self.ends, index) as usize);
-        text.and_then(|text| str::from_utf8(text).ok()).unwrap_or_default()
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| u32_at(&self.ends, before));
+        let text = self
+            .texts
+            .get(start as usize..u32_at(&self.ends, index) as usize);
+        text.and_then(|text| str::from_utf8(text).ok())
+            .unwrap_or_default()
     }
 
     fn find(&self, text: &str) -> Option<usize> {
@@ -73,7 +78,10 @@ impl Name {
 impl Names {
     /// Those of a segment.
     pub(super) fn open(base: BaseNames) -> Self {
-        Names { base, ..Names::default() }
+        Names {
+            base,
+            ..Names::default()
+        }
     }
 
     /// The number of a name, which is made if it is new.
@@ -90,7 +98,10 @@ impl Names {
 
     /// The number of a name; none if nothing bears it.
     pub(super) fn find(&self, text: &str) -> Option<Name> {
-        self.numbers.get(text).copied().or_else(|| self.base.find(text).map(Name::of_index))
+        self.numbers
+            .get(text)
+            .copied()
+            .or_else(|| self.base.find(text).map(Name::of_index))
     }
 
     /// How many there are. It never falls, so that it tells whether there are new ones.
@@ -101,7 +112,11 @@ impl Names {
     /// Bytes that they hold in memory, about.
     pub(super) fn bytes(&self) -> usize {
         // A shared text has two counts before it.
-        let texts: usize = self.texts.iter().map(|text| text.len() + 2 * size_of::<usize>()).sum();
+        let texts: usize = self
+            .texts
+            .iter()
+            .map(|text| text.len() + 2 * size_of::<usize>())
+            .sum();
         texts
             + self.texts.capacity() * size_of::<Arc<str>>()
             + self.numbers.capacity() * (size_of::<(Arc<str>, Name)>() + 1)

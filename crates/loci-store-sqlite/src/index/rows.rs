@@ -21,7 +21,9 @@ impl Rows {
 
     pub(super) fn insert(&mut self, row: i64, number: u32) {
         let (page, place) = split(row);
-        self.pages.entry(page).or_insert_with(|| Box::new([NONE; PAGE]))[place] = number;
+        self.pages
+            .entry(page)
+            .or_insert_with(|| Box::new([NONE; PAGE]))[place] = number;
     }
 
     pub(super) fn remove(&mut self, row: i64) -> Option<u32> {
@@ -46,16 +48,22 @@ impl Rows {
                 .filter(|(_, number)| *number != NONE)
                 .map(move |(place, number)| (page * PAGE as i64 + place, number))
         };
-        self.pages.iter().flat_map(move |(page, numbers)| of_page((page, numbers)))
+        self.pages
+            .iter()
+            .flat_map(move |(page, numbers)| of_page((page, numbers)))
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.pages.len() * size_of::<[u32; PAGE]>() + self.pages.capacity() * (size_of::<(i64, usize)>() + 1)
+        self.pages.len() * size_of::<[u32; PAGE]>()
+            + self.pages.capacity() * (size_of::<(i64, usize)>() + 1)
     }
 }
 
 fn split(row: i64) -> (i64, usize) {
-    (row.div_euclid(PAGE as i64), row.rem_euclid(PAGE as i64) as usize)
+    (
+        row.div_euclid(PAGE as i64),
+        row.rem_euclid(PAGE as i64) as usize,
+    )
 }
 
 #[cfg(test)]
@@ -88,7 +96,10 @@ mod tests {
         let mut rows = Rows::default();
         for row in [i64::MIN, i64::MAX, 0] {
             rows.insert(row, 7);
-            assert_eq!((rows.get(row), rows.remove(row), rows.get(row)), (Some(7), Some(7), None));
+            assert_eq!(
+                (rows.get(row), rows.remove(row), rows.get(row)),
+                (Some(7), Some(7), None)
+            );
         }
     }
 }

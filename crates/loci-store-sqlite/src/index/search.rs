@@ -61,11 +61,26 @@ impl Index {
     pub(crate) fn candidates(&self, query: &CandidateQuery<'_>) -> Candidates {
         let view = self.view(query.filter);
         let statistics = Statistics::of(view.slots.count(), view.length);
-        let meaning = query.vector.and_then(|vector| Some((self.texts.comparable(vector)?, &*vector.values)));
-        let words = self.texts.postings.prepare(query.terms, statistics, self.admitted(&view.slots));
-        let search = Search { index: self, query, view: &view, words, meaning };
+        let meaning = query
+            .vector
+            .and_then(|vector| Some((self.texts.comparable(vector)?, &*vector.values)));
+        let words =
+            self.texts
+                .postings
+                .prepare(query.terms, statistics, self.admitted(&view.slots));
+        let search = Search {
+            index: self,
+            query,
+            view: &view,
+            words,
+            meaning,
+        };
         let mut chosen = search.tops();
-        let threads = if query.with_context { search.threads(&chosen) } else { Vec::new() };
+        let threads = if query.with_context {
+            search.threads(&chosen)
+        } else {
+            Vec::new()
+        };
         if query.with_context {
             search.add_neighbours(&mut chosen);
         }
@@ -81,7 +96,11 @@ impl Index {
 
     /// These slots, as the postings want to know them.
     fn admitted<'a>(&self, slots: &'a Bits) -> Admitted<'a> {
-        if slots.count() == self.slots.in_postings() { Admitted::All } else { Admitted::Only(slots) }
+        if slots.count() == self.slots.in_postings() {
+            Admitted::All
+        } else {
+            Admitted::Only(slots)
+        }
     }
 
     /// The order of the ids of two memories.
@@ -104,17 +123,40 @@ impl Search<'_> {
             vectors.nearest(query, admitted, limit, owner, tie)
         };
         let (by_words, by_meaning) = if self.query.required.is_empty() {
-            (index.texts.postings.search(&self.words, &[], limit, owner, tie), nearest(&self.view.slots))
+            (
+                index
+                    .texts
+                    .postings
+                    .search(&self.words, &[], limit, owner, tie),
+                nearest(&self.view.slots),
+            )
         } else {
             let complete = self.complete();
             let scores = self.look(&complete, &[]);
             let score = |scored: Scored| scored.words.map_or(0.0, |best| best.score);
-            let by_words =
-                top(limit, complete.iter().zip(scores).map(|(number, scored)| (*number, score(scored))), tie);
-            (by_words, nearest(&complete.iter().flat_map(|number| index.slots_of(*number)).collect()))
+            let by_words = top(
+                limit,
+                complete
+                    .iter()
+                    .zip(scores)
+                    .map(|(number, scored)| (*number, score(scored))),
+                tie,
+            );
+            (
+                by_words,
+                nearest(
+                    &complete
+                        .iter()
+                        .flat_map(|number| index.slots_of(*number))
+                        .collect(),
+                ),
+            )
         };
-        let mut chosen: Vec<u32> =
-            by_words.into_iter().chain(by_meaning.into_iter().flatten()).map(|(number, _)| number).collect();
+        let mut chosen: Vec<u32> = by_words
+            .into_iter()
+            .chain(by_meaning.into_iter().flatten())
+            .map(|(number, _)| number)
+            .collect();
         chosen.sort_unstable();
         chosen.dedup();
         chosen
@@ -129,16 +171,28 @@ impl Search<'_> {
         for term in required {
             // The rarest term says whom to ask for the others.
             let having: Vec<u32> = match numbers {
-                None => postings.holding(std::slice::from_ref(term), self.index.admitted(&self.view.slots)),
+                None => postings.holding(
+                    std::slice::from_ref(term),
+                    self.index.admitted(&self.view.slots),
+                ),
                 Some(numbers) => {
-                    let mut slots: Vec<u32> =
-                        numbers.into_iter().flat_map(|number| self.index.slots_of(number)).collect();
+                    let mut slots: Vec<u32> = numbers
+                        .into_iter()
+                        .flat_map(|number| self.index.slots_of(number))
+                        .collect();
                     slots.sort_unstable();
                     let present = postings.presence(term, &slots);
-                    slots.into_iter().zip(present).filter_map(|(slot, has_it)| has_it.then_some(slot)).collect()
+                    slots
+                        .into_iter()
+                        .zip(present)
+                        .filter_map(|(slot, has_it)| has_it.then_some(slot))
+                        .collect()
                 }
             };
-            let mut owners: Vec<u32> = having.into_iter().map(|slot| self.index.slots.owner(slot)).collect();
+            let mut owners: Vec<u32> = having
+                .into_iter()
+                .map(|slot| self.index.slots.owner(slot))
+                .collect();
             owners.sort_unstable();
             owners.dedup();
             if owners.is_empty() {
@@ -154,24 +208,36 @@ impl Search<'_> {
         let mut looked: Vec<Looked> = Vec::with_capacity(numbers.len());
         for (memory, number) in (0..).zip(numbers) {
             let slots = (0..).zip(self.index.slots_of(*number));
-            looked.extend(slots.map(|(position, slot)| Looked { slot, memory, position }));
+            looked.extend(slots.map(|(position, slot)| Looked {
+                slot,
+                memory,
+                position,
+            }));
         }
         looked.sort_unstable_by_key(|passage| passage.slot);
         let slots: Vec<u32> = looked.iter().map(|passage| passage.slot).collect();
         let mut scored = vec![Scored::default(); numbers.len()];
         let postings = &self.index.texts.postings;
-        let words = postings.scores(&self.words, &slots).into_iter().zip(postings.matched(&self.words, &slots));
+        let words = postings
+            .scores(&self.words, &slots)
+            .into_iter()
+            .zip(postings.matched(&self.words, &slots));
         for (passage, (score, matched)) in looked.iter().zip(words) {
             let scored = &mut scored[passage.memory as usize];
             Best::raise(&mut scored.words, score, passage.position);
             scored.matched = scored.matched.max(matched);
-            let cosine = self.meaning.and_then(|(vectors, query)| vectors.cosine(query, passage.slot));
+            let cosine = self
+                .meaning
+                .and_then(|(vectors, query)| vectors.cosine(query, passage.slot));
             if let Some(cosine) = cosine {
                 Best::raise(&mut scored.meaning, cosine, passage.position);
             }
         }
         for (bit, mark) in marks.iter().take(MARKS_MAX).enumerate() {
-            for (passage, has_it) in looked.iter().zip(self.index.texts.postings.presence(mark, &slots)) {
+            for (passage, has_it) in looked
+                .iter()
+                .zip(self.index.texts.postings.presence(mark, &slots))
+            {
                 scored[passage.memory as usize].marks |= u64::from(has_it) << bit;
             }
         }
@@ -180,13 +246,26 @@ impl Search<'_> {
 
     fn hits(&self, numbers: &[u32], threads: &[u32]) -> Vec<Candidate> {
         let scored = self.look(numbers, self.query.marks);
-        numbers.iter().zip(scored).filter_map(|(number, scored)| self.hit(*number, &scored, threads)).collect()
+        numbers
+            .iter()
+            .zip(scored)
+            .filter_map(|(number, scored)| self.hit(*number, &scored, threads))
+            .collect()
     }
 
     fn hit(&self, number: u32, scored: &Scored, threads: &[u32]) -> Option<Candidate> {
         let record = self.index.record(number)?;
-        let Fixed { thread, position, weight, created_at, updated_at, .. } = record.fixed;
-        let thread = (thread != NONE).then(|| threads.binary_search(&thread).ok()).flatten();
+        let Fixed {
+            thread,
+            position,
+            weight,
+            created_at,
+            updated_at,
+            ..
+        } = record.fixed;
+        let thread = (thread != NONE)
+            .then(|| threads.binary_search(&thread).ok())
+            .flatten();
         let collection = self.index.traits(number).collection;
         Some(Candidate {
             id: MemoryId::new(record.id().to_text()),
@@ -195,9 +274,14 @@ impl Search<'_> {
             cosine: scored.meaning.map(|best| best.score),
             marks: scored.marks,
             place_in_thread: thread.map(|thread| ThreadPlace { thread, position }),
-            passage: scored.meaning.or(scored.words).map_or(0, |best| best.position),
+            passage: scored
+                .meaning
+                .or(scored.words)
+                .map_or(0, |best| best.position),
             collection: collection.and_then(|name| self.index.names.text(name)),
-            source: record.source().map(|source| MemoryId::new(source.to_text())),
+            source: record
+                .source()
+                .map(|source| MemoryId::new(source.to_text())),
             weight,
             created_at,
             updated_at,

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
-use loci_core::{CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier, Timestamp, Visibility};
+use loci_core::{
+    CollectionFilter, Delivery, Filter, Forgotten, OwnerFilter, Tier, Timestamp, Visibility,
+};
 
 use super::names::{Name, Names};
 use super::threads::Threads;
@@ -77,20 +79,37 @@ impl Selection {
             Some(thread) => Some(names.find(thread)?),
             None => None,
         };
-        let apart_origin = filter.apart_origin.as_deref().and_then(|origin| names.find(origin));
+        let apart_origin = filter
+            .apart_origin
+            .as_deref()
+            .and_then(|origin| names.find(origin));
         // Nothing that is kept apart is of an origin that nothing bears.
         let hides_apart = filter.apart_origin.is_some() && apart_origin.is_none();
         let reader = &filter.reader;
-        let own_origin = reader.own_origin.as_deref().and_then(|origin| names.find(origin));
+        let own_origin = reader
+            .own_origin
+            .as_deref()
+            .and_then(|origin| names.find(origin));
         // Of an origin that nothing bears, nothing is anyone's own.
         let owns_nothing = reader.own_origin.is_some() && own_origin.is_none();
         let subject = reader.subject.as_deref().filter(|_| !owns_nothing);
-        let tiers = if filter.tiers.is_empty() { &Tier::ALL[..] } else { &filter.tiers };
-        let created = (filter.created_from.is_some() || filter.created_until.is_some())
-            .then(|| filter.created_from.unwrap_or(Timestamp::MIN)..=filter.created_until.unwrap_or(END_OF_TIME));
+        let tiers = if filter.tiers.is_empty() {
+            &Tier::ALL[..]
+        } else {
+            &filter.tiers
+        };
+        let created =
+            (filter.created_from.is_some() || filter.created_until.is_some()).then(|| {
+                filter.created_from.unwrap_or(Timestamp::MIN)
+                    ..=filter.created_until.unwrap_or(END_OF_TIME)
+            });
         // Names that nothing bears are left out.
         let any_of = |all: &[String]| {
-            (!all.is_empty()).then(|| all.iter().filter_map(|name| names.find(name)).collect::<Vec<Name>>())
+            (!all.is_empty()).then(|| {
+                all.iter()
+                    .filter_map(|name| names.find(name))
+                    .collect::<Vec<Name>>()
+            })
         };
         Some(Selection {
             space: names.find(filter.space.as_str())?,
@@ -110,7 +129,11 @@ impl Selection {
             collections,
             sections: any_of(&filter.sections),
             kinds: any_of(&filter.kinds),
-            tags: filter.tags.iter().map(|tag| names.find(tag)).collect::<Option<_>>()?,
+            tags: filter
+                .tags
+                .iter()
+                .map(|tag| names.find(tag))
+                .collect::<Option<_>>()?,
             delivery: filter.delivery,
             hides_forgotten: filter.forgotten == Forgotten::Hide,
         })
@@ -129,34 +152,56 @@ impl Selection {
                 || memory.visibility == Visibility::Common
                 || (memory.visibility == Visibility::Shared && self.shared)
                 || memory.owner.is_none()
-                || (memory.owner == self.subject && self.own_origin.is_none_or(|origin| memory.origin == origin)))
+                || (memory.owner == self.subject
+                    && self.own_origin.is_none_or(|origin| memory.origin == origin)))
     }
 
     /// Whether it has what else the filter asks for.
-    pub(super) fn admits(&self, memory: &Traits, record: &RecordRef<'_>, threads: &Threads) -> bool {
+    pub(super) fn admits(
+        &self,
+        memory: &Traits,
+        record: &RecordRef<'_>,
+        threads: &Threads,
+    ) -> bool {
         let collection = match (&self.collections, memory.collection) {
             (Collections::Any, _)
             | (Collections::Global | Collections::GlobalAnd(_), None)
             | (Collections::AnyNamed, Some(_)) => true,
-            (Collections::Only(name) | Collections::GlobalAnd(name), Some(collection)) => *name == Some(collection),
+            (Collections::Only(name) | Collections::GlobalAnd(name), Some(collection)) => {
+                *name == Some(collection)
+            }
             _ => false,
         };
         collection
-            && self.sections.as_ref().is_none_or(|sections| sections.contains(&memory.section))
-            && self.kinds.as_ref().is_none_or(|kinds| kinds.contains(&memory.kind))
-            && self.delivery.is_none_or(|delivery| memory.delivery == delivery)
-            && self.tiers & bit(memory.tier) != 0
-            && (memory.tier != Tier::Apart || self.apart_origin.is_none_or(|origin| memory.origin == origin))
             && self
-                .thread
-                .is_none_or(|name| record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name))
+                .sections
+                .as_ref()
+                .is_none_or(|sections| sections.contains(&memory.section))
+            && self
+                .kinds
+                .as_ref()
+                .is_none_or(|kinds| kinds.contains(&memory.kind))
+            && self
+                .delivery
+                .is_none_or(|delivery| memory.delivery == delivery)
+            && self.tiers & bit(memory.tier) != 0
+            && (memory.tier != Tier::Apart
+                || self
+                    .apart_origin
+                    .is_none_or(|origin| memory.origin == origin))
+            && self.thread.is_none_or(|name| {
+                record.fixed.thread != NONE && threads.name(record.fixed.thread) == Some(name)
+            })
             && !(self.hides_forgotten && memory.is_forgotten)
             && self.origin.is_none_or(|origin| memory.origin == origin)
             && match self.owners {
                 Owners::Any => true,
                 Owners::Only(owner) => memory.owner == owner,
             }
-            && self.created.as_ref().is_none_or(|range| range.contains(&record.fixed.created_at))
+            && self
+                .created
+                .as_ref()
+                .is_none_or(|range| range.contains(&record.fixed.created_at))
             && self.tags.iter().all(|tag| record.has_tag(*tag))
     }
 }

@@ -9,7 +9,8 @@ pub(super) struct Slots {
     base: BaseSlots,
     /// The first slot that is not the segment's.
     first: u32,
-    /// By slot from the first on, as all below: the number of the passage's memory, [`NONE`] where it is dead or free.
+    /// By slot from the first on, as all below: the number of the passage's memory, [`NONE`] where
+    /// it is dead or free.
     owners: Vec<u32>,
     /// By slot: the next passage of the same memory, [`NONE`] after the last.
     next: Vec<u32>,
@@ -38,7 +39,10 @@ pub(super) struct Chain {
 }
 
 impl Chain {
-    pub(super) const EMPTY: Chain = Chain { first: NONE, last: NONE };
+    pub(super) const EMPTY: Chain = Chain {
+        first: NONE,
+        last: NONE,
+    };
 
     /// One of a segment, to which nothing is appended.
     pub(super) fn of_base(first: u32) -> Self {
@@ -50,7 +54,11 @@ impl Slots {
     /// Those of a segment.
     pub(super) fn open(base: BaseSlots) -> Self {
         let first = first_slot_after(base.owners.numbers().len());
-        Slots { base, first, ..Slots::default() }
+        Slots {
+            base,
+            first,
+            ..Slots::default()
+        }
     }
 
     fn place(&self, slot: u32) -> usize {
@@ -59,7 +67,10 @@ impl Slots {
 
     fn next(&self, slot: u32) -> u32 {
         let of_base = self.base.next.numbers().get(slot as usize);
-        of_base.or_else(|| self.next.get(slot.wrapping_sub(self.first) as usize)).copied().unwrap_or(NONE)
+        of_base
+            .or_else(|| self.next.get(slot.wrapping_sub(self.first) as usize))
+            .copied()
+            .unwrap_or(NONE)
     }
 
     /// Gives the memory `owner` a further passage, after those that it has.
@@ -95,13 +106,18 @@ impl Slots {
     /// The memory of the passage, which is not dead.
     pub(super) fn owner(&self, slot: u32) -> u32 {
         let of_base = self.base.owners.numbers().get(slot as usize);
-        of_base.or_else(|| self.owners.get(slot.wrapping_sub(self.first) as usize)).copied().unwrap_or(NONE)
+        of_base
+            .or_else(|| self.owners.get(slot.wrapping_sub(self.first) as usize))
+            .copied()
+            .unwrap_or(NONE)
     }
 
     /// The slots of a memory's passages, in order.
     pub(super) fn of(&self, chain: Chain) -> impl Iterator<Item = u32> + '_ {
         let existing = |slot: u32| (slot != NONE).then_some(slot);
-        std::iter::successors(existing(chain.first), move |slot| existing(self.next(*slot)))
+        std::iter::successors(existing(chain.first), move |slot| {
+            existing(self.next(*slot))
+        })
     }
 
     /// Takes all passages of a memory away.
@@ -158,7 +174,10 @@ impl Slots {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let numbers = self.owners.capacity() + self.next.capacity() + self.free.capacity() + self.dead.capacity();
+        let numbers = self.owners.capacity()
+            + self.next.capacity()
+            + self.free.capacity()
+            + self.dead.capacity();
         (numbers + self.purged) * size_of::<u32>()
     }
 }

@@ -45,7 +45,11 @@ impl Texts {
     /// Makes a model known. Its row never means another one.
     pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
         if self.models.iter().all(|model| model.row != row) {
-            self.models.push(Model { row, id, vectors: Vectors::default() });
+            self.models.push(Model {
+                row,
+                id,
+                vectors: Vectors::default(),
+            });
         }
     }
 
@@ -53,7 +57,13 @@ impl Texts {
     pub(crate) fn insert(&mut self, slot: u32, passage: StoredPassage<'_>) {
         self.postings.insert(slot, passage.terms);
         for vector in passage.vectors {
-            let Some(model) = self.models.iter_mut().find(|model| model.row == vector.model) else { continue };
+            let Some(model) = self
+                .models
+                .iter_mut()
+                .find(|model| model.row == vector.model)
+            else {
+                continue;
+            };
             if model.vectors.is_empty() {
                 model.vectors = Vectors::new(vector.values.len());
             }
@@ -63,12 +73,18 @@ impl Texts {
 
     /// Takes the vectors of a slot that is dead now; its words stay until a purge.
     pub(super) fn clear(&mut self, slot: u32) {
-        self.models.iter_mut().for_each(|model| model.vectors.clear(slot));
+        self.models
+            .iter_mut()
+            .for_each(|model| model.vectors.clear(slot));
     }
 
     /// Gives back what models without vectors hold.
     pub(super) fn release_empty(&mut self) {
-        for model in self.models.iter_mut().filter(|model| model.vectors.is_empty()) {
+        for model in self
+            .models
+            .iter_mut()
+            .filter(|model| model.vectors.is_empty())
+        {
             model.vectors = Vectors::default();
         }
     }
@@ -82,10 +98,17 @@ impl Texts {
     /// Gives back memory that growing has reserved, after a load.
     pub(crate) fn shrink(&mut self) {
         self.postings.shrink();
-        self.models.iter_mut().for_each(|model| model.vectors.shrink());
+        self.models
+            .iter_mut()
+            .for_each(|model| model.vectors.shrink());
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.postings.bytes() + self.models.iter().map(|model| model.vectors.bytes()).sum::<usize>()
+        self.postings.bytes()
+            + self
+                .models
+                .iter()
+                .map(|model| model.vectors.bytes())
+                .sum::<usize>()
     }
 }

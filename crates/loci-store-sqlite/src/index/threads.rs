@@ -42,8 +42,8 @@ struct Thread {
     members: Vec<Member>,
 }
 
-/// The threads of a segment: by number, which follows the keys, space, owner, name and the end of the members; and the
-/// members, each a position and a number.
+/// The threads of a segment: by number, which follows the keys, space, owner, name and the end of
+/// the members; and the members, each a position and a number.
 #[derive(Debug, Default)]
 pub(super) struct BaseThreads {
     pub(super) threads: Bytes,
@@ -66,7 +66,11 @@ impl BaseThreads {
 
     fn key(&self, thread: usize) -> Option<ThreadKey> {
         let [space, owner, name, _] = self.numbers(thread);
-        Some(ThreadKey { space: Name::of_number(space)?, owner: Name::of_number(owner), name: Name::of_number(name)? })
+        Some(ThreadKey {
+            space: Name::of_number(space)?,
+            owner: Name::of_number(owner),
+            name: Name::of_number(name)?,
+        })
     }
 
     fn find(&self, key: ThreadKey) -> Option<u32> {
@@ -91,7 +95,10 @@ impl BaseThreads {
 
     fn member(&self, index: usize) -> Member {
         let bytes = self.members.get(index * MEMBER_BYTES..).unwrap_or_default();
-        Member { position: u64_at(bytes, 0), number: u32_at(bytes, 2) }
+        Member {
+            position: u64_at(bytes, 0),
+            number: u32_at(bytes, 2),
+        }
     }
 
     fn members(&self, range: Range<usize>) -> Vec<Member> {
@@ -102,20 +109,29 @@ impl BaseThreads {
 impl ThreadKey {
     /// By which the threads of a segment are sorted.
     pub(super) fn numbers(self) -> [u32; 3] {
-        [Name::number(Some(self.space)), Name::number(self.owner), Name::number(Some(self.name))]
+        [
+            Name::number(Some(self.space)),
+            Name::number(self.owner),
+            Name::number(Some(self.name)),
+        ]
     }
 }
 
 impl Threads {
     /// Those of a segment.
     pub(super) fn open(base: BaseThreads) -> Self {
-        Threads { base, ..Threads::default() }
+        Threads {
+            base,
+            ..Threads::default()
+        }
     }
 
     /// Adds a member; returns the number of the thread.
     pub(super) fn insert(&mut self, key: ThreadKey, member: Member) -> u32 {
         let number = self.base.find(key).unwrap_or_else(|| self.own_number(key));
-        let Some(thread) = self.thread_mut(number) else { return number };
+        let Some(thread) = self.thread_mut(number) else {
+            return number;
+        };
         if let Err(place) = thread.members.binary_search(&member) {
             thread.members.insert(place, member);
         }
@@ -125,7 +141,10 @@ impl Threads {
     fn own_number(&mut self, key: ThreadKey) -> u32 {
         let first = self.base.len() as u32;
         *self.numbers.entry(key).or_insert_with(|| {
-            let thread = Thread { key, members: Vec::new() };
+            let thread = Thread {
+                key,
+                members: Vec::new(),
+            };
             if let Some(number) = self.free.pop() {
                 self.own[(number - first) as usize] = thread;
                 return number;
@@ -144,7 +163,10 @@ impl Threads {
             Entry::Occupied(changed) => Some(changed.into_mut()),
             Entry::Vacant(place) => {
                 let members = self.base.members(self.base.range(number));
-                Some(place.insert(Thread { key: self.base.key(number as usize)?, members }))
+                Some(place.insert(Thread {
+                    key: self.base.key(number as usize)?,
+                    members,
+                }))
             }
         }
     }
@@ -152,7 +174,9 @@ impl Threads {
     /// Takes a member of the thread away.
     pub(super) fn remove(&mut self, number: u32, member: Member) {
         let is_own = number as usize >= self.base.len();
-        let Some(thread) = self.thread_mut(number) else { return };
+        let Some(thread) = self.thread_mut(number) else {
+            return;
+        };
         if let Ok(place) = thread.members.binary_search(&member) {
             thread.members.remove(place);
             if thread.members.is_empty() && is_own {
@@ -189,17 +213,28 @@ impl Threads {
 
     /// The members at most that far from a position.
     pub(super) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<Member> {
-        let (first, last) = (position.saturating_sub(distance), position.saturating_add(distance));
+        let (first, last) = (
+            position.saturating_sub(distance),
+            position.saturating_add(distance),
+        );
         if let Some(thread) = self.in_memory(thread) {
-            let begin = thread.members.partition_point(|member| member.position < first);
-            let near = thread.members[begin..].iter().take_while(|member| member.position <= last);
+            let begin = thread
+                .members
+                .partition_point(|member| member.position < first);
+            let near = thread.members[begin..]
+                .iter()
+                .take_while(|member| member.position <= last);
             return near.copied().collect();
         }
         let range = self.base.range(thread);
         let (mut low, mut high) = (range.start, range.end);
         while low < high {
             let middle = usize::midpoint(low, high);
-            if self.base.member(middle).position < first { low = middle + 1 } else { high = middle }
+            if self.base.member(middle).position < first {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         let near = (low..range.end).map(|index| self.base.member(index));
         near.take_while(|member| member.position <= last).collect()
@@ -212,11 +247,15 @@ impl Threads {
             Some(thread) => (!thread.members.is_empty()).then_some(thread.key),
             None => self.base.key(number as usize),
         };
-        (0..count as u32).filter_map(|number| Some((key(number)?, number))).collect()
+        (0..count as u32)
+            .filter_map(|number| Some((key(number)?, number)))
+            .collect()
     }
 
     pub(super) fn shrink(&mut self) {
-        self.own.iter_mut().for_each(|thread| thread.members.shrink_to_fit());
+        self.own
+            .iter_mut()
+            .for_each(|thread| thread.members.shrink_to_fit());
         self.own.shrink_to_fit();
     }
 

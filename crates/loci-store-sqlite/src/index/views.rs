@@ -68,7 +68,10 @@ impl Views {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.kept.iter().map(|kept| kept.view.bytes() + size_of::<Kept>() + size_of::<View>()).sum()
+        self.kept
+            .iter()
+            .map(|kept| kept.view.bytes() + size_of::<Kept>() + size_of::<View>())
+            .sum()
     }
 
     fn find(&mut self, filter: &Filter) -> Option<&mut Kept> {
@@ -84,8 +87,12 @@ impl Views {
             // Another search was faster.
             return;
         }
-        self.kept.push(Kept { used: self.uses, ..kept });
-        while self.kept.len() > VIEWS_MAX || (self.kept.len() > 1 && self.bytes() > VIEWS_BYTES_MAX) {
+        self.kept.push(Kept {
+            used: self.uses,
+            ..kept
+        });
+        while self.kept.len() > VIEWS_MAX || (self.kept.len() > 1 && self.bytes() > VIEWS_BYTES_MAX)
+        {
             let oldest = (0..self.kept.len()).min_by_key(|place| self.kept[*place].used);
             oldest.map(|place| self.kept.swap_remove(place));
         }
@@ -95,30 +102,51 @@ impl Views {
 impl Index {
     /// What the filter admits.
     pub(super) fn view(&self, filter: &Filter) -> Arc<View> {
-        let timeless = Filter { live_at: Timestamp::MIN, ..filter.clone() };
+        let timeless = Filter {
+            live_at: Timestamp::MIN,
+            ..filter.clone()
+        };
         let views = || self.views.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kept) = views().find(&timeless) {
             return self.at(kept, filter.live_at);
         }
         // Not under the lock: others need not wait for it.
         let selection = Selection::compile(filter, &self.names);
-        let view = selection.as_ref().map(|selection| self.evaluate(selection, filter)).unwrap_or_default();
+        let view = selection
+            .as_ref()
+            .map(|selection| self.evaluate(selection, filter))
+            .unwrap_or_default();
         let view = Arc::new(view);
         // Nobody asks for a range of times twice.
         if filter.created_from.is_some() || filter.created_until.is_some() {
             return view;
         }
         let (names, moment) = (self.names.len(), filter.live_at);
-        views().keep(Kept { filter: timeless, selection, names, moment, view: Arc::clone(&view), used: 0 });
+        views().keep(Kept {
+            filter: timeless,
+            selection,
+            names,
+            moment,
+            view: Arc::clone(&view),
+            used: 0,
+        });
         view
     }
 
-    /// The view at that moment. A kept view moves on with time; for a moment in its past a copy goes back.
+    /// The view at that moment. A kept view moves on with time; for a moment in its past a copy
+    /// goes back.
     fn at(&self, kept: &mut Kept, moment: Timestamp) -> Arc<View> {
         let (first, last) = (kept.moment.min(moment), kept.moment.max(moment));
-        let expiring = self.expiries.range((Excluded((first, NONE)), Included((last, NONE))));
+        let expiring = self
+            .expiries
+            .range((Excluded((first, NONE)), Included((last, NONE))));
         let mut expiring: Vec<u32> = expiring.map(|(_, number)| *number).collect();
-        expiring.extend(self.base.expiring(first, last).into_iter().filter(|number| !self.gone.contains(*number)));
+        expiring.extend(
+            self.base
+                .expiring(first, last)
+                .into_iter()
+                .filter(|number| !self.gone.contains(*number)),
+        );
         let mut past = (moment < kept.moment).then(|| Arc::clone(&kept.view));
         kept.moment = last;
         let Some(selection) = kept.selection.as_ref().filter(|_| !expiring.is_empty()) else {
@@ -128,8 +156,15 @@ impl Index {
         let changing = Arc::make_mut(view);
         for number in expiring {
             let replaced = self.traits(number).replaces;
-            for number in [number, replaced].into_iter().filter(|number| *number != NONE) {
-                self.place(changing, number, self.is_admitted(selection, &kept.filter, moment, number));
+            for number in [number, replaced]
+                .into_iter()
+                .filter(|number| *number != NONE)
+            {
+                self.place(
+                    changing,
+                    number,
+                    self.is_admitted(selection, &kept.filter, moment, number),
+                );
             }
         }
         Arc::clone(view)
@@ -142,7 +177,10 @@ impl Index {
         for number in (0..self.numbers()).filter(|number| self.is_there(*number)) {
             let memory = self.traits(number);
             if selection.is_live_and_readable(&memory, filter.live_at) {
-                if self.record(number).is_some_and(|record| selection.admits(&memory, &record, &self.threads)) {
+                if self
+                    .record(number)
+                    .is_some_and(|record| selection.admits(&memory, &record, &self.threads))
+                {
                     view.memories.insert(number);
                 }
                 if !memory.is_forgotten {
@@ -156,18 +194,31 @@ impl Index {
             }
         }
         let admitted = std::mem::take(&mut view.memories);
-        admitted.iter().for_each(|number| self.place(&mut view, number, true));
+        admitted
+            .iter()
+            .for_each(|number| self.place(&mut view, number, true));
         view.memories.shrink();
         view.slots.shrink();
         view
     }
 
     fn is_there(&self, number: u32) -> bool {
-        self.own(number).map_or_else(|| !self.gone.contains(number), |own| self.records[own].is_some())
+        self.own(number).map_or_else(
+            || !self.gone.contains(number),
+            |own| self.records[own].is_some(),
+        )
     }
 
-    fn is_admitted(&self, selection: &Selection, filter: &Filter, moment: Timestamp, number: u32) -> bool {
-        let Some(record) = self.record(number) else { return false };
+    fn is_admitted(
+        &self,
+        selection: &Selection,
+        filter: &Filter,
+        moment: Timestamp,
+        number: u32,
+    ) -> bool {
+        let Some(record) = self.record(number) else {
+            return false;
+        };
         let traits = self.traits(number);
         let hides = |successor: &u32| selection.is_live_successor(&self.traits(*successor), moment);
         selection.is_live_and_readable(&traits, moment)
@@ -177,7 +228,9 @@ impl Index {
 
     /// Puts a memory into the view or takes it out.
     fn place(&self, view: &mut View, number: u32, is_admitted: bool) {
-        let Some(Fixed { passages, .. }) = self.record(number).map(|record| record.fixed) else { return };
+        let Some(Fixed { passages, .. }) = self.record(number).map(|record| record.fixed) else {
+            return;
+        };
         if is_admitted && view.memories.insert(number) {
             for slot in self.slots.of(passages) {
                 view.slots.insert(slot);
@@ -216,17 +269,24 @@ impl Index {
                     kept.selection = Selection::compile(&kept.filter, &index.names);
                     kept.names = index.names.len();
                 }
-                let Some(selection) = &kept.selection else { continue };
+                let Some(selection) = &kept.selection else {
+                    continue;
+                };
                 let view = Arc::make_mut(&mut kept.view);
                 for number in &touched {
-                    index.place(view, *number, index.is_admitted(selection, &kept.filter, kept.moment, *number));
+                    index.place(
+                        view,
+                        *number,
+                        index.is_admitted(selection, &kept.filter, kept.moment, *number),
+                    );
                 }
             }
         });
     }
 
     fn change_views(&mut self, change: impl FnOnce(&Index, &mut Views)) {
-        let mut views = std::mem::take(self.views.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let mut views =
+            std::mem::take(self.views.get_mut().unwrap_or_else(PoisonError::into_inner));
         change(self, &mut views);
         *self.views.get_mut().unwrap_or_else(PoisonError::into_inner) = views;
     }

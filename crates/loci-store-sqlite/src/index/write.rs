@@ -3,7 +3,9 @@
 use std::io;
 
 use loci_core::ModelId;
-use loci_search::index::segment::{Bytes, Check, Renumbering, SectionWriter, Sections, Tag, u32_at, u64_at};
+use loci_search::index::segment::{
+    Bytes, Check, Renumbering, SectionWriter, Sections, Tag, u32_at, u64_at,
+};
 use loci_search::index::{Bits, Postings, Vectors};
 
 use super::base::{Base, write_traits};
@@ -28,8 +30,8 @@ const MEMBERS: Tag = Tag { kind: 43, part: 0 };
 /// For each model: row, components, length of the longest vector, length of the id, the id.
 const MODELS: Tag = Tag { kind: 44, part: 0 };
 
-/// The form of an index in a segment: memories in the order of their rows, names in that of their texts, threads in that of their
-/// keys, slots in their order. What is gone is left out.
+/// The form of an index in a segment: memories in the order of their rows, names in that of their
+/// texts, threads in that of their keys, slots in their order. What is gone is left out.
 struct Plan {
     /// Rows and old numbers, by new number.
     memories: Vec<(i64, u32)>,
@@ -68,11 +70,19 @@ impl Plan {
         }
         let threads = index.threads.all();
         for (key, _) in &threads {
-            key.numbers().into_iter().filter(|number| *number > 0).for_each(|number| {
-                used.insert(number);
-            });
+            key.numbers()
+                .into_iter()
+                .filter(|number| *number > 0)
+                .for_each(|number| {
+                    used.insert(number);
+                });
         }
-        let text = |number| Some((index.names.text(Name::of_number(number)?)?.to_string(), number));
+        let text = |number| {
+            Some((
+                index.names.text(Name::of_number(number)?)?.to_string(),
+                number,
+            ))
+        };
         let mut texts: Vec<(String, u32)> = used.iter().filter_map(text).collect();
         texts.sort_unstable();
         let mut new_names = vec![None; index.names.len() + 1];
@@ -82,18 +92,37 @@ impl Plan {
         let new_name = |name: Name| new_names[Name::number(Some(name)) as usize].unwrap_or(name);
         let renamed = |(key, number): &(ThreadKey, u32)| {
             let ThreadKey { space, owner, name } = *key;
-            (ThreadKey { space: new_name(space), owner: owner.map(new_name), name: new_name(name) }, *number)
+            (
+                ThreadKey {
+                    space: new_name(space),
+                    owner: owner.map(new_name),
+                    name: new_name(name),
+                },
+                *number,
+            )
         };
         let mut renamed: Vec<(ThreadKey, u32)> = threads.iter().map(renamed).collect();
         renamed.sort_unstable_by_key(|(key, _)| key.numbers());
-        let last = renamed.iter().map(|(_, number)| *number as usize + 1).max().unwrap_or_default();
+        let last = renamed
+            .iter()
+            .map(|(_, number)| *number as usize + 1)
+            .max()
+            .unwrap_or_default();
         let mut new_threads = vec![NONE; last];
         for (new, (_, old)) in (0..).zip(&renamed) {
             new_threads[*old as usize] = new;
         }
         let names = texts.into_iter().map(|(text, _)| text).collect();
         let slots = Renumbering::of(slots.iter().collect());
-        Plan { memories, numbers, slots, names, new_names, threads: renamed, new_threads }
+        Plan {
+            memories,
+            numbers,
+            slots,
+            names,
+            new_names,
+            threads: renamed,
+            new_threads,
+        }
     }
 
     fn number(&self, old: u32) -> u32 {
@@ -120,7 +149,9 @@ impl Plan {
 
     fn write_names(&self, out: &mut SectionWriter) -> io::Result<()> {
         out.begin(NAMES, Check::AtOpen)?;
-        self.names.iter().try_for_each(|name| out.write(name.as_bytes()))?;
+        self.names
+            .iter()
+            .try_for_each(|name| out.write(name.as_bytes()))?;
         out.begin(NAME_ENDS, Check::AtOpen)?;
         let mut end = 0_u32;
         self.names.iter().try_for_each(|name| {
@@ -133,12 +164,31 @@ impl Plan {
 impl Index {
     /// Calls `note` with each name that the memory bears; that of its thread is not among them.
     fn names_of(&self, number: u32, mut note: impl FnMut(Name)) {
-        let Traits { space, origin, owner, collection, section, kind, .. } = self.traits(number);
-        [Some(space), Some(origin), owner, collection, Some(section), Some(kind)]
+        let Traits {
+            space,
+            origin,
+            owner,
+            collection,
+            section,
+            kind,
+            ..
+        } = self.traits(number);
+        [
+            Some(space),
+            Some(origin),
+            owner,
+            collection,
+            Some(section),
+            Some(kind),
+        ]
+        .into_iter()
+        .flatten()
+        .for_each(&mut note);
+        self.record(number)
+            .map(|record| record.tags())
+            .unwrap_or_default()
             .into_iter()
-            .flatten()
-            .for_each(&mut note);
-        self.record(number).map(|record| record.tags()).unwrap_or_default().into_iter().for_each(note);
+            .for_each(note);
     }
 
     /// Writes all that is in the index.
@@ -167,11 +217,17 @@ impl Index {
         let mut fixed = Vec::with_capacity(plan.memories.len() * super::base::RECORD_BYTES);
         out.begin(HEAP, Check::AtOpen)?;
         for (_, old) in &plan.memories {
-            let Some(record) = self.record(*old) else { continue };
+            let Some(record) = self.record(*old) else {
+                continue;
+            };
             fixed.extend(out.section_length().to_ne_bytes());
             let texts = [Some(record.id()), record.supersedes(), record.source()];
             for text in texts.map(|id| id.map(|id| id.to_text())) {
-                fixed.extend(text.as_ref().map_or(NONE, |text| text.len() as u32).to_ne_bytes());
+                fixed.extend(
+                    text.as_ref()
+                        .map_or(NONE, |text| text.len() as u32)
+                        .to_ne_bytes(),
+                );
                 out.write(text.unwrap_or_default().as_bytes())?;
             }
             let tags = record.tags();
@@ -179,41 +235,82 @@ impl Index {
             for tag in tags {
                 out.write(&Name::number(Some(plan.name(tag))).to_ne_bytes())?;
             }
-            let first = self.slots.of(record.fixed.passages).next().and_then(|slot| plan.slots.after(slot));
-            let thread = plan.new_threads.get(record.fixed.thread as usize).copied().unwrap_or(NONE);
-            fixed.extend([first.unwrap_or(NONE), thread].into_iter().flat_map(u32::to_ne_bytes));
-            let super::base::Fixed { position, weight, created_at, updated_at, .. } = record.fixed;
-            let moments = [created_at, updated_at].map(|moment| moment.microseconds().cast_unsigned());
-            fixed.extend([position, weight.to_bits()].into_iter().chain(moments).flat_map(u64::to_ne_bytes));
+            let first = self
+                .slots
+                .of(record.fixed.passages)
+                .next()
+                .and_then(|slot| plan.slots.after(slot));
+            let thread = plan
+                .new_threads
+                .get(record.fixed.thread as usize)
+                .copied()
+                .unwrap_or(NONE);
+            fixed.extend(
+                [first.unwrap_or(NONE), thread]
+                    .into_iter()
+                    .flat_map(u32::to_ne_bytes),
+            );
+            let super::base::Fixed {
+                position,
+                weight,
+                created_at,
+                updated_at,
+                ..
+            } = record.fixed;
+            let moments =
+                [created_at, updated_at].map(|moment| moment.microseconds().cast_unsigned());
+            fixed.extend(
+                [position, weight.to_bits()]
+                    .into_iter()
+                    .chain(moments)
+                    .flat_map(u64::to_ne_bytes),
+            );
         }
         out.begin(RECORDS, Check::AtOpen)?;
         out.write(&fixed)?;
         out.begin(ROWS, Check::AtOpen)?;
-        plan.memories.iter().try_for_each(|(row, _)| out.write(&row.to_ne_bytes()))
+        plan.memories
+            .iter()
+            .try_for_each(|(row, _)| out.write(&row.to_ne_bytes()))
     }
 
     /// Writes in which order those stand that replace others, and those that expire.
     fn write_orders(&self, plan: &Plan, out: &mut SectionWriter) -> io::Result<()> {
         let replacing = |(new, (_, old)): (u32, &(i64, u32))| {
             let supersedes = self.record(*old)?.supersedes()?;
-            Some((Name::number(Some(plan.name(self.traits(*old).space))), supersedes, new))
+            Some((
+                Name::number(Some(plan.name(self.traits(*old).space))),
+                supersedes,
+                new,
+            ))
         };
         let mut successors: Vec<_> = (0..).zip(&plan.memories).filter_map(replacing).collect();
         successors.sort_unstable();
         out.begin(SUCCESSORS, Check::AtOpen)?;
-        successors.iter().try_for_each(|(_, _, number)| out.write(&number.to_ne_bytes()))?;
-        let expiring = (0_u32..).zip(&plan.memories).map(|(new, (_, old))| (self.traits(*old).expires_at, new));
-        let mut expiring: Vec<_> = expiring.filter(|(expires_at, _)| *expires_at != END_OF_TIME).collect();
+        successors
+            .iter()
+            .try_for_each(|(_, _, number)| out.write(&number.to_ne_bytes()))?;
+        let expiring = (0_u32..)
+            .zip(&plan.memories)
+            .map(|(new, (_, old))| (self.traits(*old).expires_at, new));
+        let mut expiring: Vec<_> = expiring
+            .filter(|(expires_at, _)| *expires_at != END_OF_TIME)
+            .collect();
         expiring.sort_unstable();
         out.begin(EXPIRIES, Check::AtOpen)?;
-        expiring.iter().try_for_each(|(_, number)| out.write(&number.to_ne_bytes()))
+        expiring
+            .iter()
+            .try_for_each(|(_, number)| out.write(&number.to_ne_bytes()))
     }
 
     fn write_slots(&self, plan: &Plan, out: &mut SectionWriter) -> io::Result<()> {
         let (mut owners, mut next) = (vec![NONE; plan.slots.len()], vec![NONE; plan.slots.len()]);
         for (new, (_, old)) in (0..).zip(&plan.memories) {
             let mut before: Option<u32> = None;
-            for slot in self.slots_of(*old).filter_map(|slot| plan.slots.after(slot)) {
+            for slot in self
+                .slots_of(*old)
+                .filter_map(|slot| plan.slots.after(slot))
+            {
                 owners[slot as usize] = new;
                 if let Some(before) = before.replace(slot) {
                     next[before as usize] = slot;
@@ -221,9 +318,12 @@ impl Index {
             }
         }
         out.begin(OWNERS, Check::AtOpen)?;
-        owners.iter().try_for_each(|owner| out.write(&owner.to_ne_bytes()))?;
+        owners
+            .iter()
+            .try_for_each(|owner| out.write(&owner.to_ne_bytes()))?;
         out.begin(NEXT, Check::AtOpen)?;
-        next.iter().try_for_each(|next| out.write(&next.to_ne_bytes()))
+        next.iter()
+            .try_for_each(|next| out.write(&next.to_ne_bytes()))
     }
 
     fn write_threads(&self, plan: &Plan, out: &mut SectionWriter) -> io::Result<()> {
@@ -232,7 +332,10 @@ impl Index {
         let mut end = 0_u32;
         for (_, old) in &plan.threads {
             let members = self.threads.members(*old);
-            let moved = |member: &Member| Member { number: plan.number(member.number), ..*member };
+            let moved = |member: &Member| Member {
+                number: plan.number(member.number),
+                ..*member
+            };
             // Of equal positions, in the order of the numbers.
             let mut members: Vec<Member> = members.iter().map(moved).collect();
             members.sort_unstable();
@@ -244,10 +347,15 @@ impl Index {
             ends.push(end);
         }
         out.begin(THREADS, Check::AtOpen)?;
-        plan.threads.iter().zip(ends).try_for_each(|((key, _), end)| {
-            let numbers = key.numbers().into_iter().chain([end]);
-            numbers.into_iter().try_for_each(|number| out.write(&number.to_ne_bytes()))
-        })
+        plan.threads
+            .iter()
+            .zip(ends)
+            .try_for_each(|((key, _), end)| {
+                let numbers = key.numbers().into_iter().chain([end]);
+                numbers
+                    .into_iter()
+                    .try_for_each(|number| out.write(&number.to_ne_bytes()))
+            })
     }
 
     fn write_models(&self, plan: &Plan, out: &mut SectionWriter) -> io::Result<()> {
@@ -255,7 +363,12 @@ impl Index {
         for (part, model) in (0..).zip(&self.texts.models) {
             let (id, vectors) = (model.id.as_str(), &model.vectors);
             models.extend(model.row.to_ne_bytes());
-            let fields = [vectors.dimensions() as u32, vectors.norm_max().to_bits(), id.len() as u32, 0];
+            let fields = [
+                vectors.dimensions() as u32,
+                vectors.norm_max().to_bits(),
+                id.len() as u32,
+                0,
+            ];
             models.extend(fields.into_iter().flat_map(u32::to_ne_bytes));
             models.extend_from_slice(id.as_bytes());
             models.resize(models.len().next_multiple_of(8), 0);
@@ -276,15 +389,28 @@ impl Index {
             successors: section(SUCCESSORS),
             expiries: section(EXPIRIES),
         };
-        let slots = BaseSlots { owners: section(OWNERS), next: section(NEXT) };
+        let slots = BaseSlots {
+            owners: section(OWNERS),
+            next: section(NEXT),
+        };
         let count = slots.owners.numbers().len();
         let models = open_models(&section(MODELS), &sections, count)?;
         Some(Index {
             base,
-            names: Names::open(BaseNames { texts: section(NAMES), ends: section(NAME_ENDS) }),
-            threads: Threads::open(BaseThreads { threads: section(THREADS), members: section(MEMBERS) }),
+            names: Names::open(BaseNames {
+                texts: section(NAMES),
+                ends: section(NAME_ENDS),
+            }),
+            threads: Threads::open(BaseThreads {
+                threads: section(THREADS),
+                members: section(MEMBERS),
+            }),
             slots: Slots::open(slots),
-            texts: Texts { postings: Postings::open(&sections), models, sections: Some(sections) },
+            texts: Texts {
+                postings: Postings::open(&sections),
+                models,
+                sections: Some(sections),
+            },
             ..Index::default()
         })
     }
@@ -301,8 +427,17 @@ fn open_models(bytes: &Bytes, sections: &Sections, slots: usize) -> Option<Vec<M
         let [dimensions, norm_max, length] = [2, 3, 4].map(|index| u32_at(rest, index));
         let end = 24 + length as usize;
         let id = ModelId::new(str::from_utf8(rest.get(24..end)?).ok()?);
-        let vectors = Vectors::open(sections, part, (dimensions as usize, f32::from_bits(norm_max)), slots)?;
-        let vectors = if vectors.is_empty() { Vectors::default() } else { vectors };
+        let vectors = Vectors::open(
+            sections,
+            part,
+            (dimensions as usize, f32::from_bits(norm_max)),
+            slots,
+        )?;
+        let vectors = if vectors.is_empty() {
+            Vectors::default()
+        } else {
+            vectors
+        };
         models.push(Model { row, id, vectors });
         rest = rest.get(end.next_multiple_of(8)..)?;
     }

@@ -3,10 +3,11 @@ use std::fs;
 use std::ops::Range;
 
 use loci_core::{
-    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation, CitationKind, ContentHash,
-    Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder, Filter, Forgotten, JobStore, Link, Memory, MemoryId,
-    ModelId, NoteStore, Page, Passage, Place, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store,
-    Thread, Tier, Timestamp, TokenStore, Vector, Visibility,
+    Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
+    CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder,
+    Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore, Page, Passage, Place,
+    QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store, Thread, Tier, Timestamp,
+    TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
@@ -18,7 +19,9 @@ use crate::backup::BACKUPS;
 fn folder_with_a_memory() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    store.commit(put(&memory("kept"), vec![passage("word")])).unwrap();
+    store
+        .commit(put(&memory("kept"), vec![passage("word")]))
+        .unwrap();
     folder
 }
 
@@ -81,7 +84,10 @@ fn a_database_of_version_1_answers_as_before() {
     };
     let full = Memory {
         content: "first words".to_owned(),
-        place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
+        place: Place {
+            collection: Some("project".to_owned()),
+            section: "rules".to_owned(),
+        },
         kind: "rule".to_owned(),
         tags: vec!["a".to_owned()],
         weight: 0.7,
@@ -96,27 +102,66 @@ fn a_database_of_version_1_answers_as_before() {
         revision: 3,
         ..memory("full")
     };
-    assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(vec![bare.clone(), full.clone()]));
-    let vector = QueryVector { model: ModelId::new("test"), values: vec![0.0, 1.0] };
+    assert_eq!(
+        store.list(
+            &filter(),
+            Page {
+                offset: 0,
+                limit: 10
+            }
+        ),
+        Ok(vec![bare.clone(), full.clone()])
+    );
+    let vector = QueryVector {
+        model: ModelId::new("test"),
+        values: vec![0.0, 1.0],
+    };
     let (filter, terms) = (filter(), ["zebra".to_owned()]);
-    let query = CandidateQuery { terms: &terms, vector: Some(&vector), ..CandidateQuery::of(&filter, 10) };
+    let query = CandidateQuery {
+        terms: &terms,
+        vector: Some(&vector),
+        ..CandidateQuery::of(&filter, 10)
+    };
     let found = store.candidates(&query).unwrap();
-    let mut hits: Vec<_> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.cosine, hit.bm25 > 0.0)).collect();
+    let mut hits: Vec<_> = found
+        .hits
+        .iter()
+        .map(|hit| (hit.id.as_str(), hit.cosine, hit.bm25 > 0.0))
+        .collect();
     hits.sort_by_key(|(id, ..)| *id);
     assert_eq!(hits, [("bare", None, true), ("full", Some(0.0), false)]);
     assert_eq!(store.version(), Ok(3));
     assert_eq!(store.tokens().unwrap().len(), 1);
     assert_eq!(
-        store.without_vector(&vector.model, FilingOrder::FirstFirst, 10).unwrap(),
+        store
+            .without_vector(&vector.model, FilingOrder::FirstFirst, 10)
+            .unwrap(),
         [(bare.space.clone(), bare.id.clone())]
     );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 
-    assert_eq!(store.soft_delete(&filter, Some(&full.id), moment(10), 1), Ok(1));
-    assert_eq!(store.list(&filter, Page { offset: 0, limit: 10 }), Ok(vec![bare]));
-    store.commit(put(&discovery(), vec![passage("okapi")])).unwrap();
     assert_eq!(
-        (store.get(&filter.space, &discovery().id), find(&store, "okapi")),
+        store.soft_delete(&filter, Some(&full.id), moment(10), 1),
+        Ok(1)
+    );
+    assert_eq!(
+        store.list(
+            &filter,
+            Page {
+                offset: 0,
+                limit: 10
+            }
+        ),
+        Ok(vec![bare])
+    );
+    store
+        .commit(put(&discovery(), vec![passage("okapi")]))
+        .unwrap();
+    assert_eq!(
+        (
+            store.get(&filter.space, &discovery().id),
+            find(&store, "okapi")
+        ),
         (Ok(Some(discovery())), vec!["discovery".to_owned()])
     );
     the_backup(folder.path(), 1);
@@ -155,7 +200,12 @@ const BOTH_DATA: &str = "
 /// What [`BOTH_DATA`] shows.
 fn both() -> [Memory; 4] {
     let moment = Timestamp::from_microseconds;
-    let thread = |name: &str, position| Some(Thread { name: name.to_owned(), position });
+    let thread = |name: &str, position| {
+        Some(Thread {
+            name: name.to_owned(),
+            position,
+        })
+    };
     let of_ann = |id: &str, content: &str, created_at, updated_at| Memory {
         content: content.to_owned(),
         origin: "memory-mcp".to_owned(),
@@ -165,14 +215,23 @@ fn both() -> [Memory; 4] {
         updated_at: moment(updated_at),
         ..memory(id)
     };
-    let talk = Place { collection: Some("talk".to_owned()), section: "fact".to_owned() };
+    let talk = Place {
+        collection: Some("talk".to_owned()),
+        section: "fact".to_owned(),
+    };
     let full = Memory {
-        place: Place { collection: Some("project".to_owned()), section: "rules".to_owned() },
+        place: Place {
+            collection: Some("project".to_owned()),
+            section: "rules".to_owned(),
+        },
         kind: "rule".to_owned(),
         tags: vec!["a".to_owned()],
         weight: 0.7,
         thread: thread("file", 2),
-        access: Access { count: 7, last: Some(moment(5)) },
+        access: Access {
+            count: 7,
+            last: Some(moment(5)),
+        },
         delivery: Delivery::Bootstrap,
         origin: "mememory".to_owned(),
         visibility: Visibility::Shared,
@@ -183,7 +242,10 @@ fn both() -> [Memory; 4] {
     };
     let message = Memory {
         // Filed in the conversation then, which is no place any more.
-        place: Place { collection: None, ..talk.clone() },
+        place: Place {
+            collection: None,
+            ..talk.clone()
+        },
         tier: Tier::ShortTerm,
         thread: thread("talk", 4),
         ..of_ann("message", "lemur", 2, 8)
@@ -197,7 +259,11 @@ fn both() -> [Memory; 4] {
     let enriched = Memory {
         summary: Some("quokka".to_owned()),
         enrichment: Some(EnrichmentStatus::Completed),
-        links: vec![Link { target: MemoryId::new("full"), relation: Relation::RelatedTo, similarity: 0.5 }],
+        links: vec![Link {
+            target: MemoryId::new("full"),
+            relation: Relation::RelatedTo,
+            similarity: 0.5,
+        }],
         revision: 2,
         ..of_ann("enriched", "yak", 4, 6)
     };
@@ -226,7 +292,12 @@ fn discovery() -> Memory {
 /// Whether a text is in the database or in its log.
 fn holds(database: &Database, text: &str) -> bool {
     let log = PathBuf::from(format!("{}-wal", database.path.display()));
-    let holds = |file: &Path| fs::read(file).unwrap().windows(text.len()).any(|part| part == text.as_bytes());
+    let holds = |file: &Path| {
+        fs::read(file)
+            .unwrap()
+            .windows(text.len())
+            .any(|part| part == text.as_bytes())
+    };
     holds(&database.path) || holds(&log)
 }
 
@@ -236,41 +307,105 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
         let (folder, database) = folder_of_version(version, BOTH_DATA);
         if version == 3 {
             let renewed = "UPDATE analysis SET version = ?1";
-            database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+            database
+                .connect()
+                .unwrap()
+                .execute(renewed, [reanalysis::VERSION])
+                .unwrap();
         }
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         assert_eq!(store.structure_check(), Ok(Vec::new()));
         the_backup(folder.path(), version as i64);
 
-        assert_eq!(store.list(&filter(), Page { offset: 0, limit: 10 }), Ok(both().to_vec()));
-        for (word, expected) in [("zebra", "full"), ("lemur", "message"), ("otter", "made"), ("yak", "enriched")] {
+        assert_eq!(
+            store.list(
+                &filter(),
+                Page {
+                    offset: 0,
+                    limit: 10
+                }
+            ),
+            Ok(both().to_vec())
+        );
+        for (word, expected) in [
+            ("zebra", "full"),
+            ("lemur", "message"),
+            ("otter", "made"),
+            ("yak", "enriched"),
+        ] {
             assert_eq!(find(&store, word), [expected]);
         }
-        assert_eq!(nearest(&store), [("enriched".to_owned(), Some(-127.0 / 128.0))]);
+        assert_eq!(
+            nearest(&store),
+            [("enriched".to_owned(), Some(-127.0 / 128.0))]
+        );
         // What only an index forbids.
         let [_, message, ..] = both();
-        for taken in [Memory { id: MemoryId::new("new"), ..message }, memory("hidden")] {
-            let refused = store.commit(put(&taken, vec![passage("word")])).unwrap_err();
+        for taken in [
+            Memory {
+                id: MemoryId::new("new"),
+                ..message
+            },
+            memory("hidden"),
+        ] {
+            let refused = store
+                .commit(put(&taken, vec![passage("word")]))
+                .unwrap_err();
             assert_eq!(refused.code, ErrorCode::Conflict, "{refused}");
         }
         let now = filter().live_at;
-        let jobs = store.lease_jobs(now, now.plus_seconds(9), "lease", 9).unwrap();
-        assert_eq!(jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(), [MemoryId::new("made")]);
+        let jobs = store
+            .lease_jobs(now, now.plus_seconds(9), "lease", 9)
+            .unwrap();
+        assert_eq!(
+            jobs.into_iter().map(|job| job.memory).collect::<Vec<_>>(),
+            [MemoryId::new("made")]
+        );
         check_wipe_of_old(&store);
         let of_memory = "SELECT count(*) FROM sqlite_stat1 WHERE tbl LIKE 'memory%'";
-        let statistics: i64 = database.connect().unwrap().query_row(of_memory, [], |row| row.get(0)).unwrap();
+        let statistics: i64 = database
+            .connect()
+            .unwrap()
+            .query_row(of_memory, [], |row| row.get(0))
+            .unwrap();
         assert_eq!(statistics, 0, "none is better than a wrong one");
 
         let discovery = discovery();
-        store.commit(put(&discovery, vec![passage("okapi")])).unwrap();
-        assert_eq!(store.get(&discovery.space, &discovery.id), Ok(Some(discovery.clone())));
+        store
+            .commit(put(&discovery, vec![passage("okapi")]))
+            .unwrap();
+        assert_eq!(
+            store.get(&discovery.space, &discovery.id),
+            Ok(Some(discovery.clone()))
+        );
         assert_eq!(find(&store, "okapi"), ["discovery"]);
-        let apart = Filter { tiers: vec![Tier::Apart], ..filter() };
-        assert_eq!(store.list(&apart, Page { offset: 0, limit: 10 }), Ok(vec![discovery]));
+        let apart = Filter {
+            tiers: vec![Tier::Apart],
+            ..filter()
+        };
+        assert_eq!(
+            store.list(
+                &apart,
+                Page {
+                    offset: 0,
+                    limit: 10
+                }
+            ),
+            Ok(vec![discovery])
+        );
 
         assert!(holds(&database, "quokka"));
-        assert_eq!(store.wipe(&filter().space, "ann", None, None, now).unwrap().memories, 4);
-        assert!(!holds(&database, "quokka"), "nor is it left where the old table was");
+        assert_eq!(
+            store
+                .wipe(&filter().space, "ann", None, None, now)
+                .unwrap()
+                .memories,
+            4
+        );
+        assert!(
+            !holds(&database, "quokka"),
+            "nor is it left where the old table was"
+        );
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
@@ -293,18 +428,36 @@ fn check_wipe_of_old(store: &SqliteStore) {
         further_records: 0,
     };
     for origin in ["mememory", "memory-mcp", "engram", ""] {
-        let relies = |since| Change::NotWiped { owner: "bob".to_owned(), origin: origin.to_owned(), since };
-        let commit = |since| store.commit(Batch { space: filter().space, changes: vec![relies(since)] });
+        let relies = |since| Change::NotWiped {
+            owner: "bob".to_owned(),
+            origin: origin.to_owned(),
+            since,
+        };
+        let commit = |since| {
+            store.commit(Batch {
+                space: filter().space,
+                changes: vec![relies(since)],
+            })
+        };
         assert_eq!(commit(0).unwrap_err().code, ErrorCode::Conflict, "{origin}");
         assert_eq!(commit(1), Ok(()), "{origin}");
-        store.append_audit(&[4, 5].map(|at| call(origin, "bob", at))).unwrap();
+        store
+            .append_audit(&[4, 5].map(|at| call(origin, "bob", at)))
+            .unwrap();
     }
-    let noted = store.audit(&AuditQuery { user: Some("bob".to_owned()), limit: 10, ..AuditQuery::default() }).unwrap();
+    let noted = store
+        .audit(&AuditQuery {
+            user: Some("bob".to_owned()),
+            limit: 10,
+            ..AuditQuery::default()
+        })
+        .unwrap();
     let tools: Vec<_> = noted.into_iter().map(|(_, entry)| entry.tool).collect();
     assert_eq!(tools, ["mememory 5", "memory-mcp 5", "engram 5", " 5"]);
 }
 
-/// Memories as version 4 wrote them, one with long texts before the columns that are new, and a message.
+/// Memories as version 4 wrote them, one with long texts before the columns that are new, and a
+/// message.
 const V4_DATA: &str = "
     INSERT INTO memory (row, space, id, section, kind, weight, tier, delivery, origin, owner, actor, visibility, thread,
         position, created_at, updated_at, revision, tags, attributes, citations)
@@ -323,7 +476,11 @@ const V4_DATA: &str = "
 fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
     let (folder, database) = folder_of_version(4, V4_DATA);
     let renewed = "UPDATE analysis SET version = ?1";
-    database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute(renewed, [reanalysis::VERSION])
+        .unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     the_backup(folder.path(), 4);
     assert_eq!(store.structure_check(), Ok(Vec::new()));
@@ -331,31 +488,60 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
     discovery.citations[0].excerpt = Some("x".repeat(20_000));
     let message = Memory {
         tier: Tier::ShortTerm,
-        thread: Some(Thread { name: "talk".to_owned(), position: 4 }),
+        thread: Some(Thread {
+            name: "talk".to_owned(),
+            position: 4,
+        }),
         origin: "memory-mcp".to_owned(),
         owner: Some("ann".to_owned()),
         visibility: Visibility::Private,
         ..memory("message")
     };
-    let hide = Filter { forgotten: Forgotten::Hide, ..filter() };
-    let page = Page { offset: 0, limit: 10 };
-    assert_eq!(store.list(&hide, page), Ok(vec![discovery.clone(), message.clone()]));
-    assert_eq!((find(&store, "okapi"), find(&store, "lemur")), (vec!["discovery".into()], vec!["message".into()]));
+    let hide = Filter {
+        forgotten: Forgotten::Hide,
+        ..filter()
+    };
+    let page = Page {
+        offset: 0,
+        limit: 10,
+    };
+    assert_eq!(
+        store.list(&hide, page),
+        Ok(vec![discovery.clone(), message.clone()])
+    );
+    assert_eq!(
+        (find(&store, "okapi"), find(&store, "lemur")),
+        (vec!["discovery".into()], vec!["message".into()])
+    );
     let space = &hide.space;
     assert_eq!(store.census(space, "ann", hide.live_at).unwrap().len(), 1);
-    assert_eq!((store.note_files(space), store.note_folder(space)), (Ok(Vec::new()), Ok(None)));
+    assert_eq!(
+        (store.note_files(space), store.note_folder(space)),
+        (Ok(Vec::new()), Ok(None))
+    );
     let secret = store.secret().unwrap();
     assert_ne!(secret, [0; 32]);
 
     let moment = Some(Timestamp::from_microseconds(7));
-    let titled = Memory { title: Some("A title".to_owned()), revision: 2, ..discovery };
-    let gone = Memory { forgotten_at: moment, revision: 2, ..message };
+    let titled = Memory {
+        title: Some("A title".to_owned()),
+        revision: 2,
+        ..discovery
+    };
+    let gone = Memory {
+        forgotten_at: moment,
+        revision: 2,
+        ..message
+    };
     for changed in [&titled, &gone] {
         store.commit(replace(changed, None)).unwrap();
     }
     drop(store);
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert_eq!((store.list(&hide, page), store.get(space, &gone.id)), (Ok(vec![titled]), Ok(Some(gone))));
+    assert_eq!(
+        (store.list(&hide, page), store.get(space, &gone.id)),
+        (Ok(vec![titled]), Ok(Some(gone)))
+    );
     assert_eq!(store.census(space, "ann", hide.live_at), Ok(Vec::new()));
     assert_eq!(store.secret(), Ok(secret), "it never changes");
     assert_eq!(store.structure_check(), Ok(Vec::new()));
@@ -392,45 +578,127 @@ const V5_DATA: &str = "
 fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
     let (folder, database) = folder_of_version(5, V5_DATA);
     let renewed = "UPDATE analysis SET version = ?1";
-    database.connect().unwrap().execute(renewed, [reanalysis::VERSION]).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute(renewed, [reanalysis::VERSION])
+        .unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     the_backup(folder.path(), 5);
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 
-    let strict = Reader { shared: false, own_origin: Some("engram".to_owned()), ..reader(Some("ann")) };
+    let strict = Reader {
+        shared: false,
+        own_origin: Some("engram".to_owned()),
+        ..reader(Some("ann"))
+    };
     let rows = [
-        (reader(None), vec!["nobodys", "common", "forgotten", "shared"]),
-        (reader(Some("ann")), vec!["nobodys", "common", "forgotten", "message", "private", "shared"]),
-        (reader(Some("bob")), vec!["nobodys", "common", "forgotten", "shared"]),
+        (
+            reader(None),
+            vec!["nobodys", "common", "forgotten", "shared"],
+        ),
+        (
+            reader(Some("ann")),
+            vec![
+                "nobodys",
+                "common",
+                "forgotten",
+                "message",
+                "private",
+                "shared",
+            ],
+        ),
+        (
+            reader(Some("bob")),
+            vec!["nobodys", "common", "forgotten", "shared"],
+        ),
         (strict, vec!["nobodys", "common", "forgotten", "shared"]),
-        (Reader::everything(), vec!["nobodys", "common", "forgotten", "message", "private", "shared"]),
+        (
+            Reader::everything(),
+            vec![
+                "nobodys",
+                "common",
+                "forgotten",
+                "message",
+                "private",
+                "shared",
+            ],
+        ),
     ];
     for (reader, expected) in rows {
         let filter = Filter { reader, ..filter() };
         let counted = store.tally(&filter).unwrap();
-        assert_eq!(counted.iter().map(|tally| (&*tally.kind, tally.memories)).collect::<Vec<_>>(), of_one(&expected));
+        assert_eq!(
+            counted
+                .iter()
+                .map(|tally| (&*tally.kind, tally.memories))
+                .collect::<Vec<_>>(),
+            of_one(&expected)
+        );
         assert_eq!(store.recount(&filter), Ok(counted));
-        let narrow = Filter { tiers: vec![Tier::LongTerm], forgotten: Forgotten::Hide, ..filter };
+        let narrow = Filter {
+            tiers: vec![Tier::LongTerm],
+            forgotten: Forgotten::Hide,
+            ..filter
+        };
         assert_eq!(store.recount(&narrow), store.tally(&narrow));
     }
-    let page = Page { offset: 0, limit: 10 };
-    let ids = |memories: Vec<Memory>| memories.into_iter().map(|memory| memory.id.to_string()).collect::<Vec<_>>();
+    let page = Page {
+        offset: 0,
+        limit: 10,
+    };
+    let ids = |memories: Vec<Memory>| {
+        memories
+            .into_iter()
+            .map(|memory| memory.id.to_string())
+            .collect::<Vec<_>>()
+    };
     // What was updated last was filed first.
-    let order = ["common", "nobodys", "shared", "private", "message", "forgotten"];
+    let order = [
+        "common",
+        "nobodys",
+        "shared",
+        "private",
+        "message",
+        "forgotten",
+    ];
     assert_eq!(ids(store.list(&filter(), page).unwrap()), order);
-    assert_eq!(ids(store.filed(&filter(), FilingOrder::FirstFirst, page).unwrap()), order);
-    let of_thread = Filter { thread: Some("talk".to_owned()), ..filter() };
+    assert_eq!(
+        ids(store
+            .filed(&filter(), FilingOrder::FirstFirst, page)
+            .unwrap()),
+        order
+    );
+    let of_thread = Filter {
+        thread: Some("talk".to_owned()),
+        ..filter()
+    };
     assert_eq!(ids(store.list(&of_thread, page).unwrap()), ["message"]);
     assert_eq!(store.thread_end(&of_thread.space, "ann", "talk"), Ok(1));
     let taken = Memory {
         tier: Tier::ShortTerm,
         owner: Some("ann".to_owned()),
-        thread: Some(Thread { name: "talk".to_owned(), position: 0 }),
+        thread: Some(Thread {
+            name: "talk".to_owned(),
+            position: 0,
+        }),
         ..memory("new")
     };
-    assert_eq!(store.commit(put(&taken, vec![passage("word")])).unwrap_err().code, ErrorCode::Conflict);
+    assert_eq!(
+        store
+            .commit(put(&taken, vec![passage("word")]))
+            .unwrap_err()
+            .code,
+        ErrorCode::Conflict
+    );
 
-    assert_eq!(store.wipe(&filter().space, "ann", None, None, filter().live_at).unwrap().memories, 3);
+    assert_eq!(
+        store
+            .wipe(&filter().space, "ann", None, None, filter().live_at)
+            .unwrap()
+            .memories,
+        3
+    );
     assert_eq!(store.tally(&filter()), store.recount(&filter()));
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
@@ -443,9 +711,16 @@ fn of_one<'a>(kinds: &[&'a str]) -> Vec<(&'a str, u64)> {
 #[test]
 fn an_older_schema_is_upgraded_after_a_backup() {
     let folder = folder_with_a_memory();
-    let sql = format!("ALTER TABLE memory ADD COLUMN added TEXT; PRAGMA user_version = {};", schema::VERSION + 1);
+    let sql = format!(
+        "ALTER TABLE memory ADD COLUMN added TEXT; PRAGMA user_version = {};",
+        schema::VERSION + 1
+    );
     let connection = upgrade(folder.path(), &sql).unwrap();
-    let ids: String = connection.query_row("SELECT id FROM memory WHERE added IS NULL", [], |row| row.get(0)).unwrap();
+    let ids: String = connection
+        .query_row("SELECT id FROM memory WHERE added IS NULL", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
     assert_eq!(ids, "kept");
     drop(connection);
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
@@ -471,7 +746,10 @@ fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
     assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
     assert_eq!(store.structure_check(), Ok(Vec::new()));
     // Whoever starts again and again does not fill the disk.
-    assert_eq!(fs::read_dir(folder.path().join(BACKUPS)).unwrap().count(), 0);
+    assert_eq!(
+        fs::read_dir(folder.path().join(BACKUPS)).unwrap().count(),
+        0
+    );
 }
 
 #[test]
@@ -479,7 +757,11 @@ fn what_people_did_to_the_tables_is_no_obstacle() {
     let odd = "DROP INDEX memory_by_deletion; CREATE VIEW texts AS SELECT m.id, c.text FROM memory AS m, content AS c;";
     let (folder, database) = folder_of_version(3, odd);
     SqliteStore::open(folder.path(), Options::default()).unwrap();
-    let views: i64 = database.connect().unwrap().query_row("SELECT count(*) FROM texts", [], |row| row.get(0)).unwrap();
+    let views: i64 = database
+        .connect()
+        .unwrap()
+        .query_row("SELECT count(*) FROM texts", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(views, 0);
 }
 
@@ -496,17 +778,41 @@ fn a_creation_that_was_cut_off_is_completed() {
 fn every_refusal_says_what_to_do() {
     let path = PathBuf::from("here");
     let refusals = [
-        OpenError::Newer { database: path.clone(), found: 2, known: 1 },
-        OpenError::NewerAnalysis { database: path.clone(), found: 9, known: 2 },
+        OpenError::Newer {
+            database: path.clone(),
+            found: 2,
+            known: 1,
+        },
+        OpenError::NewerAnalysis {
+            database: path.clone(),
+            found: 9,
+            known: 2,
+        },
         OpenError::ReadOnly { path: path.clone() },
-        OpenError::NetworkFileSystem { folder: path.clone(), kind: "nfs4".to_owned() },
-        OpenError::NotOwner { folder: path.clone(), uid: 7 },
-        OpenError::NotADatabase { database: path.clone() },
+        OpenError::NetworkFileSystem {
+            folder: path.clone(),
+            kind: "nfs4".to_owned(),
+        },
+        OpenError::NotOwner {
+            folder: path.clone(),
+            uid: 7,
+        },
+        OpenError::NotADatabase {
+            database: path.clone(),
+        },
         OpenError::Full { path: path.clone() },
         OpenError::Busy { path: path.clone() },
-        OpenError::InUse { folder: path.clone() },
-        OpenError::Upgrade { database: path.clone(), problem: "x".to_owned() },
-        OpenError::Io { path, problem: "x".to_owned() },
+        OpenError::InUse {
+            folder: path.clone(),
+        },
+        OpenError::Upgrade {
+            database: path.clone(),
+            problem: "x".to_owned(),
+        },
+        OpenError::Io {
+            path,
+            problem: "x".to_owned(),
+        },
     ];
     for refusal in refusals {
         let text = Error::from(refusal).message;
@@ -514,8 +820,8 @@ fn every_refusal_says_what_to_do() {
     }
 }
 
-/// Memories as version 2 wrote them, with terms that no analysis makes: one of two passages, as it would
-/// not be cut now, one with a summary, and one whose passage is no part of its text.
+/// Memories as version 2 wrote them, with terms that no analysis makes: one of two passages, as it
+/// would not be cut now, one with a summary, and one whose passage is no part of its text.
 const V2_DATA: &str = "
     INSERT INTO memory (row, space, id, section, kind, tags, weight, delivery, visibility, created_at, updated_at,
         revision, tier, enrichment, summary)
@@ -535,18 +841,39 @@ const V2_DATA: &str = "
 /// The ids that one word finds, sorted.
 fn find(store: &SqliteStore, word: &str) -> Vec<String> {
     let (terms, everything) = ([word.to_owned()], filter());
-    let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
-    let mut ids: Vec<_> = store.candidates(&query).unwrap().hits.into_iter().map(|hit| hit.id.to_string()).collect();
+    let query = CandidateQuery {
+        terms: &terms,
+        ..CandidateQuery::of(&everything, 10)
+    };
+    let mut ids: Vec<_> = store
+        .candidates(&query)
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| hit.id.to_string())
+        .collect();
     ids.sort();
     ids
 }
 
 /// What a search by meaning finds.
 fn nearest(store: &SqliteStore) -> Vec<(String, Option<f32>)> {
-    let vector = QueryVector { model: ModelId::new("test"), values: vec![1.0, 0.0] };
+    let vector = QueryVector {
+        model: ModelId::new("test"),
+        values: vec![1.0, 0.0],
+    };
     let everything = filter();
-    let query = CandidateQuery { vector: Some(&vector), ..CandidateQuery::of(&everything, 10) };
-    store.candidates(&query).unwrap().hits.into_iter().map(|hit| (hit.id.to_string(), hit.cosine)).collect()
+    let query = CandidateQuery {
+        vector: Some(&vector),
+        ..CandidateQuery::of(&everything, 10)
+    };
+    store
+        .candidates(&query)
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| (hit.id.to_string(), hit.cosine))
+        .collect()
 }
 
 #[test]
@@ -566,9 +893,21 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
         for (word, expected) in rows {
             assert_eq!(find(&store, word), expected, "{word}");
         }
-        assert_eq!(nearest(&store), [("summed".to_owned(), Some(-127.0 / 128.0))], "of what is cut as before");
-        let waiting = store.without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10).unwrap();
-        assert_eq!(waiting.into_iter().map(|(_, id)| id.to_string()).collect::<Vec<_>>(), ["two", "odd"]);
+        assert_eq!(
+            nearest(&store),
+            [("summed".to_owned(), Some(-127.0 / 128.0))],
+            "of what is cut as before"
+        );
+        let waiting = store
+            .without_vector(&ModelId::new("test"), FilingOrder::FirstFirst, 10)
+            .unwrap();
+        assert_eq!(
+            waiting
+                .into_iter()
+                .map(|(_, id)| id.to_string())
+                .collect::<Vec<_>>(),
+            ["two", "odd"]
+        );
         drop(store);
         the_backup(folder.path(), before);
         fs::remove_dir_all(folder.path().join(BACKUPS)).unwrap();
@@ -578,7 +917,8 @@ fn texts_that_an_older_version_analysed_are_analysed_anew() {
     }
 }
 
-/// A long text of as many passages as before, cut at other places: each vector would be of another text.
+/// A long text of as many passages as before, cut at other places: each vector would be of another
+/// text.
 #[test]
 fn vectors_stay_only_where_a_text_is_cut_as_before() {
     let content = "The quick brown fox jumps over the lazy dog near the river. ".repeat(60);
@@ -589,28 +929,52 @@ fn vectors_stay_only_where_a_text_is_cut_as_before() {
         let folder = folder_with_a_memory();
         let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        let long = Memory { content: content.clone(), ..memory("long") };
+        let long = Memory {
+            content: content.clone(),
+            ..memory("long")
+        };
         let vectors: Vec<Vector> = (1..)
             .take(ranges.len())
-            .map(|value| Vector { model: model.clone(), scale: 0.1, values: vec![value] })
+            .map(|value| Vector {
+                model: model.clone(),
+                scale: 0.1,
+                values: vec![value],
+            })
             .collect();
         let with_vector = |(range, vector): (&Range<usize>, &Vector)| {
             let start = range.start + usize::from(is_moved && range.start > 0);
-            Passage { range: start..range.end, vector: Some(vector.clone()), ..passage("word") }
+            Passage {
+                range: start..range.end,
+                vector: Some(vector.clone()),
+                ..passage("word")
+            }
         };
-        store.commit(put(&long, ranges.iter().zip(&vectors).map(with_vector).collect())).unwrap();
+        store
+            .commit(put(
+                &long,
+                ranges.iter().zip(&vectors).map(with_vector).collect(),
+            ))
+            .unwrap();
         drop(store);
-        database.connect().unwrap().execute("UPDATE analysis SET version = 1", []).unwrap();
+        database
+            .connect()
+            .unwrap()
+            .execute("UPDATE analysis SET version = 1", [])
+            .unwrap();
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         assert_eq!(find(&store, "fox"), ["long"]);
         let expected = if is_moved { Vec::new() } else { vectors };
         assert_eq!(store.vectors(&long.space, &long.id, &model), Ok(expected));
-        let stored =
-            "SELECT first_byte, end_byte FROM passage AS p JOIN memory AS m ON m.row = p.row >> 20 AND m.id = 'long'";
+        let stored = "SELECT first_byte, end_byte FROM passage AS p JOIN memory AS m ON m.row = p.row >> 20 AND m.id = 'long'";
         let connection = database.connect().unwrap();
         let mut stored = connection.prepare(stored).unwrap();
-        let stored = stored.query_map([], |row| Ok(row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize));
-        assert_eq!(stored.unwrap().map(Result::unwrap).collect::<Vec<_>>(), ranges);
+        let stored = stored.query_map([], |row| {
+            Ok(row.get::<_, i64>(0)? as usize..row.get::<_, i64>(1)? as usize)
+        });
+        assert_eq!(
+            stored.unwrap().map(Result::unwrap).collect::<Vec<_>>(),
+            ranges
+        );
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
@@ -620,13 +984,19 @@ fn a_damaged_text_does_not_keep_the_others_from_being_analysed() {
     let folder = folder_with_a_memory();
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
+    let zebra = Memory {
+        content: "zebra".to_owned(),
+        ..memory("zebra")
+    };
     store.commit(put(&zebra, vec![passage("other")])).unwrap();
     drop(store);
     let damage = "UPDATE content SET text = CAST(x'ff' AS TEXT) WHERE memory = 1; UPDATE analysis SET version = 1";
     database.connect().unwrap().execute_batch(damage).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
+    assert_eq!(
+        (find(&store, "word"), find(&store, "zebra")),
+        (vec!["kept".to_owned()], vec!["zebra".to_owned()])
+    );
     assert!(!store.structure_check().unwrap().is_empty());
 }
 
@@ -635,22 +1005,32 @@ fn a_damaged_passage_does_not_keep_the_others_from_being_analysed() {
     let folder = folder_with_a_memory();
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    let zebra = Memory { content: "zebra".to_owned(), ..memory("zebra") };
+    let zebra = Memory {
+        content: "zebra".to_owned(),
+        ..memory("zebra")
+    };
     store.commit(put(&zebra, vec![passage("other")])).unwrap();
     drop(store);
-    // A column takes a value of another type only while it is not strict, which each connection reads once.
+    // A column takes a value of another type only while it is not strict, which each connection
+    // reads once.
     let strict = |old: &str, new: &str| {
         let set = "UPDATE sqlite_schema SET sql = replace(sql, ?1, ?2) WHERE name = 'passage'";
         let connection = database.connect().unwrap();
-        connection.pragma_update(None, "writable_schema", true).unwrap();
+        connection
+            .pragma_update(None, "writable_schema", true)
+            .unwrap();
         assert_eq!(connection.execute(set, [old, new]).unwrap(), 1);
     };
     strict("\n) STRICT", "\n)");
-    let damage = "UPDATE passage SET end_byte = 'x' WHERE row = 1 << 20; UPDATE analysis SET version = 1";
+    let damage =
+        "UPDATE passage SET end_byte = 'x' WHERE row = 1 << 20; UPDATE analysis SET version = 1";
     database.connect().unwrap().execute_batch(damage).unwrap();
     strict("\n)", "\n) STRICT");
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert_eq!((find(&store, "word"), find(&store, "zebra")), (vec!["kept".to_owned()], vec!["zebra".to_owned()]));
+    assert_eq!(
+        (find(&store, "word"), find(&store, "zebra")),
+        (vec!["kept".to_owned()], vec!["zebra".to_owned()])
+    );
     assert!(!store.structure_check().unwrap().is_empty());
 }
 
@@ -659,11 +1039,20 @@ fn what_a_memory_cites_finds_it_after_a_new_analysis() {
     let folder = folder_with_a_memory();
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    store.commit(put(&discovery(), vec![passage("other")])).unwrap();
+    store
+        .commit(put(&discovery(), vec![passage("other")]))
+        .unwrap();
     drop(store);
-    database.connect().unwrap().execute("UPDATE analysis SET version = 1", []).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute("UPDATE analysis SET version = 1", [])
+        .unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert_eq!((find(&store, "okapi"), find(&store, "other")), (vec!["discovery".to_owned()], Vec::new()));
+    assert_eq!(
+        (find(&store, "okapi"), find(&store, "other")),
+        (vec!["discovery".to_owned()], Vec::new())
+    );
 }
 
 #[test]
@@ -675,7 +1064,10 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
         path: path.to_owned(),
         root: "/srv/shop".to_owned(),
         format: "project".to_owned(),
-        stamp: FileStamp { bytes: 5, modified_nanoseconds: 1 },
+        stamp: FileStamp {
+            bytes: 5,
+            modified_nanoseconds: 1,
+        },
         bytes_read: 5,
         hash: ContentHash([1; 32]),
         parts: 1,
@@ -683,32 +1075,74 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
         is_whole,
     };
     let rows = [
-        ("whole", "/srv/shop/db/okapi.rs", Some(true), Some("db/okapi.rs")),
+        (
+            "whole",
+            "/srv/shop/db/okapi.rs",
+            Some(true),
+            Some("db/okapi.rs"),
+        ),
         ("grows", "/srv/shop/talk.jsonl", Some(false), None),
         ("by_hand", "/srv/shop/hand.rs", None, None),
     ];
     for (id, path, is_whole, _) in rows {
         let drawer = Memory {
-            place: Place { collection: Some("shop".to_owned()), section: "src".to_owned() },
+            place: Place {
+                collection: Some("shop".to_owned()),
+                section: "src".to_owned(),
+            },
             attributes: BTreeMap::from([(SOURCE_FILE.to_owned(), path.to_owned())]),
             ..memory(id)
         };
         store.commit(put(&drawer, vec![passage("other")])).unwrap();
-        let row = is_whole.map(|is_whole| Change::PutSourceFile { file: Box::new(file(path, is_whole)), expect: None });
-        store.commit(Batch { space: Space::default(), changes: row.into_iter().collect() }).unwrap();
+        let row = is_whole.map(|is_whole| Change::PutSourceFile {
+            file: Box::new(file(path, is_whole)),
+            expect: None,
+        });
+        store
+            .commit(Batch {
+                space: Space::default(),
+                changes: row.into_iter().collect(),
+            })
+            .unwrap();
     }
     drop(store);
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
-    database.connect().unwrap().execute("UPDATE analysis SET version = 2", []).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute("UPDATE analysis SET version = 2", [])
+        .unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     for (id, path, _, expected) in rows {
-        let drawer = store.get(&Space::default(), &MemoryId::new(id)).unwrap().unwrap();
-        assert_eq!((drawer.source_path(), drawer.attributes[SOURCE_FILE].as_str()), (expected, path), "{id}");
+        let drawer = store
+            .get(&Space::default(), &MemoryId::new(id))
+            .unwrap()
+            .unwrap();
+        assert_eq!(
+            (
+                drawer.source_path(),
+                drawer.attributes[SOURCE_FILE].as_str()
+            ),
+            (expected, path),
+            "{id}"
+        );
     }
     assert_eq!(find(&store, "okapi"), ["whole"]);
     let (filter, required) = (filter(), ["@file=db/okapi.rs".to_owned()]);
-    let found = store.candidates(&CandidateQuery { required: &required, ..CandidateQuery::of(&filter, 10) }).unwrap();
-    assert_eq!(found.hits.iter().map(|hit| hit.id.as_str()).collect::<Vec<_>>(), ["whole"]);
+    let found = store
+        .candidates(&CandidateQuery {
+            required: &required,
+            ..CandidateQuery::of(&filter, 10)
+        })
+        .unwrap();
+    assert_eq!(
+        found
+            .hits
+            .iter()
+            .map(|hit| hit.id.as_str())
+            .collect::<Vec<_>>(),
+        ["whole"]
+    );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
@@ -716,10 +1150,21 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
 fn a_lost_version_of_the_analysis_is_as_an_old_one() {
     let folder = folder_with_a_memory();
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
-    database.connect().unwrap().execute("DELETE FROM analysis", []).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute("DELETE FROM analysis", [])
+        .unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-    assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(reanalysis::VERSION));
-    assert_eq!(find(&store, "word"), Vec::<String>::new(), "the text has other terms than were put");
+    assert_eq!(
+        reanalysis::version(&database.connect().unwrap()),
+        Ok(reanalysis::VERSION)
+    );
+    assert_eq!(
+        find(&store, "word"),
+        Vec::<String>::new(),
+        "the text has other terms than were put"
+    );
     let again = memory("again");
     store.commit(put(&again, vec![passage("word")])).unwrap();
     assert_eq!(find(&store, "word"), ["again"]);
@@ -730,7 +1175,11 @@ fn a_lost_version_of_the_analysis_is_as_an_old_one() {
 #[test]
 fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
     let model = ModelId::new("test");
-    let vector = Vector { model: model.clone(), scale: 0.1, values: vec![7] };
+    let vector = Vector {
+        model: model.clone(),
+        scale: 0.1,
+        values: vec![7],
+    };
     let rows = [
         ("plain", "The zebra is in the garden.", true),
         ("speaker", "Caroline: The zebra is in the garden.", false),
@@ -738,21 +1187,44 @@ fn vectors_of_what_is_embedded_otherwise_now_are_forgotten() {
     ];
     for (id, content, stays) in rows {
         let folder = folder_with_a_memory();
-        let written = Memory { content: content.to_owned(), ..memory(id) };
-        let whole = Passage { range: 0..content.len(), vector: Some(vector.clone()), ..passage("word") };
+        let written = Memory {
+            content: content.to_owned(),
+            ..memory(id)
+        };
+        let whole = Passage {
+            range: 0..content.len(),
+            vector: Some(vector.clone()),
+            ..passage("word")
+        };
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
         store.commit(put(&written, vec![whole])).unwrap();
         drop(store);
         let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
         let mut connection = database.connect().unwrap();
         for (version, stays) in [(2, true), (1, stays)] {
-            connection.execute("UPDATE analysis SET version = ?1", [version]).unwrap();
+            connection
+                .execute("UPDATE analysis SET version = ?1", [version])
+                .unwrap();
             assert_eq!(reanalysis::renew(&mut connection).unwrap(), 2);
             let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-            let expected = if stays { vec![vector.clone()] } else { Vec::new() };
-            assert_eq!(store.vectors(&written.space, &written.id, &model), Ok(expected), "{id} of {version}");
-            let waiting = store.without_vector(&model, FilingOrder::FirstFirst, 10).unwrap();
-            assert_eq!(waiting.iter().any(|(_, waiting)| *waiting == written.id), !stays, "{id} of {version}");
+            let expected = if stays {
+                vec![vector.clone()]
+            } else {
+                Vec::new()
+            };
+            assert_eq!(
+                store.vectors(&written.space, &written.id, &model),
+                Ok(expected),
+                "{id} of {version}"
+            );
+            let waiting = store
+                .without_vector(&model, FilingOrder::FirstFirst, 10)
+                .unwrap();
+            assert_eq!(
+                waiting.iter().any(|(_, waiting)| *waiting == written.id),
+                !stays,
+                "{id} of {version}"
+            );
             assert_eq!(find(&store, "zebra"), [id]);
             assert_eq!(store.structure_check(), Ok(Vec::new()));
         }
@@ -775,7 +1247,13 @@ fn a_renewal_that_is_cut_off_makes_one_backup() {
         backups.push(the_backup(folder.path(), schema::VERSION));
     }
     connection.execute("DROP TRIGGER cut", []).unwrap();
-    assert_eq!(find(&SqliteStore::open(folder.path(), Options::default()).unwrap(), "word"), Vec::<String>::new());
+    assert_eq!(
+        find(
+            &SqliteStore::open(folder.path(), Options::default()).unwrap(),
+            "word"
+        ),
+        Vec::<String>::new()
+    );
     backups.push(the_backup(folder.path(), schema::VERSION));
     assert!(backups.iter().all(|backup| *backup == backups[0]));
     let untouched = Connection::open(&backups[0]).unwrap();
@@ -786,9 +1264,16 @@ fn a_renewal_that_is_cut_off_makes_one_backup() {
 fn texts_that_a_newer_version_analysed_are_left_alone() {
     let folder = folder_with_a_memory();
     let database = Database::new(folder.path().join(DATABASE), Duration::from_secs(1));
-    database.connect().unwrap().execute("UPDATE analysis SET version = 99", []).unwrap();
+    database
+        .connect()
+        .unwrap()
+        .execute("UPDATE analysis SET version = 99", [])
+        .unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::NewerAnalysis { found: 99, .. }), "{refused}");
+    assert!(
+        matches!(refused, OpenError::NewerAnalysis { found: 99, .. }),
+        "{refused}"
+    );
     assert!(refused.to_string().contains("update loci"), "{refused}");
     assert_eq!(reanalysis::version(&database.connect().unwrap()), Ok(99));
 }
@@ -800,7 +1285,11 @@ fn a_damaged_database_is_not_upgraded() {
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'keyed_answer_by_expiry'";
     let root: u32 = connection.query_row(sql, [], |row| row.get(0)).unwrap();
     drop(connection);
-    let mut file = fs::OpenOptions::new().read(true).write(true).open(&database.path).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&database.path)
+        .unwrap();
     io::Seek::seek(&mut file, io::SeekFrom::Start(u64::from(root - 1) * 4_096)).unwrap();
     file.write_all(&[0; 4_096]).unwrap();
     let before = fs::read(&database.path).unwrap();
@@ -810,5 +1299,8 @@ fn a_damaged_database_is_not_upgraded() {
         "{refused}"
     );
     assert!(fs::read(&database.path).unwrap() == before);
-    assert!(!folder.path().join(BACKUPS).exists(), "nobody needs a copy of it");
+    assert!(
+        !folder.path().join(BACKUPS).exists(),
+        "nobody needs a copy of it"
+    );
 }

@@ -1,5 +1,5 @@
-//! Where whole rows are put together again: a database of our schema that nobody else sees and that goes with its
-//! connection. So what is handed out is read as from any store, each thing once.
+//! Where whole rows are put together again: a database of our schema that nobody else sees and that
+//! goes with its connection. So what is handed out is read as from any store, each thing once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,8 +15,8 @@ use crate::failure::Result;
 use crate::schema::{self, Definition};
 use crate::{archive, trees};
 
-/// The tables that what is handed out is made from, with what their rows are, and an index, if one has a key that
-/// names them, followed by the number of the row.
+/// The tables that what is handed out is made from, with what their rows are, and an index, if one
+/// has a key that names them, followed by the number of the row.
 const TABLES: [(&str, &str, &str); 13] = [
     ("memory", "memory", "memory_by_id"),
     ("content", "text", ""),
@@ -28,7 +28,11 @@ const TABLES: [(&str, &str, &str); 13] = [
     ("tunnel", "tunnel", "tunnel_by_id"),
     ("setting", "setting", ""),
     ("source_file", "file that memories were made from", ""),
-    ("cache_entry", "cached answer", "sqlite_autoindex_cache_entry_1"),
+    (
+        "cache_entry",
+        "cached answer",
+        "sqlite_autoindex_cache_entry_1",
+    ),
     ("decision", "decision", "sqlite_autoindex_decision_1"),
     ("keyed_answer", "answer under a key", "keyed_answer_by_key"),
 ];
@@ -62,29 +66,43 @@ impl Scratch {
         // Kept in memory while it is small, then in the folder for temporary files.
         let connection = Connection::open("")?;
         checksum::register(&connection)?;
-        connection
-            .execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;")?;
+        connection.execute_batch(
+            "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
+        )?;
         connection.execute_batch("BEGIN")?;
         // What is counted by triggers is of no use here.
         let is_needed = |definition: &&Definition| {
-            matches!(definition.kind.as_str(), "table" | "index") && !definition.name.starts_with("sqlite_")
+            matches!(definition.kind.as_str(), "table" | "index")
+                && !definition.name.starts_with("sqlite_")
         };
         for definition in schema::definitions()?.iter().filter(is_needed) {
             connection.execute_batch(&definition.sql)?;
         }
         connection.execute_batch(KNOWN)?;
         let tables = Tables::of(&connection)?;
-        let is_taken = |table: &&Table| noun(&table.name).is_some() || !trees::is_derived(&table.name);
+        let is_taken =
+            |table: &&Table| noun(&table.name).is_some() || !trees::is_derived(&table.name);
         let taken = tables.all().filter(is_taken);
-        let insertions = taken.map(|table| (table.name.clone(), table.insertion())).collect();
-        Ok((Scratch { connection, insertions }, tables))
+        let insertions = taken
+            .map(|table| (table.name.clone(), table.insertion()))
+            .collect();
+        Ok((
+            Scratch {
+                connection,
+                insertions,
+            },
+            tables,
+        ))
     }
 
     /// How many rows there are of each table.
     pub(crate) fn counts(&self) -> Result<BTreeMap<String, i64>> {
         let count = |table: &String| {
             let sql = format!("SELECT count(*) FROM {table}");
-            Ok((table.clone(), self.connection.query_row(&sql, [], |row| row.get(0))?))
+            Ok((
+                table.clone(),
+                self.connection.query_row(&sql, [], |row| row.get(0))?,
+            ))
         };
         self.insertions.keys().map(count).collect()
     }
@@ -92,39 +110,74 @@ impl Scratch {
     /// Gives the rows of a table to that of another database.
     pub(crate) fn carry_over(&self, table: &str, to: &Connection) -> Result<CarriedOver> {
         let mut carried = CarriedOver { found: 0, known: 0 };
-        let Some(insertion) = self.insertions.get(table) else { return Ok(carried) };
-        let columns = "SELECT group_concat(name, ', ') FROM pragma_table_xinfo(?1) WHERE hidden = 0";
-        let columns: String = self.connection.query_row(columns, [table], |row| row.get(0))?;
+        let Some(insertion) = self.insertions.get(table) else {
+            return Ok(carried);
+        };
+        let columns =
+            "SELECT group_concat(name, ', ') FROM pragma_table_xinfo(?1) WHERE hidden = 0";
+        let columns: String = self
+            .connection
+            .query_row(columns, [table], |row| row.get(0))?;
         let mut insert = to.prepare(insertion)?;
-        let mut statement = self.connection.prepare(&format!("SELECT {columns} FROM {table}"))?;
+        let mut statement = self
+            .connection
+            .prepare(&format!("SELECT {columns} FROM {table}"))?;
         let width = statement.column_count();
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let values = (0..width).map(|column| row.get_ref(column)).collect::<rusqlite::Result<Vec<_>>>()?;
-            let values = values.into_iter().map(rusqlite::types::ToSqlOutput::Borrowed);
+            let values = (0..width)
+                .map(|column| row.get_ref(column))
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            let values = values
+                .into_iter()
+                .map(rusqlite::types::ToSqlOutput::Borrowed);
             carried.found += insert.execute(params_from_iter(values))?;
         }
-        let known =
-            format!("SELECT count(*) FROM (SELECT row FROM known WHERE tree = ?1 UNION SELECT rowid FROM {table})");
-        let known: i64 = self.connection.query_row(&known, [table], |row| row.get(0))?;
-        carried.known = usize::try_from(known).unwrap_or_default().max(carried.found);
+        let known = format!(
+            "SELECT count(*) FROM (SELECT row FROM known WHERE tree = ?1 UNION SELECT rowid FROM {table})"
+        );
+        let known: i64 = self
+            .connection
+            .query_row(&known, [table], |row| row.get(0))?;
+        carried.known = usize::try_from(known)
+            .unwrap_or_default()
+            .max(carried.found);
         Ok(carried)
     }
 
-    /// How many tables, indexes and triggers of this version are not defined as they are here, or not at all; with
-    /// them the indexes that constraints bring.
+    /// How many tables, indexes and triggers of this version are not defined as they are here, or
+    /// not at all; with them the indexes that constraints bring.
     pub(crate) fn wrong_definitions(&self, found: &BTreeMap<String, Defined>) -> Result<usize> {
-        let is_wrong = |Definition { kind, name, table, sql }: &&Definition| {
+        let is_wrong = |Definition {
+                            kind,
+                            name,
+                            table,
+                            sql,
+                        }: &&Definition| {
             let is_tree = matches!(kind.as_str(), "table" | "index");
-            let right = Defined { kind: kind.clone(), table: table.clone(), sql: Some(sql.clone()), is_tree };
+            let right = Defined {
+                kind: kind.clone(),
+                table: table.clone(),
+                sql: Some(sql.clone()),
+                is_tree,
+            };
             found.get(name) != Some(&right)
         };
         let mut wrong = schema::definitions()?.iter().filter(is_wrong).count();
-        self.each("SELECT name, tbl_name FROM main.sqlite_master WHERE sql IS NULL", [], |row| {
-            let right = Defined { kind: "index".to_owned(), table: row.get(1)?, sql: None, is_tree: true };
-            wrong += usize::from(found.get(&row.get::<_, String>(0)?) != Some(&right));
-            Ok(())
-        })?;
+        self.each(
+            "SELECT name, tbl_name FROM main.sqlite_master WHERE sql IS NULL",
+            [],
+            |row| {
+                let right = Defined {
+                    kind: "index".to_owned(),
+                    table: row.get(1)?,
+                    sql: None,
+                    is_tree: true,
+                };
+                wrong += usize::from(found.get(&row.get::<_, String>(0)?) != Some(&right));
+                Ok(())
+            },
+        )?;
         Ok(wrong)
     }
 
@@ -133,12 +186,19 @@ impl Scratch {
         self.insertions.contains_key(table)
     }
 
-    /// Takes a row; says whether it is the first with its key. Of texts the one stays that the record tells of.
+    /// Takes a row; says whether it is the first with its key. Of texts the one stays that the
+    /// record tells of.
     pub(crate) fn insert(&self, row: &Row<'_>) -> Result<bool> {
-        let Some(sql) = self.insertions.get(&row.table.name) else { return Ok(true) };
+        let Some(sql) = self.insertions.get(&row.table.name) else {
+            return Ok(true);
+        };
         let execute = |sql: &str| -> Result<bool> {
             let values = row.written().map(rusqlite::types::ToSqlOutput::Borrowed);
-            Ok(self.connection.prepare_cached(sql)?.execute(params_from_iter(values))? > 0)
+            Ok(self
+                .connection
+                .prepare_cached(sql)?
+                .execute(params_from_iter(values))?
+                > 0)
         };
         let is_first = execute(sql)?;
         if !is_first && row.table.name == TEXTS {
@@ -151,29 +211,45 @@ impl Scratch {
     pub(crate) fn expect(&self, table: &str, row: i64, name: Option<&str>) -> Result<()> {
         let sql = "INSERT INTO known (tree, row, name) VALUES (?1, ?2, ?3)
             ON CONFLICT DO UPDATE SET name = coalesce(excluded.name, name)";
-        self.connection.prepare_cached(sql)?.execute(params![table, row, name])?;
+        self.connection
+            .prepare_cached(sql)?
+            .execute(params![table, row, name])?;
         Ok(())
     }
 
     /// Whether the index says which rows a table has.
     pub(crate) fn indexed(index: &str) -> Option<&'static str> {
-        TABLES.iter().find(|(.., other)| !other.is_empty() && *other == index).map(|(table, ..)| *table)
+        TABLES
+            .iter()
+            .find(|(.., other)| !other.is_empty() && *other == index)
+            .map(|(table, ..)| *table)
     }
 
     /// Notes the row that a record of such an index stands for.
     pub(crate) fn expect_indexed(&self, table: &str, record: &Record) -> Result<()> {
-        let Some(values) = record.values() else { return Ok(()) };
-        let [space, keys @ .., ValueRef::Integer(row)] = values.as_slice() else { return Ok(()) };
+        let Some(values) = record.values() else {
+            return Ok(());
+        };
+        let [space, keys @ .., ValueRef::Integer(row)] = values.as_slice() else {
+            return Ok(());
+        };
         let text = |value: &ValueRef<'_>| value.as_str().ok().map(|text| format!("`{text}`"));
         let keys: Vec<_> = keys.iter().filter_map(text).collect();
-        let name = format!("{} in space {}", keys.join(" "), text(space).unwrap_or_default());
+        let name = format!(
+            "{} in space {}",
+            keys.join(" "),
+            text(space).unwrap_or_default()
+        );
         self.expect(table, *row, Some(&name))
     }
 }
 
 /// What one row of a table is called.
 pub(crate) fn noun(table: &str) -> Option<&'static str> {
-    TABLES.iter().find(|(other, ..)| *other == table).map(|(_, noun, _)| *noun)
+    TABLES
+        .iter()
+        .find(|(other, ..)| *other == table)
+        .map(|(_, noun, _)| *noun)
 }
 
 /// Memories of which one half is missing or both are, but for those that no read would show.
@@ -208,7 +284,10 @@ impl Scratch {
         visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
     ) -> Result<u64> {
         self.report_memories(now, report)?;
-        for (table, noun, _) in TABLES.iter().filter(|(table, ..)| !matches!(*table, "memory" | "content" | "access")) {
+        for (table, noun, _) in TABLES
+            .iter()
+            .filter(|(table, ..)| !matches!(*table, "memory" | "content" | "access"))
+        {
             let number = if *table == "decision" { "rowid" } else { "row" };
             // Of the others no row has a number, and none is known of.
             let sql = format!(
@@ -217,7 +296,10 @@ impl Scratch {
             if self.connection.prepare_cached(IS_KNOWN)?.exists([table])? {
                 self.each(&sql, params![table], |row| {
                     let (number, name): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
-                    report.lose(format!("{noun} {}", name.unwrap_or_else(|| format!("in row {number}"))));
+                    report.lose(format!(
+                        "{noun} {}",
+                        name.unwrap_or_else(|| format!("in row {number}"))
+                    ));
                     Ok(())
                 })?;
             }
@@ -236,7 +318,8 @@ impl Scratch {
     fn report_memories(&self, now: Timestamp, report: &mut Report) -> Result<()> {
         self.connection.execute(FOREIGN_TEXTS, [])?;
         self.each(LOST_MEMORIES, params![now.microseconds()], |row| {
-            let (number, space, id): (i64, Option<String>, Option<String>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let (number, space, id): (i64, Option<String>, Option<String>) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
             let (name, has_text): (Option<String>, bool) = (row.get(3)?, row.get(4)?);
             report.lose(match (space.zip(id), name) {
                 (Some((space, id)), _) => format!("memory `{id}` in space `{space}`: its text"),
@@ -249,22 +332,31 @@ impl Scratch {
         })?;
         self.each(LOST_COUNTS, [], |row| {
             let (space, id): (String, String) = (row.get(0)?, row.get(1)?);
-            report.lose(format!("memory `{id}` in space `{space}`: how often it was returned"));
+            report.lose(format!(
+                "memory `{id}` in space `{space}`: how often it was returned"
+            ));
             Ok(())
         })
     }
 
-    /// A fact is told by its names. One that has lost the spelling of a name is not the one that was filed.
+    /// A fact is told by its names. One that has lost the spelling of a name is not the one that
+    /// was filed.
     fn report_facts(&self, report: &mut Report) -> Result<()> {
         let mut nameless: Vec<i64> = Vec::new();
         self.each(NAMELESS_FACTS, [], |row| {
             nameless.push(row.get(0)?);
             let (space, id): (String, String) = (row.get(1)?, row.get(2)?);
-            report.lose(format!("fact `{id}` in space `{space}`: how a name in it is spelled"));
+            report.lose(format!(
+                "fact `{id}` in space `{space}`: how a name in it is spelled"
+            ));
             Ok(())
         })?;
-        let mut delete = self.connection.prepare_cached("DELETE FROM fact WHERE row = ?1")?;
-        nameless.iter().try_for_each(|row| delete.execute([row]).map(drop))?;
+        let mut delete = self
+            .connection
+            .prepare_cached("DELETE FROM fact WHERE row = ?1")?;
+        nameless
+            .iter()
+            .try_for_each(|row| delete.execute([row]).map(drop))?;
         Ok(())
     }
 

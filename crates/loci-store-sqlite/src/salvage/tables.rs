@@ -20,7 +20,8 @@ pub(crate) struct Table {
     columns: Vec<Column>,
     /// What the checksum is of.
     summed: Vec<Summed>,
-    /// The columns that rows from before they were added lack, in their order, with what they are for those.
+    /// The columns that rows from before they were added lack, in their order, with what they are
+    /// for those.
     added: Vec<(usize, ValueRef<'static>)>,
 }
 
@@ -49,8 +50,8 @@ pub(crate) struct Row<'a> {
 }
 
 const CHECKSUM: &str = "checksum";
-/// The columns that a schema after the first with checksums added to a table, all those of a table at once, and what
-/// they are for rows from before.
+/// The columns that a schema after the first with checksums added to a table, all those of a table
+/// at once, and what they are for rows from before.
 const ADDED: [(&str, &str, ValueRef<'static>); 3] = [
     ("keyed_answer", "memories", ValueRef::Text(b"[]")),
     ("memory", "updated_by", ValueRef::Null),
@@ -65,7 +66,11 @@ impl Tables {
         let mut rows = statement.query([])?;
         let mut tables = Vec::new();
         while let Some(row) = rows.next()? {
-            tables.push(Table::of(connection, row.get(0)?, &row.get::<_, String>(1)?)?);
+            tables.push(Table::of(
+                connection,
+                row.get(0)?,
+                &row.get::<_, String>(1)?,
+            )?);
         }
         Ok(Tables(tables))
     }
@@ -88,35 +93,55 @@ impl Tables {
 impl Table {
     fn of(connection: &Connection, name: String, sql: &str) -> Result<Self> {
         let has_row_numbers = !sql.contains("WITHOUT ROWID");
-        // What is computed whenever it is read (2) is not in the record. A key comes first where rows have no numbers;
-        // our tables name its columns first, in its order.
+        // What is computed whenever it is read (2) is not in the record. A key comes first where
+        // rows have no numbers; our tables name its columns first, in its order.
         let query = "SELECT name, type, \"notnull\", pk, hidden, (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk)
             FROM pragma_table_xinfo(?1) WHERE hidden <> 2 ORDER BY cid";
         let mut statement = connection.prepare_cached(query)?;
         let columns = statement.query_map(params![name], |row| {
             let (kind, is_key): (String, bool) = (row.get(1)?, row.get(3)?);
-            let is_row_number = has_row_numbers && is_key && kind == "INTEGER" && row.get::<_, i64>(5)? == 1;
+            let is_row_number =
+                has_row_numbers && is_key && kind == "INTEGER" && row.get::<_, i64>(5)? == 1;
             Ok(Column {
                 name: row.get(0)?,
-                may_be_null: !row.get::<_, bool>(2)? && (!is_key || has_row_numbers && !is_row_number),
+                may_be_null: !row.get::<_, bool>(2)?
+                    && (!is_key || has_row_numbers && !is_row_number),
                 kind,
                 is_row_number,
                 is_generated: row.get::<_, i64>(4)? != 0,
             })
         })?;
         let columns = columns.collect::<rusqlite::Result<Vec<_>>>()?;
-        let list = sql.split_once("loci_checksum(").and_then(|(_, rest)| rest.split_once(')')).ok_or_else(damaged)?.0;
-        let summed = list.split(',').map(str::trim).map(|argument| match argument.strip_prefix('\'') {
-            Some(text) => Some(Summed::Text(text.trim_end_matches('\'').to_owned())),
-            None => columns.iter().position(|column| column.name == argument).map(Summed::Column),
-        });
+        let list = sql
+            .split_once("loci_checksum(")
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .ok_or_else(damaged)?
+            .0;
+        let summed =
+            list.split(',')
+                .map(str::trim)
+                .map(|argument| match argument.strip_prefix('\'') {
+                    Some(text) => Some(Summed::Text(text.trim_end_matches('\'').to_owned())),
+                    None => columns
+                        .iter()
+                        .position(|column| column.name == argument)
+                        .map(Summed::Column),
+                });
         let summed = summed.collect::<Option<_>>().ok_or_else(damaged)?;
         let added = columns.iter().enumerate().filter_map(|(place, column)| {
-            let added = ADDED.iter().find(|added| (added.0, added.1) == (name.as_str(), column.name.as_str()))?;
+            let added = ADDED
+                .iter()
+                .find(|added| (added.0, added.1) == (name.as_str(), column.name.as_str()))?;
             Some((place, added.2))
         });
         let added = added.collect();
-        Ok(Table { name, has_row_numbers, columns, summed, added })
+        Ok(Table {
+            name,
+            has_row_numbers,
+            columns,
+            summed,
+            added,
+        })
     }
 
     /// The statement that gives the table a row, unless it has one with this key.
@@ -124,7 +149,10 @@ impl Table {
         let written = self.columns.iter().filter(|column| !column.is_generated);
         let names: Vec<_> = written.map(|column| column.name.as_str()).collect();
         let (names, marks) = (names.join(", "), vec!["?"; names.len()].join(", "));
-        format!("INSERT OR IGNORE INTO {} ({names}) VALUES ({marks})", self.name)
+        format!(
+            "INSERT OR IGNORE INTO {} ({names}) VALUES ({marks})",
+            self.name
+        )
     }
 
     fn row<'a>(&'a self, number: Option<i64>, values: &[ValueRef<'a>]) -> Option<Row<'a>> {
@@ -151,16 +179,28 @@ impl Table {
         if values.len() != self.columns.len() {
             return None;
         }
-        let values = self.columns.iter().zip(values).map(|(column, value)| column.value(*value, number));
+        let values = self
+            .columns
+            .iter()
+            .zip(values)
+            .map(|(column, value)| column.value(*value, number));
         let values = values.collect::<Option<Vec<_>>>()?;
         let is_added = |column: &usize| added.iter().any(|(place, _)| place == column);
-        let is_summed = |summed: &&Summed| !matches!(summed, Summed::Column(column) if is_added(column));
-        let summed = self.summed.iter().filter(is_summed).map(|summed| match summed {
-            Summed::Column(column) => values.get(*column).copied(),
-            Summed::Text(text) => Some(ValueRef::Text(text.as_bytes())),
-        });
+        let is_summed =
+            |summed: &&Summed| !matches!(summed, Summed::Column(column) if is_added(column));
+        let summed = self
+            .summed
+            .iter()
+            .filter(is_summed)
+            .map(|summed| match summed {
+                Summed::Column(column) => values.get(*column).copied(),
+                Summed::Text(text) => Some(ValueRef::Text(text.as_bytes())),
+            });
         let sum = checksum::of(summed.collect::<Option<Vec<_>>>()?.into_iter());
-        let row = Row { table: self, values };
+        let row = Row {
+            table: self,
+            values,
+        };
         (row.number(CHECKSUM) == Some(sum)).then_some(row)
     }
 }
@@ -184,19 +224,28 @@ impl Column {
 impl<'a> Row<'a> {
     /// The whole number in that column, if there is one.
     pub(crate) fn number(&self, column: &str) -> Option<i64> {
-        let place = self.table.columns.iter().position(|other| other.name == column)?;
+        let place = self
+            .table
+            .columns
+            .iter()
+            .position(|other| other.name == column)?;
         self.values.get(place)?.as_i64().ok()
     }
 
     /// What the [insertion](Table::insertion) of the row needs, in its order.
     pub(crate) fn written(&self) -> impl Iterator<Item = ValueRef<'a>> {
         let pairs = self.table.columns.iter().zip(&self.values);
-        pairs.filter(|(column, _)| !column.is_generated).map(|(_, value)| *value)
+        pairs
+            .filter(|(column, _)| !column.is_generated)
+            .map(|(_, value)| *value)
     }
 
     /// By what is found newer of two with one key.
     pub(crate) fn age(&self) -> i64 {
-        ["revision", "updated_at", "created_at"].iter().find_map(|column| self.number(column)).unwrap_or(0)
+        ["revision", "updated_at", "created_at"]
+            .iter()
+            .find_map(|column| self.number(column))
+            .unwrap_or(0)
     }
 }
 
@@ -205,7 +254,8 @@ impl Tables {
     /// That of any two tables whose columns may hold the same values, the checksums differ.
     pub(crate) fn assert_rows_are_told_apart(&self) {
         let may_be = |a: &Column, b: &Column| {
-            a.is_row_number == b.is_row_number && (a.kind == b.kind || [&a.kind, &b.kind].contains(&&"ANY".to_owned()))
+            a.is_row_number == b.is_row_number
+                && (a.kind == b.kind || [&a.kind, &b.kind].contains(&&"ANY".to_owned()))
         };
         let texts = |table: &Table| -> Vec<String> {
             let text = |summed: &Summed| match summed {
@@ -219,8 +269,17 @@ impl Tables {
             for other in &self.0[..place] {
                 let are_alike = one.has_row_numbers == other.has_row_numbers
                     && one.columns.len() == other.columns.len()
-                    && one.columns.iter().zip(&other.columns).all(|(a, b)| may_be(a, b));
-                assert!(!are_alike || texts(one) != texts(other), "{} and {}", one.name, other.name);
+                    && one
+                        .columns
+                        .iter()
+                        .zip(&other.columns)
+                        .all(|(a, b)| may_be(a, b));
+                assert!(
+                    !are_alike || texts(one) != texts(other),
+                    "{} and {}",
+                    one.name,
+                    other.name
+                );
             }
         }
     }

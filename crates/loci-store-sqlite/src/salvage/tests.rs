@@ -30,20 +30,33 @@ fn salvaged(bytes: &[u8]) -> (Salvaged, Vec<Record>) {
 /// A page that begins as one of a tree does, with any cells.
 fn page() -> impl Strategy<Value = Vec<u8>> {
     let kind = select(&[0x02_u8, 0x05, 0x0a, 0x0d]);
-    (kind, 0_u16..60, any::<u64>(), vec((0_u16..4_096, vec(any::<u8>(), 1..30)), 0..60)).prop_map(|parts| {
-        let (kind, count, seed, cells) = parts;
-        let mut random = Random::new(seed);
-        let mut page: Vec<u8> =
-            (0..PAGE_SIZE).map(|_| if random.chance(70) { 0 } else { random.bits() as u8 }).collect();
-        page[0] = kind;
-        page[3..5].copy_from_slice(&count.to_be_bytes());
-        for (number, (place, bytes)) in cells.iter().enumerate() {
-            page[12 + 2 * number..14 + 2 * number].copy_from_slice(&place.to_be_bytes());
-            let end = PAGE_SIZE.min(usize::from(*place) + bytes.len());
-            page[usize::from(*place)..end].copy_from_slice(&bytes[..end - usize::from(*place)]);
-        }
-        page
-    })
+    (
+        kind,
+        0_u16..60,
+        any::<u64>(),
+        vec((0_u16..4_096, vec(any::<u8>(), 1..30)), 0..60),
+    )
+        .prop_map(|parts| {
+            let (kind, count, seed, cells) = parts;
+            let mut random = Random::new(seed);
+            let mut page: Vec<u8> = (0..PAGE_SIZE)
+                .map(|_| {
+                    if random.chance(70) {
+                        0
+                    } else {
+                        random.bits() as u8
+                    }
+                })
+                .collect();
+            page[0] = kind;
+            page[3..5].copy_from_slice(&count.to_be_bytes());
+            for (number, (place, bytes)) in cells.iter().enumerate() {
+                page[12 + 2 * number..14 + 2 * number].copy_from_slice(&place.to_be_bytes());
+                let end = PAGE_SIZE.min(usize::from(*place) + bytes.len());
+                page[usize::from(*place)..end].copy_from_slice(&bytes[..end - usize::from(*place)]);
+            }
+            page
+        })
 }
 
 proptest! {
@@ -72,7 +85,9 @@ fn of_a_database_with_many_changed_bytes_nothing_changed_is_handed_out() {
     for number in 0..60 {
         let mut memory = memory(&number.to_string());
         memory.content = format!("{number} ").repeat(1 + number * 40);
-        store.commit(put(&memory, vec![passage("some words")])).unwrap();
+        store
+            .commit(put(&memory, vec![passage("some words")]))
+            .unwrap();
         expected.insert(memory.id.clone(), memory);
     }
     drop(store);
@@ -87,11 +102,16 @@ fn of_a_database_with_many_changed_bytes_nothing_changed_is_handed_out() {
         }
         let (report, records) = salvaged(&damaged);
         for record in records {
-            let Record::Memory(memory) = record else { panic!("only memories were stored: {record:?}") };
+            let Record::Memory(memory) = record else {
+                panic!("only memories were stored: {record:?}")
+            };
             assert_eq!(expected.get(&memory.id), Some(&*memory), "seed {seed}");
             found += 1;
         }
-        assert!(!report.lost.is_empty() || report.records == 60, "seed {seed}: {report:?}");
+        assert!(
+            !report.lost.is_empty() || report.records == 60,
+            "seed {seed}: {report:?}"
+        );
     }
     assert!(found > 1_000, "most is whole: {found}");
 }
@@ -113,10 +133,15 @@ fn of_rows_without_a_tree_the_newest_counts() {
     let before = fs::read(&path).unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     (changing.revision, changing.kind) = (2, "other".to_owned());
-    store.commit(loci_testkit::contract::replace(&changing, None)).unwrap();
+    store
+        .commit(loci_testkit::contract::replace(&changing, None))
+        .unwrap();
     drop(store);
     let after = fs::read(&path).unwrap();
-    for bytes in [[&after[..], &before[PAGE_SIZE..]].concat(), [&before[..], &after[PAGE_SIZE..]].concat()] {
+    for bytes in [
+        [&after[..], &before[PAGE_SIZE..]].concat(),
+        [&before[..], &after[PAGE_SIZE..]].concat(),
+    ] {
         let reached = salvaged(&bytes);
         assert!(reached.0.repeated > 0);
         // With the first page go the ways to all others.
@@ -127,7 +152,11 @@ fn of_rows_without_a_tree_the_newest_counts() {
         assert_eq!(records, [Record::Memory(Box::new(changing.clone()))]);
         assert_eq!(reached.1.len(), 1);
         let is_reached_newer = bytes.starts_with(&after);
-        assert_eq!(reached.1 == records, is_reached_newer, "what a tree leads to comes first");
+        assert_eq!(
+            reached.1 == records,
+            is_reached_newer,
+            "what a tree leads to comes first"
+        );
     }
 }
 
@@ -143,8 +172,13 @@ fn what_the_schema_before_wrote_is_salvaged() {
     drop(connection);
     let (report, records) = salvaged(&fs::read(file.path()).unwrap());
     assert!(report.is_whole(), "{report:?}");
-    let [Record::KeyedAnswer(answer)] = &records[..] else { panic!("{records:?}") };
-    assert_eq!((answer.answer.as_str(), answer.memories.as_slice()), ("words", [].as_slice()));
+    let [Record::KeyedAnswer(answer)] = &records[..] else {
+        panic!("{records:?}")
+    };
+    assert_eq!(
+        (answer.answer.as_str(), answer.memories.as_slice()),
+        ("words", [].as_slice())
+    );
 }
 
 /// The bytes of a database with memories.
@@ -152,8 +186,13 @@ fn database(memories: usize) -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     for number in 0..memories {
-        let memory = loci_core::Memory { content: "of string ".repeat(30), ..memory(&number.to_string()) };
-        store.commit(put(&memory, vec![passage("some words")])).unwrap();
+        let memory = loci_core::Memory {
+            content: "of string ".repeat(30),
+            ..memory(&number.to_string())
+        };
+        store
+            .commit(put(&memory, vec![passage("some words")]))
+            .unwrap();
     }
     drop(store);
     fs::read(folder.path().join("loci.db")).unwrap()
@@ -163,7 +202,9 @@ fn database(memories: usize) -> Vec<u8> {
 fn a_database_in_which_nothing_is_yet_is_whole() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let connection = Connection::open(file.path()).unwrap();
-    connection.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL")
+        .unwrap();
     drop(connection);
     let (report, records) = salvaged(&fs::read(file.path()).unwrap());
     assert!(report.is_whole() && report.pages == 1, "{report:?}");
@@ -178,12 +219,16 @@ fn what_lies_behind_the_end_of_the_last_commit_is_no_part_of_it() {
     fs::write(&path, database(100)).unwrap();
     let connection = Connection::open(&path).unwrap();
     checksum::register(&connection).unwrap();
-    connection.pragma_update(None, "secure_delete", false).unwrap();
+    connection
+        .pragma_update(None, "secure_delete", false)
+        .unwrap();
     // With its content, of which the page is not written again.
     let gone = "PRAGMA foreign_keys = OFF; DELETE FROM memory WHERE row > 5; DELETE FROM content WHERE memory > 5;";
     connection.execute_batch(gone).unwrap();
     let reader = Connection::open(&path).unwrap();
-    reader.execute_batch("BEGIN; SELECT count(*) FROM memory").unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM memory")
+        .unwrap();
     connection.execute_batch("VACUUM").unwrap();
     let mut records = 0;
     let visit = &mut |_: Archived| {
@@ -193,7 +238,10 @@ fn what_lies_behind_the_end_of_the_last_commit_is_no_part_of_it() {
     let report = salvage(&path, NOW, visit).unwrap();
     let in_file = fs::metadata(&path).unwrap().len() / PAGE_SIZE as u64;
     assert!(report.pages < in_file, "{report:?}");
-    assert!(report.damaged_pages.is_empty() && records <= 6, "{records}: {report:?}");
+    assert!(
+        report.damaged_pages.is_empty() && records <= 6,
+        "{records}: {report:?}"
+    );
 }
 
 #[test]
@@ -202,34 +250,64 @@ fn what_was_behind_the_end_of_a_file_that_was_cut_off_is_told() {
     let pages = whole.len() / PAGE_SIZE;
     for kept in [pages / 2, pages / 7, 14, 2] {
         let (report, records) = salvaged(&whole[..kept * PAGE_SIZE]);
-        assert_eq!((report.pages, report.missing_pages), (kept as u64, (pages - kept) as u64));
-        assert!(records.len() < 600 && report.lost_more == 0, "{kept}: {}", records.len());
-        let told =
-            report.lost.iter().find(|lost| lost.contains("not in the file") && lost.ends_with("each is a memory"));
+        assert_eq!(
+            (report.pages, report.missing_pages),
+            (kept as u64, (pages - kept) as u64)
+        );
+        assert!(
+            records.len() < 600 && report.lost_more == 0,
+            "{kept}: {}",
+            records.len()
+        );
+        let told = report
+            .lost
+            .iter()
+            .find(|lost| lost.contains("not in the file") && lost.ends_with("each is a memory"));
         // Where the list of tables is cut off, too, nobody knows whose the pages were.
-        let told = told.or(report.lost.iter().find(|lost| lost.ends_with("of what kind is not known")));
+        let told = told.or(report
+            .lost
+            .iter()
+            .find(|lost| lost.ends_with("of what kind is not known")));
         let told = told.unwrap_or_else(|| panic!("{kept}: {:?}", report.lost));
-        let least = told.split_once("at least ").map(|(_, least)| least.split(';').next().unwrap().parse().unwrap());
+        let least = told
+            .split_once("at least ")
+            .map(|(_, least)| least.split(';').next().unwrap().parse().unwrap());
         assert!(least.unwrap_or(0) <= 600 - records.len(), "{kept}: {told}");
     }
     let (report, _) = salvaged(&whole[..whole.len() - 1]);
     assert!(!report.is_whole(), "{report:?}");
     let (report, _) = salvaged(&[]);
-    assert!(report.lost.iter().any(|lost| lost.contains("of what kind is not known")), "{report:?}");
+    assert!(
+        report
+            .lost
+            .iter()
+            .any(|lost| lost.contains("of what kind is not known")),
+        "{report:?}"
+    );
 }
 
 #[test]
 fn a_bit_of_a_definition_or_of_the_header_is_damage() {
     let whole = database(3);
     assert!(salvaged(&whole).0.is_whole());
-    let places = whole.windows(10).enumerate().filter(|(_, bytes)| bytes.starts_with(b"CREATE "));
-    let places: Vec<_> = places.map(|(place, _)| place).step_by(7).chain([18, 21, 30, 47, 63, 70]).collect();
+    let places = whole
+        .windows(10)
+        .enumerate()
+        .filter(|(_, bytes)| bytes.starts_with(b"CREATE "));
+    let places: Vec<_> = places
+        .map(|(place, _)| place)
+        .step_by(7)
+        .chain([18, 21, 30, 47, 63, 70])
+        .collect();
     assert!(places.len() > 12, "{places:?}");
     for place in places {
         let mut damaged = whole.clone();
         damaged[place] ^= 1;
         let (report, records) = salvaged(&damaged);
-        assert!(!report.is_whole() && !report.damaged_pages.is_empty(), "{place}: {report:?}");
+        assert!(
+            !report.is_whole() && !report.damaged_pages.is_empty(),
+            "{place}: {report:?}"
+        );
         assert_eq!(records.len(), 3, "{place}");
     }
 }

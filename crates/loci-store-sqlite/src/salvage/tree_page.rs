@@ -1,7 +1,7 @@
 //! One page of a b-tree, and the records in it.
 //!
-//! The form is that of <https://www.sqlite.org/fileformat2.html#b_tree_pages> and its section 2 on records. Nothing
-//! in the bytes is believed: what leads out of them, or is too long, is not there.
+//! The form is that of <https://www.sqlite.org/fileformat2.html#b_tree_pages> and its section 2 on
+//! records. Nothing in the bytes is believed: what leads out of them, or is too long, is not there.
 
 use rusqlite::types::ValueRef;
 
@@ -79,14 +79,23 @@ impl<'a> TreePage<'a> {
         let list = start + if is_interior { 12 } else { 8 };
         let cells = short_at(bytes, start + 3)?.min(bytes.len().checked_sub(list)? / 2);
         let last_child = is_interior.then(|| number_at(bytes, start + 8));
-        Some(TreePage { kind, cells, bytes, list, last_child })
+        Some(TreePage {
+            kind,
+            cells,
+            bytes,
+            list,
+            last_child,
+        })
     }
 
     /// The cell at that place of the list, if it is within the page.
     pub(crate) fn cell(&self, place: usize) -> Option<Cell<'a>> {
         let start = short_at(self.bytes, self.list + 2 * place)?;
         // It cannot begin before the list of cells ends.
-        let mut rest = self.bytes.get(start..).filter(|_| start >= self.list + 2 * self.cells)?;
+        let mut rest = self
+            .bytes
+            .get(start..)
+            .filter(|_| start >= self.list + 2 * self.cells)?;
         if self.last_child.is_some() {
             rest = rest.get(4..)?;
         }
@@ -104,14 +113,19 @@ impl<'a> TreePage<'a> {
         };
         let here = payload.as_ref().map_or(0, |Payload { length, here, .. }| {
             // The number of the page where it goes on comes after it.
-            here.len() + if here.len() < *length { NUMBER_BYTES } else { 0 }
+            here.len()
+                + if here.len() < *length {
+                    NUMBER_BYTES
+                } else {
+                    0
+                }
         });
         let end = (self.bytes.len() - rest.len() + here).max(start + CELL_BYTES_MIN);
         Some(Cell { row, payload, end })
     }
 
-    /// Whether each byte after the list of cells belongs to one cell or to free space, as the page says, and the rows of
-    /// a table are in order, after `above` and up to `up_to`.
+    /// Whether each byte after the list of cells belongs to one cell or to free space, as the page
+    /// says, and the rows of a table are in order, after `above` and up to `up_to`.
     pub(crate) fn is_sound(&self, above: Option<i64>, up_to: Option<i64>) -> bool {
         let cells: Option<Vec<_>> = (0..self.cells).map(|place| self.cell(place)).collect();
         let Some(cells) = cells else { return false };
@@ -122,12 +136,14 @@ impl<'a> TreePage<'a> {
         {
             return false;
         }
-        let starts = (0..self.cells).filter_map(|place| short_at(self.bytes, self.list + 2 * place));
+        let starts =
+            (0..self.cells).filter_map(|place| short_at(self.bytes, self.list + 2 * place));
         let used: Vec<_> = starts.zip(cells.iter().map(|cell| cell.end)).collect();
         self.are_all_bytes(used).unwrap_or(false)
     }
 
-    /// Whether these parts and the free blocks do not overlap, and what is between them is as much as the page says.
+    /// Whether these parts and the free blocks do not overlap, and what is between them is as much
+    /// as the page says.
     fn are_all_bytes(&self, mut parts: Vec<(usize, usize)>) -> Option<bool> {
         let header = self.list - if self.last_child.is_some() { 12 } else { 8 };
         let short = |place| short_at(self.bytes, place);
@@ -155,30 +171,52 @@ impl<'a> TreePage<'a> {
 
     fn payload(&self, length: usize, rest: &'a [u8]) -> Option<Payload<'a>> {
         let usable = self.bytes.len();
-        let most = if self.kind == Kind::TableLeaf { usable - 35 } else { (usable - 12) * 64 / 255 - 23 };
+        let most = if self.kind == Kind::TableLeaf {
+            usable - 35
+        } else {
+            (usable - 12) * 64 / 255 - 23
+        };
         if length <= most {
-            return Some(Payload { length, here: rest.get(..length)?, overflow: 0 });
+            return Some(Payload {
+                length,
+                here: rest.get(..length)?,
+                overflow: 0,
+            });
         }
         let least = (usable - 12) * 32 / 255 - 23;
         let fitting = least + (length - least) % (usable - 4);
         let local = if fitting <= most { fitting } else { least };
         let (here, after) = rest.split_at_checked(local)?;
-        Some(Payload { length, here, overflow: number_at(after, 0) })
+        Some(Payload {
+            length,
+            here,
+            overflow: number_at(after, 0),
+        })
     }
 
     /// The pages below it; of a table each with the last row that it may have.
     pub(crate) fn children(&self) -> impl Iterator<Item = (u32, Option<i64>)> {
         let child = |place| {
             let row = self.cell(place).and_then(|cell| cell.row);
-            Some((number_at(self.bytes, short_at(self.bytes, self.list + 2 * place)?), row))
+            Some((
+                number_at(self.bytes, short_at(self.bytes, self.list + 2 * place)?),
+                row,
+            ))
         };
-        let cells = if self.last_child.is_some() { self.cells } else { 0 };
-        (0..cells).filter_map(child).chain(self.last_child.map(|last| (last, None)))
+        let cells = if self.last_child.is_some() {
+            self.cells
+        } else {
+            0
+        };
+        (0..cells)
+            .filter_map(child)
+            .chain(self.last_child.map(|last| (last, None)))
     }
 }
 
 impl Cell<'_> {
-    /// The bytes of the record, if its columns are as many as that and their lengths those of the whole.
+    /// The bytes of the record, if its columns are as many as that and their lengths those of the
+    /// whole.
     pub(crate) fn record(&self, pages: &Pages) -> Option<Record> {
         let payload = self.payload.as_ref()?;
         // Before anything is read from other pages.
@@ -198,7 +236,11 @@ impl Cell<'_> {
                 return None;
             }
         }
-        Some(Record { bytes, columns, leads_on: (next > 0).then_some(last) })
+        Some(Record {
+            bytes,
+            columns,
+            leads_on: (next > 0).then_some(last),
+        })
     }
 }
 
@@ -272,12 +314,20 @@ fn length(kind: u64) -> Option<usize> {
 
 /// The number that at most eight bytes are.
 fn signed(bytes: &[u8]) -> i64 {
-    let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) { -1 } else { 0 };
-    bytes.iter().fold(sign, |number, byte| number << 8 | i64::from(*byte))
+    let sign = if bytes.first().is_some_and(|byte| *byte >= 0x80) {
+        -1
+    } else {
+        0
+    };
+    bytes
+        .iter()
+        .fold(sign, |number, byte| number << 8 | i64::from(*byte))
 }
 
 fn short_at(bytes: &[u8], place: usize) -> Option<usize> {
-    Some(usize::from(u16::from_be_bytes(*bytes.get(place..)?.first_chunk()?)))
+    Some(usize::from(u16::from_be_bytes(
+        *bytes.get(place..)?.first_chunk()?,
+    )))
 }
 
 /// Takes a number of one to nine bytes, in each seven bits of it, in the ninth eight.

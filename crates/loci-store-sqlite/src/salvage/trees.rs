@@ -47,7 +47,11 @@ pub(crate) struct Missing {
 impl Trees {
     /// Goes down all trees; says which pages should be of a tree and are not.
     pub(crate) fn walk(pages: &Pages, report: &mut Report) -> Self {
-        let mut trees = Trees { owners: vec![None; pages.count as usize], are_whole: true, ..Trees::default() };
+        let mut trees = Trees {
+            owners: vec![None; pages.count as usize],
+            are_whole: true,
+            ..Trees::default()
+        };
         let mut roots = vec![(LIST.to_owned(), 1)];
         let (mut broken, mut leads_on) = (Vec::new(), Vec::new());
         let mut definitions = BTreeMap::new();
@@ -94,18 +98,26 @@ impl Trees {
         report: &mut Report,
         visit_leaf: &mut dyn FnMut(u32, &TreePage<'_>),
     ) {
-        let Ok(owner) = u16::try_from(self.names.len()) else { return };
+        let Ok(owner) = u16::try_from(self.names.len()) else {
+            return;
+        };
         let mut is_whole = true;
         let mut problem = |page, what: &str| {
             is_whole = false;
-            report.damage(DamagedPage { number: page, problem: format!("{what}, where {name} goes on") });
+            report.damage(DamagedPage {
+                number: page,
+                problem: format!("{what}, where {name} goes on"),
+            });
         };
         // Each with the rows that it has: those after one, and up to another.
         let mut waiting = vec![(root, None, None)];
         let mut of_table = None;
         while let Some((number, above, up_to)) = waiting.pop() {
             // A page has one place. Whoever comes second is on a wrong way.
-            match number.checked_sub(1).and_then(|place| self.owners.get_mut(place as usize)) {
+            match number
+                .checked_sub(1)
+                .and_then(|place| self.owners.get_mut(place as usize))
+            {
                 Some(free @ None) => *free = Some(owner),
                 Some(Some(_)) => {
                     problem(number, "it has another place already");
@@ -131,7 +143,10 @@ impl Trees {
             match TreePage::parse(number, &bytes) {
                 None => problem(number, "it is no page of a table or index"),
                 // It belongs to another, who may come later.
-                Some(page) if *of_table.get_or_insert(page.kind.is_of_table()) != page.kind.is_of_table() => {
+                Some(page)
+                    if *of_table.get_or_insert(page.kind.is_of_table())
+                        != page.kind.is_of_table() =>
+                {
                     self.owners[number as usize - 1] = None;
                     problem(number, "it is of another kind");
                 }
@@ -158,7 +173,13 @@ impl Trees {
 /// The name, the first page and the definition that a row of the list of trees has.
 fn defined(record: &Record) -> Option<(String, u32, Defined)> {
     let values = record.values()?;
-    let [ValueRef::Text(kind), ValueRef::Text(name), ValueRef::Text(table), ValueRef::Integer(root), sql] = values[..]
+    let [
+        ValueRef::Text(kind),
+        ValueRef::Text(name),
+        ValueRef::Text(table),
+        ValueRef::Integer(root),
+        sql,
+    ] = values[..]
     else {
         return None;
     };
@@ -168,6 +189,11 @@ fn defined(record: &Record) -> Option<(String, u32, Defined)> {
         ValueRef::Text(sql) => Some(text(sql)),
         _ => return None,
     };
-    let defined = Defined { kind: text(kind), table: text(table), sql, is_tree: root > 0 };
+    let defined = Defined {
+        kind: text(kind),
+        table: text(table),
+        sql,
+        is_tree: root > 0,
+    };
     Some((text(name), u32::try_from(root).ok()?, defined))
 }

@@ -22,14 +22,25 @@ fn what_a_killed_process_acknowledged_is_there() {
     for round in 0..ROUNDS {
         let before = acknowledged.len();
         let acknowledgements = 1 + random.below(150);
-        acknowledged.extend(kill_after(acknowledgements, folder.path(), &round.to_string()));
+        acknowledged.extend(kill_after(
+            acknowledgements,
+            folder.path(),
+            &round.to_string(),
+        ));
         assert!(acknowledged.len() >= before + acknowledgements);
         let store = open(folder.path());
         let there = all(&store);
         for id in &acknowledged {
-            assert!(there.contains(id), "round {round}: {id} was acknowledged and is lost");
+            assert!(
+                there.contains(id),
+                "round {round}: {id} was acknowledged and is lost"
+            );
         }
-        assert_eq!(search(&store, &filter(), "word"), there, "records and passages are written together");
+        assert_eq!(
+            search(&store, &filter(), "word"),
+            there,
+            "records and passages are written together"
+        );
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     }
 }
@@ -56,7 +67,9 @@ fn kill_after(acknowledgements: usize, folder: &Path, writer: &str) -> Vec<Memor
 
 #[test]
 fn child_that_writes_until_killed() {
-    let Some((folder, writer)) = as_child() else { return };
+    let Some((folder, writer)) = as_child() else {
+        return;
+    };
     let store = open(&folder);
     thread::scope(|scope| {
         for thread in 0..4 {
@@ -64,10 +77,18 @@ fn child_that_writes_until_killed() {
             scope.spawn(move || {
                 for number in 0.. {
                     let written = memory(&format!("{writer}-{thread}-{number}."));
-                    let passages = vec![passage("word one"), passage("word two"), passage("word three")];
+                    let passages = vec![
+                        passage("word one"),
+                        passage("word two"),
+                        passage("word three"),
+                    ];
                     let batch = put(&written, passages);
                     // What is not flushed outlives the process, too.
-                    let done = if number % 2 == 0 { store.commit(batch) } else { store.commit_rebuildable(batch) };
+                    let done = if number % 2 == 0 {
+                        store.commit(batch)
+                    } else {
+                        store.commit_rebuildable(batch)
+                    };
                     done.unwrap();
                     tell_parent(&format!("{ACKNOWLEDGED}{}", written.id));
                 }

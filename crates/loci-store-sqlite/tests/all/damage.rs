@@ -3,8 +3,9 @@
 use std::fs;
 
 use loci_core::{
-    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, FactQuery, FactStore, FilingOrder, IdempotencyStore,
-    JobStore, ModelId, NoteStore, Page, SettingStore, SourceStore, Space, Store, TokenStore, TunnelStore,
+    AuditQuery, AuditStore, CacheStore, CandidateQuery, ErrorCode, FactQuery, FactStore,
+    FilingOrder, IdempotencyStore, JobStore, ModelId, NoteStore, Page, SettingStore, SourceStore,
+    Space, Store, TokenStore, TunnelStore,
 };
 use loci_store_sqlite::{OpenError, Options, SqliteStore};
 use loci_testkit::Random;
@@ -20,9 +21,14 @@ fn a_newer_schema_is_refused_and_left_alone() {
     let database = Connection::open(folder.path().join("loci.db")).unwrap();
     database.pragma_update(None, "user_version", 99).unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::Newer { found: 99, .. }), "{refused}");
+    assert!(
+        matches!(refused, OpenError::Newer { found: 99, .. }),
+        "{refused}"
+    );
     assert!(refused.to_string().contains("update loci"), "{refused}");
-    let version: i64 = database.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    let version: i64 = database
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .unwrap();
     assert_eq!(version, 99);
 }
 
@@ -30,15 +36,26 @@ fn a_newer_schema_is_refused_and_left_alone() {
 fn a_file_that_is_no_database_of_ours_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("loci.db");
-    let text = "This is a text, and it is longer than the header of a database, which is 100 bytes long. ".repeat(20);
+    let text =
+        "This is a text, and it is longer than the header of a database, which is 100 bytes long. "
+            .repeat(20);
     fs::write(&path, &text).unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::NotADatabase { .. }), "{refused}");
+    assert!(
+        matches!(refused, OpenError::NotADatabase { .. }),
+        "{refused}"
+    );
     assert_eq!(fs::read_to_string(&path).unwrap(), text);
     fs::remove_file(&path).unwrap();
-    Connection::open(&path).unwrap().execute_batch("CREATE TABLE somebodys (data TEXT)").unwrap();
+    Connection::open(&path)
+        .unwrap()
+        .execute_batch("CREATE TABLE somebodys (data TEXT)")
+        .unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::NotADatabase { .. }), "{refused}");
+    assert!(
+        matches!(refused, OpenError::NotADatabase { .. }),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -55,8 +72,13 @@ fn a_damaged_database_is_an_error_and_no_panic() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     for number in 0..50 {
-        let passages = vec![passage("some words of a passage"), passage("some more words")];
-        store.commit(put(&memory(&number.to_string()), passages)).unwrap();
+        let passages = vec![
+            passage("some words of a passage"),
+            passage("some more words"),
+        ];
+        store
+            .commit(put(&memory(&number.to_string()), passages))
+            .unwrap();
     }
     drop(store);
     let path = folder.path().join("loci.db");
@@ -82,10 +104,18 @@ fn a_damaged_database_is_an_error_and_no_panic() {
 
 /// Uses a damaged store in every way; whether nothing failed.
 fn survives(folder: &std::path::Path) -> bool {
-    let Ok(store) = SqliteStore::open(folder, Options::default()) else { return false };
+    let Ok(store) = SqliteStore::open(folder, Options::default()) else {
+        return false;
+    };
     let (terms, everything) = (["words".to_owned()], filter());
-    let query = CandidateQuery { terms: &terms, ..CandidateQuery::of(&everything, 10) };
-    let page = Page { offset: 0, limit: 100 };
+    let query = CandidateQuery {
+        terms: &terms,
+        ..CandidateQuery::of(&everything, 10)
+    };
+    let page = Page {
+        offset: 0,
+        limit: 100,
+    };
     let (space, now) = (Space::default(), filter().live_at);
     let facts = FactQuery {
         space: space.clone(),
@@ -96,7 +126,9 @@ fn survives(folder: &std::path::Path) -> bool {
         offset: 0,
         limit: 10,
     };
-    let whole = store.structure_check().is_ok_and(|findings| findings.is_empty());
+    let whole = store
+        .structure_check()
+        .is_ok_and(|findings| findings.is_empty());
     let answers = [
         store.list(&filter(), page).err(),
         store.filed(&filter(), FilingOrder::LastFirst, page).err(),
@@ -110,27 +142,43 @@ fn survives(folder: &std::path::Path) -> bool {
         store.source_files(&space, None).err(),
         store.pending_sources(&space, 10).err(),
         store.candidates(&query).err(),
-        store.without_vector(&ModelId::new("none"), FilingOrder::FirstFirst, 100).err(),
+        store
+            .without_vector(&ModelId::new("none"), FilingOrder::FirstFirst, 100)
+            .err(),
         store.tokens().err(),
         store.size().err(),
         store.census(&space, "ann", now).err(),
         store.lease_jobs(now, now, "lease", 10).err(),
         store.needs_sweep(&sweep_of_expired(now)).err(),
-        store.nearest_cache_entries(&space, "ann", "query", None, now, 1).err(),
+        store
+            .nearest_cache_entries(&space, "ann", "query", None, now, 1)
+            .err(),
         store.note_files(&space).err(),
         store.note_file_of(&space, &memory("0").id).err(),
         store.notes_among(&filter(), 10).err(),
         store.note_folder(&space).err(),
-        store.keyed_answer(&space, Some("ann"), "operation", "key", now).err(),
+        store
+            .keyed_answer(&space, Some("ann"), "operation", "key", now)
+            .err(),
         store.secret().err(),
-        store.audit(&AuditQuery { limit: 10, ..AuditQuery::default() }).err(),
+        store
+            .audit(&AuditQuery {
+                limit: 10,
+                ..AuditQuery::default()
+            })
+            .err(),
         store.soft_delete(&filter(), None, now, 10).err(),
         store.sweep(&sweep_of_expired(now), 10).err(),
         store.wipe(&space, "ann", None, None, now).err(),
-        store.commit(put(&memory("new"), vec![passage("words")])).err(),
+        store
+            .commit(put(&memory("new"), vec![passage("words")]))
+            .err(),
     ];
     for error in answers.iter().flatten() {
-        assert!(matches!(error.code, ErrorCode::Unavailable | ErrorCode::Internal), "{error:?}");
+        assert!(
+            matches!(error.code, ErrorCode::Unavailable | ErrorCode::Internal),
+            "{error:?}"
+        );
     }
     whole && answers.iter().all(Option::is_none)
 }

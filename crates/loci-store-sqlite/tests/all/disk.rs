@@ -22,7 +22,16 @@ impl SmallDisk {
     fn mount(size: &str) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         let disk = SmallDisk(folder);
-        if disk.run("mount", &["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "tmpfs"]) {
+        if disk.run(
+            "mount",
+            &[
+                "-t",
+                "tmpfs",
+                "-o",
+                &format!("size={size},mode=700"),
+                "tmpfs",
+            ],
+        ) {
             return Some(disk);
         }
         skip("no small disk could be mounted, which takes root");
@@ -39,7 +48,10 @@ impl SmallDisk {
 
     fn run(&self, program: &str, arguments: &[&str]) -> bool {
         let mut command = Command::new(program);
-        command.args(arguments).arg(self.path()).stderr(Stdio::null());
+        command
+            .args(arguments)
+            .arg(self.path())
+            .stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     }
 }
@@ -58,7 +70,10 @@ fn skip(reason: &str) {
 fn fill(store: &SqliteStore, bytes: usize, acknowledged: &mut Vec<Memory>) -> Error {
     for _ in 0..10_000 {
         let id = format!("{:05}", acknowledged.len());
-        let written = Memory { content: "x".repeat(bytes), ..memory(&id) };
+        let written = Memory {
+            content: "x".repeat(bytes),
+            ..memory(&id)
+        };
         match store.commit(put(&written, vec![passage("word")])) {
             Ok(()) => acknowledged.push(written),
             Err(error) => return error,
@@ -69,7 +84,9 @@ fn fill(store: &SqliteStore, bytes: usize, acknowledged: &mut Vec<Memory>) -> Er
 
 #[test]
 fn a_full_disk_loses_nothing_and_recovers() {
-    let Some(disk) = SmallDisk::mount("3m") else { return };
+    let Some(disk) = SmallDisk::mount("3m") else {
+        return;
+    };
     let ballast = disk.path().join("ballast");
     fs::write(&ballast, vec![0; 1 << 20]).unwrap();
     let folder = disk.path().join("store");
@@ -81,10 +98,17 @@ fn a_full_disk_loses_nothing_and_recovers() {
         assert!(error.message.contains("the disk is full"), "{error}");
     }
     let check = |store: &SqliteStore, acknowledged: &[Memory]| {
-        assert_eq!(all(store).len(), acknowledged.len(), "neither less nor more than was acknowledged");
+        assert_eq!(
+            all(store).len(),
+            acknowledged.len(),
+            "neither less nor more than was acknowledged"
+        );
         assert_eq!(search(store, &filter(), "word").len(), acknowledged.len());
         for written in acknowledged {
-            assert_eq!(store.get(&written.space, &written.id), Ok(Some(written.clone())));
+            assert_eq!(
+                store.get(&written.space, &written.id),
+                Ok(Some(written.clone()))
+            );
         }
         assert_eq!(store.structure_check(), Ok(Vec::new()));
     };
@@ -100,7 +124,9 @@ fn a_full_disk_loses_nothing_and_recovers() {
 
 #[test]
 fn a_new_store_on_a_full_disk_is_refused() {
-    let Some(disk) = SmallDisk::mount("64k") else { return };
+    let Some(disk) = SmallDisk::mount("64k") else {
+        return;
+    };
     let _ = fs::write(disk.path().join("ballast"), vec![0; 1 << 20]);
     let refused = SqliteStore::open(&disk.path().join("store"), Options::default()).unwrap_err();
     assert!(matches!(refused, OpenError::Full { .. }), "{refused:?}");
@@ -108,7 +134,9 @@ fn a_new_store_on_a_full_disk_is_refused() {
 
 #[test]
 fn a_read_only_disk_is_refused() {
-    let Some(disk) = SmallDisk::mount("3m") else { return };
+    let Some(disk) = SmallDisk::mount("3m") else {
+        return;
+    };
     let folder = disk.path().join("store");
     drop(open(&folder));
     if !disk.remount("ro") {
@@ -128,14 +156,22 @@ fn a_folder_of_another_user_is_refused() {
         return skip("no folder can be given to another user, which takes root");
     }
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::NotOwner { uid: 12_345, .. }), "{refused:?}");
+    assert!(
+        matches!(refused, OpenError::NotOwner { uid: 12_345, .. }),
+        "{refused:?}"
+    );
 }
 
 /// The files of a folder, with their bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut files: Vec<_> = entries
-        .map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap_or_default()))
+        .map(|entry| {
+            (
+                entry.file_name().into_string().unwrap(),
+                fs::read(entry.path()).unwrap_or_default(),
+            )
+        })
         .collect();
     files.sort();
     files
@@ -144,24 +180,39 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
 /// Reads a store that cannot be written, which has this memory and finds it by `word`.
 fn check_read_only(store: &SqliteStore, written: &Memory) {
     assert!(store.is_read_only());
-    assert_eq!(store.get(&written.space, &written.id), Ok(Some(written.clone())));
-    assert_eq!(search(store, &filter(), "word"), std::slice::from_ref(&written.id));
+    assert_eq!(
+        store.get(&written.space, &written.id),
+        Ok(Some(written.clone()))
+    );
+    assert_eq!(
+        search(store, &filter(), "word"),
+        std::slice::from_ref(&written.id)
+    );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
     let copy = tempfile::NamedTempFile::new().unwrap();
     store.snapshot().unwrap().copy_to(copy.path()).unwrap();
     assert_eq!(SqliteStore::inspect(copy.path()).unwrap().memories, 1);
-    let refused = store.commit(put(&memory("other"), vec![passage("word")])).unwrap_err();
-    assert!(refused.code == ErrorCode::Unavailable && refused.message.contains("read-only"), "{refused}");
+    let refused = store
+        .commit(put(&memory("other"), vec![passage("word")]))
+        .unwrap_err();
+    assert!(
+        refused.code == ErrorCode::Unavailable && refused.message.contains("read-only"),
+        "{refused}"
+    );
     assert!(store.check_write().is_err());
 }
 
 #[test]
 fn a_store_on_a_read_only_disk_is_read_as_it_is() {
-    let Some(disk) = SmallDisk::mount("3m") else { return };
+    let Some(disk) = SmallDisk::mount("3m") else {
+        return;
+    };
     // Its name has what means something in a URI.
     let folder = disk.path().join("store%20?#");
     let written = memory("written");
-    open(&folder).commit(put(&written, vec![passage("word")])).unwrap();
+    open(&folder)
+        .commit(put(&written, vec![passage("word")]))
+        .unwrap();
     if !disk.remount("ro") {
         return skip("the disk cannot be made read-only");
     }
@@ -170,10 +221,14 @@ fn a_store_on_a_read_only_disk_is_read_as_it_is() {
     check_read_only(&store, &written);
     assert_eq!(store.copy(), None);
     // As many as like to.
-    check_read_only(&SqliteStore::open_read_only(&folder, Options::default()).unwrap(), &written);
+    check_read_only(
+        &SqliteStore::open_read_only(&folder, Options::default()).unwrap(),
+        &written,
+    );
     drop(store);
     assert!(files(&folder) == before);
-    let refused = SqliteStore::open_read_only(&disk.path().join("new"), Options::default()).unwrap_err();
+    let refused =
+        SqliteStore::open_read_only(&disk.path().join("new"), Options::default()).unwrap_err();
     assert!(matches!(refused, OpenError::ReadOnly { .. }), "{refused:?}");
 }
 

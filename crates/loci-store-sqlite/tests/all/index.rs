@@ -1,12 +1,14 @@
 //! The index in memory is the same, however it came about.
 
 use loci_core::{
-    CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded, ThreadPlace,
-    ThreadScore, Timestamp,
+    CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded,
+    ThreadPlace, ThreadScore, Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
-use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired};
+use loci_testkit::contract::{
+    agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
+};
 use rusqlite::Connection;
 
 use crate::{open, search};
@@ -24,10 +26,17 @@ fn an_index_kept_current_equals_one_loaded_anew() {
         (Superseded::Show, Forgotten::Hide),
         (Superseded::Show, Forgotten::Show),
     ] {
-        let filter = Filter { superseded, forgotten, ..filter() };
+        let filter = Filter {
+            superseded,
+            forgotten,
+            ..filter()
+        };
         for model in ["first", "second"] {
             let values = (0..24).map(|_| random.signed_unit()).collect();
-            let vector = QueryVector { model: ModelId::new(model), values };
+            let vector = QueryVector {
+                model: ModelId::new(model),
+                values,
+            };
             let terms = ["ant".to_owned(), "猫".to_owned(), "fox".to_owned()];
             for limit in [1, 3, 100] {
                 for required in [&terms[..0], &terms[..1]] {
@@ -47,12 +56,20 @@ fn an_index_kept_current_equals_one_loaded_anew() {
 }
 
 /// The candidates by id, with the score of the thread of each; threads have no order of their own.
-fn sorted(store: &SqliteStore, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<ThreadScore>>) {
+fn sorted(
+    store: &SqliteStore,
+    query: &CandidateQuery<'_>,
+) -> (Candidates, Vec<Option<ThreadScore>>) {
     let mut found = store.candidates(query).unwrap();
     found.hits.sort_by(|left, right| left.id.cmp(&right.id));
     let threads = std::mem::take(&mut found.threads);
-    let places = found.hits.iter_mut().map(|hit| hit.place_in_thread.as_mut());
-    let of_thread = |place: Option<&mut ThreadPlace>| place.map(|place| threads[std::mem::take(&mut place.thread)]);
+    let places = found
+        .hits
+        .iter_mut()
+        .map(|hit| hit.place_in_thread.as_mut());
+    let of_thread = |place: Option<&mut ThreadPlace>| {
+        place.map(|place| threads[std::mem::take(&mut place.thread)])
+    };
     let of_threads = places.map(of_thread).collect();
     (found, of_threads)
 }
@@ -64,7 +81,10 @@ fn a_reload_drops_the_index_until_the_next_search() {
     let kept = memory("kept");
     store.commit(put(&kept, vec![passage("word")])).unwrap();
     for _ in 0..2 {
-        assert_eq!(search(&store, &filter(), "word"), std::slice::from_ref(&kept.id));
+        assert_eq!(
+            search(&store, &filter(), "word"),
+            std::slice::from_ref(&kept.id)
+        );
         assert!(store.size().unwrap().index_bytes > 0);
         assert_eq!(store.reload(), Ok(()));
         assert_eq!(store.size().unwrap().index_bytes, 0);
@@ -76,21 +96,37 @@ fn an_index_survives_many_changes_of_one_memory() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let mut changing = memory("changing");
-    store.commit(put(&changing, vec![passage("first word")])).unwrap();
-    store.commit(put(&memory("steady"), vec![passage("steady word")])).unwrap();
+    store
+        .commit(put(&changing, vec![passage("first word")]))
+        .unwrap();
+    store
+        .commit(put(&memory("steady"), vec![passage("steady word")]))
+        .unwrap();
     for number in 0..1_500 {
         changing.revision += 1;
         let mut batch = replace(&changing, Some(vec![passage("x"); 3]));
         changing.revision += 1;
-        batch.changes.extend(replace(&changing, Some(vec![passage(&format!("n{number} word")); 8])).changes);
+        batch.changes.extend(
+            replace(
+                &changing,
+                Some(vec![passage(&format!("n{number} word")); 8]),
+            )
+            .changes,
+        );
         store.commit(batch).unwrap();
-        assert_eq!(search(&store, &filter(), &format!("n{number}")), std::slice::from_ref(&changing.id));
+        assert_eq!(
+            search(&store, &filter(), &format!("n{number}")),
+            std::slice::from_ref(&changing.id)
+        );
     }
     assert_eq!(search(&store, &filter(), "x"), []);
     assert_eq!(search(&store, &filter(), "word").len(), 2);
     let size = store.size().unwrap();
     assert_eq!(size.passages, 9);
-    assert!(size.index_bytes > 0 && size.index_bytes < 200_000, "dead passages go: {size:?}");
+    assert!(
+        size.index_bytes > 0 && size.index_bytes < 200_000,
+        "dead passages go: {size:?}"
+    );
 }
 
 #[test]
@@ -98,18 +134,35 @@ fn a_memory_that_is_forgotten_or_brought_back_keeps_its_passages() {
     let folder = tempfile::tempdir().unwrap();
     let (store, other) = (open(folder.path()), open(folder.path()));
     let old = memory("old");
-    let mut new = Memory { supersedes: Some(old.id.clone()), ..memory("new") };
+    let mut new = Memory {
+        supersedes: Some(old.id.clone()),
+        ..memory("new")
+    };
     store.commit(put(&old, vec![passage("word")])).unwrap();
     store.commit(put(&new, vec![passage("word")])).unwrap();
-    let show = Filter { superseded: Superseded::Hide, ..filter() };
-    let hide = Filter { forgotten: Forgotten::Hide, ..show.clone() };
+    let show = Filter {
+        superseded: Superseded::Hide,
+        ..filter()
+    };
+    let hide = Filter {
+        forgotten: Forgotten::Hide,
+        ..show.clone()
+    };
     for forgotten_at in [None, Some(new.created_at), None, Some(new.created_at)] {
-        new = Memory { forgotten_at, revision: new.revision + 1, ..new };
+        new = Memory {
+            forgotten_at,
+            revision: new.revision + 1,
+            ..new
+        };
         store.commit(replace(&new, None)).unwrap();
         let is_forgotten = forgotten_at.is_some();
         for store in [&store, &other, &open(folder.path())] {
             // What is forgotten hides nothing, whoever asks.
-            let shown = if is_forgotten { vec![new.id.clone(), old.id.clone()] } else { vec![new.id.clone()] };
+            let shown = if is_forgotten {
+                vec![new.id.clone(), old.id.clone()]
+            } else {
+                vec![new.id.clone()]
+            };
             assert_eq!(search(store, &show, "word"), shown);
             let hidden = if is_forgotten { &old.id } else { &new.id };
             assert_eq!(search(store, &hide, "word"), std::slice::from_ref(hidden));
@@ -123,14 +176,20 @@ fn an_index_keeps_its_size_while_a_large_memory_changes_again_and_again() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let mut note = memory("note");
-    let passages =
-        |round: u64| (0..400).map(|number| passage(&format!("w{number} v{} r{round}", number % 9))).collect::<Vec<_>>();
+    let passages = |round: u64| {
+        (0..400)
+            .map(|number| passage(&format!("w{number} v{} r{round}", number % 9)))
+            .collect::<Vec<_>>()
+    };
     store.commit(put(&note, passages(0))).unwrap();
     let mut largest = [0, 0];
     for round in 1..=60 {
         note.revision += 1;
         store.commit(replace(&note, Some(passages(round)))).unwrap();
-        assert_eq!(search(&store, &filter(), &format!("r{round}")), std::slice::from_ref(&note.id));
+        assert_eq!(
+            search(&store, &filter(), &format!("r{round}")),
+            std::slice::from_ref(&note.id)
+        );
         let largest = &mut largest[usize::from(round > 30)];
         *largest = store.size().unwrap().index_bytes.max(*largest);
     }
@@ -141,15 +200,26 @@ fn an_index_keeps_its_size_while_a_large_memory_changes_again_and_again() {
 fn a_process_that_fell_behind_the_change_log_loads_anew() {
     let folder = tempfile::tempdir().unwrap();
     let (writer, behind) = (open(folder.path()), open(folder.path()));
-    writer.commit(put(&memory("a"), vec![passage("word")])).unwrap();
+    writer
+        .commit(put(&memory("a"), vec![passage("word")]))
+        .unwrap();
     assert_eq!(search(&behind, &filter(), "word").len(), 1);
     for id in ["b", "c", "d"] {
-        writer.commit(put(&memory(id), vec![passage("word")])).unwrap();
+        writer
+            .commit(put(&memory(id), vec![passage("word")]))
+            .unwrap();
     }
     let database = Connection::open(folder.path().join("loci.db")).unwrap();
-    database.execute("DELETE FROM change WHERE number < (SELECT max(number) FROM change)", []).unwrap();
+    database
+        .execute(
+            "DELETE FROM change WHERE number < (SELECT max(number) FROM change)",
+            [],
+        )
+        .unwrap();
     assert_eq!(search(&behind, &filter(), "word").len(), 4);
-    writer.commit(put(&memory("e"), vec![passage("word")])).unwrap();
+    writer
+        .commit(put(&memory("e"), vec![passage("word")]))
+        .unwrap();
     assert_eq!(search(&behind, &filter(), "word").len(), 5);
 }
 
@@ -157,27 +227,48 @@ fn a_process_that_fell_behind_the_change_log_loads_anew() {
 fn the_change_log_stays_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    store.commit(put(&memory("a"), vec![passage("word")])).unwrap();
+    store
+        .commit(put(&memory("a"), vec![passage("word")]))
+        .unwrap();
     let database = Connection::open(folder.path().join("loci.db")).unwrap();
     let grow = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
         INSERT INTO change (memory) SELECT 1 FROM n";
     database.execute(grow, []).unwrap();
     let version = store.version().unwrap();
     let nothing_expired = sweep_of_expired(filter().live_at);
-    let rows = || database.query_row("SELECT count(*) FROM change", [], |row| row.get::<_, i64>(0)).unwrap();
+    let rows = || {
+        database
+            .query_row("SELECT count(*) FROM change", [], |row| {
+                row.get::<_, i64>(0)
+            })
+            .unwrap()
+    };
     let mut left = rows();
     while store.needs_sweep(&nothing_expired).unwrap() {
         let swept = store.sweep(&nothing_expired, 10).unwrap();
         let trimmed = left - rows();
-        assert!((1..=5_000).contains(&trimmed), "each sweep trims some, and little: {trimmed}");
-        assert_eq!(swept, usize::from(trimmed == 5_000), "whoever sweeps goes on while more is left");
+        assert!(
+            (1..=5_000).contains(&trimmed),
+            "each sweep trims some, and little: {trimmed}"
+        );
+        assert_eq!(
+            swept,
+            usize::from(trimmed == 5_000),
+            "whoever sweeps goes on while more is left"
+        );
         left = rows();
     }
     assert!(left <= 20_000, "{left}");
     while store.sweep(&nothing_expired, 10).unwrap() > 0 {}
     let version = version + 1;
-    store.commit(put(&memory("b"), vec![passage("other")])).unwrap();
-    assert_eq!(store.sweep(&nothing_expired, 10), Ok(0), "what comes in meanwhile is no reason to go on");
+    store
+        .commit(put(&memory("b"), vec![passage("other")]))
+        .unwrap();
+    assert_eq!(
+        store.sweep(&nothing_expired, 10),
+        Ok(0),
+        "what comes in meanwhile is no reason to go on"
+    );
     assert_eq!(store.version(), Ok(version));
     assert_eq!(search(&store, &filter(), "word").len(), 1);
 }
@@ -188,21 +279,36 @@ fn a_large_memory_goes_in_parts_that_leave_a_sound_database() {
     const PASSAGES: usize = 512;
     let folder = tempfile::tempdir().unwrap();
     let kept = open(folder.path());
-    let large = Memory { expires_at: Some(filter().live_at), ..memory("large") };
-    kept.commit(put(&large, vec![passage("word"); PASSAGES])).unwrap();
-    kept.commit(put(&memory("small"), vec![passage("word")])).unwrap();
-    let alive = Filter { live_at: Timestamp::MIN, ..filter() };
+    let large = Memory {
+        expires_at: Some(filter().live_at),
+        ..memory("large")
+    };
+    kept.commit(put(&large, vec![passage("word"); PASSAGES]))
+        .unwrap();
+    kept.commit(put(&memory("small"), vec![passage("word")]))
+        .unwrap();
+    let alive = Filter {
+        live_at: Timestamp::MIN,
+        ..filter()
+    };
     assert_eq!(search(&kept, &alive, "word").len(), 2);
     let mut left = kept.size().unwrap().passages;
     // Each part by a process that ends after it.
-    while open(folder.path()).sweep(&sweep_of_expired(filter().live_at), 1).unwrap() > 0 {
+    while open(folder.path())
+        .sweep(&sweep_of_expired(filter().live_at), 1)
+        .unwrap()
+        > 0
+    {
         let loaded = open(folder.path());
         for store in [&kept, &loaded] {
             assert_eq!(search(store, &alive, "word"), [memory("small").id]);
         }
         assert_eq!(loaded.structure_check(), Ok(Vec::new()));
         let size = loaded.size().unwrap();
-        assert!(left - size.passages <= 100, "a part is small: {left} {size:?}");
+        assert!(
+            left - size.passages <= 100,
+            "a part is small: {left} {size:?}"
+        );
         left = size.passages;
     }
     assert_eq!((left, kept.size().unwrap().memories), (1, 1));

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::thread;
 
 use loci_core::{
-    Batch, Change, EnrichmentStatus, Expect, Job, JobCounts, JobOutcome, JobStore, Memory, Store, Timestamp,
+    Batch, Change, EnrichmentStatus, Expect, Job, JobCounts, JobOutcome, JobStore, Memory, Store,
+    Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -21,9 +22,15 @@ const SETTLED: &str = "settled";
 fn with_jobs(folder: &Path) -> SqliteStore {
     let store = open(folder);
     for number in 0..JOBS {
-        let pending = Memory { enrichment: Some(EnrichmentStatus::Pending), ..memory(&number.to_string()) };
+        let pending = Memory {
+            enrichment: Some(EnrichmentStatus::Pending),
+            ..memory(&number.to_string())
+        };
         let mut batch = put(&pending, vec![passage("word")]);
-        batch.changes.push(Change::Enqueue { memory: pending.id, due_at: filter().live_at });
+        batch.changes.push(Change::Enqueue {
+            memory: pending.id,
+            due_at: filter().live_at,
+        });
         store.commit(batch).unwrap();
     }
     store
@@ -38,9 +45,28 @@ fn lease_end() -> Timestamp {
 fn work(store: &SqliteStore, job: Job) {
     let before = store.get(&job.space, &job.memory).unwrap().unwrap();
     let (space, expect) = (job.space.clone(), Expect::Revision(before.revision));
-    let after = Memory { enrichment: Some(EnrichmentStatus::Completed), revision: before.revision + 1, ..before };
-    let put = Change::Put { memory: Box::new(after), passages: None, expect };
-    store.commit(Batch { space, changes: vec![put, Change::Settle { job, outcome: JobOutcome::Done }] }).unwrap();
+    let after = Memory {
+        enrichment: Some(EnrichmentStatus::Completed),
+        revision: before.revision + 1,
+        ..before
+    };
+    let put = Change::Put {
+        memory: Box::new(after),
+        passages: None,
+        expect,
+    };
+    store
+        .commit(Batch {
+            space,
+            changes: vec![
+                put,
+                Change::Settle {
+                    job,
+                    outcome: JobOutcome::Done,
+                },
+            ],
+        })
+        .unwrap();
 }
 
 fn check_that_each_was_done_once(store: &SqliteStore) {
@@ -49,7 +75,12 @@ fn check_that_each_was_done_once(store: &SqliteStore) {
     let done = store.get_all(&filter(), &all(store)).unwrap();
     assert_eq!(done.len(), JOBS);
     for memory in done {
-        assert_eq!((memory.revision, memory.enrichment), (2, Some(EnrichmentStatus::Completed)), "{}", memory.id);
+        assert_eq!(
+            (memory.revision, memory.enrichment),
+            (2, Some(EnrichmentStatus::Completed)),
+            "{}",
+            memory.id
+        );
     }
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
@@ -60,7 +91,11 @@ fn a_killed_process_loses_no_job_and_none_is_done_twice() {
     for _ in 0..3 {
         let folder = tempfile::tempdir().unwrap();
         let store = with_jobs(folder.path());
-        let mut child = start_child("jobs::child_that_works_until_killed", folder.path(), "child");
+        let mut child = start_child(
+            "jobs::child_that_works_until_killed",
+            folder.path(),
+            "child",
+        );
         let kill_after = 1 + random.below(JOBS / 2);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut settled = 0;
@@ -71,12 +106,18 @@ fn a_killed_process_loses_no_job_and_none_is_done_twice() {
             }
         }
         child.wait().unwrap();
-        for job in store.lease_jobs(filter().live_at, lease_end(), "parent", JOBS).unwrap() {
+        for job in store
+            .lease_jobs(filter().live_at, lease_end(), "parent", JOBS)
+            .unwrap()
+        {
             assert_eq!(job.attempts, 1);
             work(&store, job);
         }
         // What was in the hands of the child.
-        for job in store.lease_jobs(lease_end(), lease_end().plus_seconds(60), "parent", JOBS).unwrap() {
+        for job in store
+            .lease_jobs(lease_end(), lease_end().plus_seconds(60), "parent", JOBS)
+            .unwrap()
+        {
             assert_eq!(job.attempts, 2);
             work(&store, job);
         }
@@ -86,10 +127,15 @@ fn a_killed_process_loses_no_job_and_none_is_done_twice() {
 
 #[test]
 fn child_that_works_until_killed() {
-    let Some((folder, writer)) = as_child() else { return };
+    let Some((folder, writer)) = as_child() else {
+        return;
+    };
     let store = open(&folder);
     loop {
-        for job in store.lease_jobs(filter().live_at, lease_end(), &writer, 5).unwrap() {
+        for job in store
+            .lease_jobs(filter().live_at, lease_end(), &writer, 5)
+            .unwrap()
+        {
             work(&store, job);
             tell_parent(SETTLED);
         }
@@ -106,7 +152,9 @@ fn stores_that_work_at_once_share_the_jobs() {
             scope.spawn(move || {
                 let store = open(folder);
                 loop {
-                    let jobs = store.lease_jobs(filter().live_at, lease_end(), &format!("{worker}"), 3).unwrap();
+                    let jobs = store
+                        .lease_jobs(filter().live_at, lease_end(), &format!("{worker}"), 3)
+                        .unwrap();
                     if jobs.is_empty() {
                         break;
                     }

@@ -26,15 +26,32 @@ fn open(folder: &Path) -> SqliteStore {
 
 /// The ids that a search for one word finds, sorted.
 fn search(store: &SqliteStore, filter: &Filter, word: &str) -> Vec<MemoryId> {
-    let query = CandidateQuery { terms: &[word.to_owned()], ..CandidateQuery::of(filter, usize::MAX) };
-    let mut ids: Vec<_> = store.candidates(&query).unwrap().hits.into_iter().map(|hit| hit.id).collect();
+    let query = CandidateQuery {
+        terms: &[word.to_owned()],
+        ..CandidateQuery::of(filter, usize::MAX)
+    };
+    let mut ids: Vec<_> = store
+        .candidates(&query)
+        .unwrap()
+        .hits
+        .into_iter()
+        .map(|hit| hit.id)
+        .collect();
     ids.sort();
     ids
 }
 
 /// The ids of all memories of the default space, sorted.
 fn all(store: &SqliteStore) -> Vec<MemoryId> {
-    let listed = store.list(&filter(), Page { offset: 0, limit: usize::MAX }).unwrap();
+    let listed = store
+        .list(
+            &filter(),
+            Page {
+                offset: 0,
+                limit: usize::MAX,
+            },
+        )
+        .unwrap();
     let mut ids: Vec<_> = listed.into_iter().map(|memory| memory.id).collect();
     ids.sort();
     ids

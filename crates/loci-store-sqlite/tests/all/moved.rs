@@ -1,5 +1,5 @@
-//! Files that are moved, deleted or replaced: under an open store nothing is acknowledged then, and no log is laid over
-//! a database that it does not belong to.
+//! Files that are moved, deleted or replaced: under an open store nothing is acknowledged then, and
+//! no log is laid over a database that it does not belong to.
 
 #![cfg(unix)]
 
@@ -24,7 +24,10 @@ impl Place {
     /// With that many memories in its log.
     fn with(memories: usize) -> Self {
         let above = tempfile::tempdir().unwrap();
-        let place = Place { store: open(&above.path().join("data")), above };
+        let place = Place {
+            store: open(&above.path().join("data")),
+            above,
+        };
         for number in 0..memories {
             place.write(&number.to_string()).unwrap();
         }
@@ -51,9 +54,24 @@ impl Place {
         for _ in 0..2 {
             let refused = self.write("lost").unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable, "{context}: {refused}");
-            assert!(refused.message.contains("was moved, deleted or replaced"), "{context}: {refused}");
-            assert!(refused.message.contains(self.data().canonicalize().unwrap_or_default().to_str().unwrap()));
-            assert_eq!(self.store.check_writable().unwrap_err().code, ErrorCode::Unavailable, "{context}");
+            assert!(
+                refused.message.contains("was moved, deleted or replaced"),
+                "{context}: {refused}"
+            );
+            assert!(
+                refused.message.contains(
+                    self.data()
+                        .canonicalize()
+                        .unwrap_or_default()
+                        .to_str()
+                        .unwrap()
+                )
+            );
+            assert_eq!(
+                self.store.check_writable().unwrap_err().code,
+                ErrorCode::Unavailable,
+                "{context}"
+            );
         }
     }
 }
@@ -61,7 +79,10 @@ impl Place {
 /// The files as they would be after a kill.
 fn left(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let files = ["loci.db", "loci.db-wal", "loci.identity"];
-    files.iter().map(|name| ((*name).to_owned(), fs::read(folder.join(name)).unwrap())).collect()
+    files
+        .iter()
+        .map(|name| ((*name).to_owned(), fs::read(folder.join(name)).unwrap()))
+        .collect()
 }
 
 fn copy(from: &Path) -> TempDir {
@@ -73,7 +94,9 @@ fn copy(from: &Path) -> TempDir {
 }
 
 fn ids(numbers: std::ops::Range<usize>) -> Vec<MemoryId> {
-    numbers.map(|number| MemoryId::new(number.to_string())).collect()
+    numbers
+        .map(|number| MemoryId::new(number.to_string()))
+        .collect()
 }
 
 #[test]
@@ -118,7 +141,11 @@ fn nothing_is_acknowledged_while_files_are_gone() {
         let place = Place::with(3);
         happen(&place);
         place.assert_not_writable(accident);
-        assert_eq!(all(&place.store), ids(0..3), "{accident}: what was acknowledged can be read");
+        assert_eq!(
+            all(&place.store),
+            ids(0..3),
+            "{accident}: what was acknowledged can be read"
+        );
         undo(&place);
         place.store.check_writable().unwrap();
         place.write("3").unwrap();
@@ -141,7 +168,10 @@ fn nothing_is_acknowledged_after_a_deletion() {
         assert_eq!(all(&place.store), ids(0..3));
         let data = place.data();
         drop(place.store);
-        assert!(!data.join("loci.db").exists(), "nothing is made in its place");
+        assert!(
+            !data.join("loci.db").exists(),
+            "nothing is made in its place"
+        );
     }
 }
 
@@ -151,7 +181,10 @@ fn a_log_that_is_deleted_loses_nothing_and_the_store_opens_again() {
         let place = Place::with(3);
         fs::remove_file(place.file(name)).unwrap();
         let refused = place.write("not acknowledged").unwrap_err();
-        assert!(refused.message.contains("was moved, deleted or replaced"), "{refused}");
+        assert!(
+            refused.message.contains("was moved, deleted or replaced"),
+            "{refused}"
+        );
         let killed = tempfile::tempdir().unwrap();
         fs::copy(place.file("loci.db"), killed.path().join("loci.db")).unwrap();
         assert_eq!(all(&open(killed.path())), ids(0..3), "{name}: after a kill");
@@ -189,7 +222,9 @@ fn no_log_is_laid_over_a_foreign_database() {
             drop(other.store);
             fs::rename(file, data.join("loci.db")).unwrap();
         }),
-        ("an older copy of the same store", |data, older| fs::rename(older, data.join("loci.db")).unwrap()),
+        ("an older copy of the same store", |data, older| {
+            fs::rename(older, data.join("loci.db")).unwrap();
+        }),
         ("a database of another program", |data, older| {
             rusqlite::Connection::open(older.with_extension("other"))
                 .unwrap()
@@ -213,7 +248,13 @@ fn no_log_is_laid_over_a_foreign_database() {
             for _ in 0..16 {
                 scope.spawn(|| {
                     let _ = place.store.candidates(&CandidateQuery::of(&filter(), 1));
-                    let _ = place.store.list(&filter(), Page { offset: 0, limit: 9 });
+                    let _ = place.store.list(
+                        &filter(),
+                        Page {
+                            offset: 0,
+                            limit: 9,
+                        },
+                    );
                 });
             }
         });
@@ -222,14 +263,24 @@ fn no_log_is_laid_over_a_foreign_database() {
         drop(place.store);
         assert!(left(&data) == before, "{accident}: its end changes nothing");
         let refused = SqliteStore::open(&data, Options::default()).unwrap_err();
-        assert!(matches!(refused, OpenError::ForeignLog { .. }), "{accident}: {refused}");
+        assert!(
+            matches!(refused, OpenError::ForeignLog { .. }),
+            "{accident}: {refused}"
+        );
         assert!(left(&data) == before, "{accident}: both are kept");
         // The way out that the message names.
-        fs::rename(data.join("loci.db-wal"), place.above.path().join("loci.db-wal")).unwrap();
+        fs::rename(
+            data.join("loci.db-wal"),
+            place.above.path().join("loci.db-wal"),
+        )
+        .unwrap();
         let _ = fs::remove_file(data.join("loci.db-shm"));
         match SqliteStore::open(&data, Options::default()) {
             Ok(store) => assert!(all(&store).len() < 5, "{accident}"),
-            Err(error) => assert!(matches!(error, OpenError::NotADatabase { .. }), "{accident}: {error}"),
+            Err(error) => assert!(
+                matches!(error, OpenError::NotADatabase { .. }),
+                "{accident}: {error}"
+            ),
         }
     }
 }

@@ -28,13 +28,18 @@ pub(crate) fn start_child(test: &str, folder: &Path, writer: &str) -> Child {
 
 /// The folder and the writer's name, in a child; none in an ordinary run of the tests.
 pub(crate) fn as_child() -> Option<(PathBuf, String)> {
-    Some((std::env::var_os(FOLDER)?.into(), std::env::var(WRITER).ok()?))
+    Some((
+        std::env::var_os(FOLDER)?.into(),
+        std::env::var(WRITER).ok()?,
+    ))
 }
 
 /// Says something to the parent, past the capture of the test harness.
 pub(crate) fn tell_parent(line: &str) {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "\n{line}").and_then(|()| output.flush()).unwrap();
+    writeln!(output, "\n{line}")
+        .and_then(|()| output.flush())
+        .unwrap();
 }
 
 #[test]
@@ -44,16 +49,29 @@ fn two_stores_on_one_folder_see_each_others_writes_at_once() {
     assert_eq!(search(&right, &filter(), "word"), []);
     for number in 0..20 {
         let written = memory(&number.to_string());
-        let (writer, reader) = if number % 2 == 0 { (&left, &right) } else { (&right, &left) };
-        writer.commit(put(&written, vec![passage(&format!("word n{number}"))])).unwrap();
+        let (writer, reader) = if number % 2 == 0 {
+            (&left, &right)
+        } else {
+            (&right, &left)
+        };
+        writer
+            .commit(put(&written, vec![passage(&format!("word n{number}"))]))
+            .unwrap();
         for store in [reader, writer] {
-            assert_eq!(search(store, &filter(), &format!("n{number}")), std::slice::from_ref(&written.id));
+            assert_eq!(
+                search(store, &filter(), &format!("n{number}")),
+                std::slice::from_ref(&written.id)
+            );
         }
         assert_eq!(reader.get(&written.space, &written.id), Ok(Some(written)));
         assert_eq!(left.version(), right.version());
     }
-    let changed = Memory { revision: 2, ..memory("3") };
-    left.commit(replace(&changed, Some(vec![passage("other")]))).unwrap();
+    let changed = Memory {
+        revision: 2,
+        ..memory("3")
+    };
+    left.commit(replace(&changed, Some(vec![passage("other")])))
+        .unwrap();
     assert_eq!(search(&right, &filter(), "n3"), []);
     assert_eq!(search(&right, &filter(), "other"), [changed.id]);
 }
@@ -62,7 +80,9 @@ fn two_stores_on_one_folder_see_each_others_writes_at_once() {
 fn a_new_folder_may_be_opened_by_many_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("deep").join("new");
-    let children: Vec<_> = (0..2).map(|number| start_child(CHILD, &folder, &format!("process{number}"))).collect();
+    let children: Vec<_> = (0..2)
+        .map(|number| start_child(CHILD, &folder, &format!("process{number}")))
+        .collect();
     thread::scope(|scope| {
         for number in 0..4 {
             let folder = &folder;
@@ -92,7 +112,9 @@ fn write_some(folder: &Path, writer: &str) {
     let store = open(folder);
     for number in 0..MEMORIES {
         let written = memory(&format!("{writer}-{number:02}"));
-        store.commit(put(&written, vec![passage(&format!("word {writer}"))])).unwrap();
+        store
+            .commit(put(&written, vec![passage(&format!("word {writer}"))]))
+            .unwrap();
         assert_eq!(search(&store, &filter(), writer).len(), number + 1);
     }
 }
@@ -104,7 +126,9 @@ fn folder_and_files_are_for_their_owner_alone() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("new");
     let store = open(&folder);
-    store.commit(put(&memory("a"), vec![passage("word")])).unwrap();
+    store
+        .commit(put(&memory("a"), vec![passage("word")]))
+        .unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder), 0o700);
     for file in std::fs::read_dir(&folder).unwrap() {
@@ -129,18 +153,31 @@ fn child_that_keeps_the_lock() {
     }
 }
 
-/// A process that does not end its write keeps every other write out, which nothing that only reads notices.
+/// A process that does not end its write keeps every other write out, which nothing that only reads
+/// notices.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_process_that_keeps_writers_out_is_named() {
     use std::io::{BufRead, BufReader};
     use std::time::Duration;
     let folder = tempfile::tempdir().unwrap();
-    let store =
-        SqliteStore::open(folder.path(), Options { busy_timeout: Duration::from_millis(20), ..Options::default() })
-            .unwrap();
-    assert_eq!(SqliteStore::holders(folder.path()), [], "this process is not among the others");
-    for (statement, keeps_others_out) in [("BEGIN; SELECT * FROM sqlite_master", false), ("BEGIN IMMEDIATE", true)] {
+    let store = SqliteStore::open(
+        folder.path(),
+        Options {
+            busy_timeout: Duration::from_millis(20),
+            ..Options::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(
+        SqliteStore::holders(folder.path()),
+        [],
+        "this process is not among the others"
+    );
+    for (statement, keeps_others_out) in [
+        ("BEGIN; SELECT * FROM sqlite_master", false),
+        ("BEGIN IMMEDIATE", true),
+    ] {
         let mut child = start_child(HOLDER, folder.path(), statement);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap() == "ready"));
@@ -150,8 +187,14 @@ fn the_process_that_keeps_writers_out_is_named() {
         child.wait().unwrap();
         assert_eq!(written.is_err(), keeps_others_out, "{written:?}");
         assert!(version.is_ok());
-        let [holder] = &holders[..] else { panic!("{holders:?}") };
-        assert_eq!((holder.process, holder.keeps_others_out), (child.id(), keeps_others_out), "{holder}");
+        let [holder] = &holders[..] else {
+            panic!("{holders:?}")
+        };
+        assert_eq!(
+            (holder.process, holder.keeps_others_out),
+            (child.id(), keeps_others_out),
+            "{holder}"
+        );
         assert!(!holder.command.is_empty());
         assert_eq!(store.check_write(), Ok(()), "a lock ends with its process");
     }

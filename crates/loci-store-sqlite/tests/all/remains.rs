@@ -5,8 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use loci_core::{
-    Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, KeyedAnswer,
-    Memory, MemoryId, Place, Space, Store, Sweep, Timestamp, Tunnel, TunnelEnd, TunnelStore, Visibility,
+    Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision,
+    DecisionStore, KeyedAnswer, Memory, MemoryId, Place, Space, Store, Sweep, Timestamp, Tunnel,
+    TunnelEnd, TunnelStore, Visibility,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -16,8 +17,19 @@ const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
 /// How often the bytes of the text are in the files of the folder.
 fn occurrences(folder: &Path, text: &str) -> usize {
-    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
-    files.map(|file| fs::read(file).unwrap().windows(text.len()).filter(|part| *part == text.as_bytes()).count()).sum()
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_file());
+    files
+        .map(|file| {
+            fs::read(file)
+                .unwrap()
+                .windows(text.len())
+                .filter(|part| *part == text.as_bytes())
+                .count()
+        })
+        .sum()
 }
 
 #[test]
@@ -31,7 +43,9 @@ fn a_wipe_leaves_no_text_in_the_files() {
         ..memory(id)
     };
     let first = of("a", "the zebra said quokka. ");
-    store.commit(put(&first, vec![passage("zebraterm")])).unwrap();
+    store
+        .commit(put(&first, vec![passage("zebraterm")]))
+        .unwrap();
     let citation = Citation {
         kind: CitationKind::File,
         reference: "the ibex".to_owned(),
@@ -46,9 +60,16 @@ fn a_wipe_leaves_no_text_in_the_files() {
         attributes: BTreeMap::from([("tapir".to_owned(), "here".to_owned())]),
         ..of("b", "the walrus sleeps. ")
     };
-    store.commit(put(&second, vec![passage("walrusterm")])).unwrap();
-    let changed = Memory { revision: 2, ..of("a", "the lemur is new. ") };
-    store.commit(replace(&changed, Some(vec![passage("lemurterm")]))).unwrap();
+    store
+        .commit(put(&second, vec![passage("walrusterm")]))
+        .unwrap();
+    let changed = Memory {
+        revision: 2,
+        ..of("a", "the lemur is new. ")
+    };
+    store
+        .commit(replace(&changed, Some(vec![passage("lemurterm")])))
+        .unwrap();
     let entry = CacheEntry {
         space: Space::default(),
         id: MemoryId::new("c"),
@@ -83,23 +104,41 @@ fn a_wipe_leaves_no_text_in_the_files() {
         expires_at: NOW.plus_seconds(9),
     };
     let keep = Change::KeepAnswer(Box::new(answer));
-    store.commit(Batch { space: Space::default(), changes: vec![keep] }).unwrap();
-    for text in ["walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger", "coati", "numbat"]
-    {
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: vec![keep],
+        })
+        .unwrap();
+    for text in [
+        "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger",
+        "coati", "numbat",
+    ] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
     // Somebody who reads needs the old pages for as long.
     let reader = rusqlite::Connection::open(folder.path().join("loci.db")).unwrap();
     let reading = reader.unchecked_transaction().unwrap();
-    reading.query_row("SELECT count(*) FROM memory", [], |_| Ok(())).unwrap();
-    let wiped = store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
-    assert!(occurrences(folder.path(), "walrus") > 0, "a reader of before still finds it");
+    reading
+        .query_row("SELECT count(*) FROM memory", [], |_| Ok(()))
+        .unwrap();
+    let wiped = store
+        .wipe(&Space::default(), "ann", None, None, NOW)
+        .unwrap();
+    assert!(
+        occurrences(folder.path(), "walrus") > 0,
+        "a reader of before still finds it"
+    );
     drop(reading);
     store.needs_sweep(&sweep_of_expired(NOW)).unwrap();
-    assert_eq!((wiped.memories, wiped.cache_entries, wiped.decisions), (2, 1, 1));
-    for text in
-        ["zebra", "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter", "badger", "coati", "numbat"]
-    {
+    assert_eq!(
+        (wiped.memories, wiped.cache_entries, wiped.decisions),
+        (2, 1, 1)
+    );
+    for text in [
+        "zebra", "walrus", "ibex", "gecko", "dugong", "marmot", "tapir", "lemur", "otter",
+        "badger", "coati", "numbat",
+    ] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }
@@ -108,11 +147,26 @@ fn a_wipe_leaves_no_text_in_the_files() {
 fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let place = Place { collection: Some("the vicuna".to_owned()), section: "the serval".to_owned() };
+    let place = Place {
+        collection: Some("the vicuna".to_owned()),
+        section: "the serval".to_owned(),
+    };
     let owner = Some("the quoll".to_owned());
-    let private = Memory { owner: owner.clone(), visibility: Visibility::Private, place, ..memory("a") };
-    let common = Memory { owner: owner.clone(), ..memory("b") };
-    let end = |section: &str, memory| TunnelEnd { collection: None, section: section.to_owned(), memory };
+    let private = Memory {
+        owner: owner.clone(),
+        visibility: Visibility::Private,
+        place,
+        ..memory("a")
+    };
+    let common = Memory {
+        owner: owner.clone(),
+        ..memory("b")
+    };
+    let end = |section: &str, memory| TunnelEnd {
+        collection: None,
+        section: section.to_owned(),
+        memory,
+    };
     let tunnel = |id: &str, is_common| Tunnel {
         space: Space::default(),
         id: id.to_owned(),
@@ -125,24 +179,58 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
         updated_at: NOW,
     };
     let mut batch = put(&private, vec![passage("word")]);
-    batch.changes.extend(put(&common, vec![passage("word")]).changes);
+    batch
+        .changes
+        .extend(put(&common, vec![passage("word")]).changes);
     for tunnel in [tunnel("private", false), tunnel("common", true)] {
-        batch.changes.push(Change::PutTunnel { tunnel: Box::new(tunnel), expect: None });
+        batch.changes.push(Change::PutTunnel {
+            tunnel: Box::new(tunnel),
+            expect: None,
+        });
     }
     let (name, value) = ("the okapi".to_owned(), "the pangolin".to_owned());
-    batch.changes.push(Change::PutSetting { owner: owner.clone(), name, value });
+    batch.changes.push(Change::PutSetting {
+        owner: owner.clone(),
+        name,
+        value,
+    });
     store.commit(batch).unwrap();
-    for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
+    for text in [
+        "the vicuna",
+        "the serval",
+        "the quoll",
+        "the axolotl false",
+        "the okapi",
+        "the pangolin",
+    ] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
-    store.wipe(&Space::default(), "the quoll", None, None, NOW).unwrap();
-    let kept = Tunnel { source: end("one", None), owner: None, ..tunnel("common", true) };
+    store
+        .wipe(&Space::default(), "the quoll", None, None, NOW)
+        .unwrap();
+    let kept = Tunnel {
+        source: end("one", None),
+        owner: None,
+        ..tunnel("common", true)
+    };
     assert_eq!(store.tunnels(&Space::default()), Ok(vec![kept]));
     // What is remembered of the wipe names the owner for some time.
-    let sweep = Sweep { wiped_before: NOW.plus_seconds(1), ..sweep_of_expired(NOW) };
+    let sweep = Sweep {
+        wiped_before: NOW.plus_seconds(1),
+        ..sweep_of_expired(NOW)
+    };
     while store.sweep(&sweep, 9).unwrap() > 0 {}
-    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
-    for text in ["the vicuna", "the serval", "the quoll", "the axolotl false", "the okapi", "the pangolin"] {
+    store
+        .wipe(&Space::default(), "ann", None, None, NOW)
+        .unwrap();
+    for text in [
+        "the vicuna",
+        "the serval",
+        "the quoll",
+        "the axolotl false",
+        "the okapi",
+        "the pangolin",
+    ] {
         assert_eq!(occurrences(folder.path(), text), 0, "{text} is left");
     }
 }
@@ -163,12 +251,21 @@ fn an_owner_is_not_named_by_answers_that_are_gone() {
         created_at: NOW,
         expires_at: NOW.plus_seconds(9),
     };
-    let changes = ["a", "b"].map(|key| Change::KeepAnswer(Box::new(answer(key)))).into();
-    store.commit(Batch { space: Space::default(), changes }).unwrap();
+    let changes = ["a", "b"]
+        .map(|key| Change::KeepAnswer(Box::new(answer(key))))
+        .into();
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes,
+        })
+        .unwrap();
     assert!(occurrences(folder.path(), "the quoll") > 0);
     let sweep = sweep_of_expired(NOW.plus_seconds(9));
     while store.sweep(&sweep, 9).unwrap() > 0 {}
     // A wipe, whosever, empties the log.
-    store.wipe(&Space::default(), "ann", None, None, NOW).unwrap();
+    store
+        .wipe(&Space::default(), "ann", None, None, NOW)
+        .unwrap();
     assert_eq!(occurrences(folder.path(), "the quoll"), 0);
 }

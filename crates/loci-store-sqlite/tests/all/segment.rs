@@ -4,11 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, QueryVector, Store, Thread,
-    Timestamp, Visibility,
+    Batch, CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, Passage, QueryVector,
+    Store, Thread, Timestamp, Visibility,
 };
 use loci_store_sqlite::{Options, SqliteStore};
-use loci_testkit::contract::{agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired};
+use loci_testkit::contract::{
+    agrees_with_the_naive_store, filter, memory, passage, put, replace, sweep_of_expired,
+};
 use loci_testkit::{Random, quantise};
 
 use crate::processes::{as_child, start_child, tell_parent};
@@ -18,7 +20,10 @@ const DIMENSIONS: usize = 70;
 const WORDS: [&str; 5] = ["ant", "bee", "cat", "dog", "eel"];
 
 fn options(segment_min: usize) -> Options {
-    Options { segment_min, ..Options::default() }
+    Options {
+        segment_min,
+        ..Options::default()
+    }
 }
 
 /// A store that has a segment as soon as it has one memory.
@@ -36,15 +41,29 @@ fn segment(folder: &Path) -> std::path::PathBuf {
 }
 
 fn example(id: &str, random: &mut Random) -> (Memory, Vec<Passage>) {
-    let thread =
-        random.chance(60).then(|| Thread { name: random.pick(&WORDS).to_owned(), position: random.below(9) as u64 });
-    let supersedes = random.chance(20).then(|| MemoryId::new(random.below(50).to_string()));
-    let memory = Memory { thread, supersedes, tags: vec![random.pick(&WORDS).to_owned()], ..memory(id) };
+    let thread = random.chance(60).then(|| Thread {
+        name: random.pick(&WORDS).to_owned(),
+        position: random.below(9) as u64,
+    });
+    let supersedes = random
+        .chance(20)
+        .then(|| MemoryId::new(random.below(50).to_string()));
+    let memory = Memory {
+        thread,
+        supersedes,
+        tags: vec![random.pick(&WORDS).to_owned()],
+        ..memory(id)
+    };
     let passages = (0..random.below(4)).map(|_| {
         let words: Vec<&str> = (0..random.below(12)).map(|_| random.pick(&WORDS)).collect();
         let values: Vec<f32> = (0..DIMENSIONS).map(|_| random.signed_unit()).collect();
-        let vector = random.chance(80).then(|| quantise(&ModelId::new(MODEL), &values));
-        Passage { vector, ..passage(&words.join(" ")) }
+        let vector = random
+            .chance(80)
+            .then(|| quantise(&ModelId::new(MODEL), &values));
+        Passage {
+            vector,
+            ..passage(&words.join(" "))
+        }
     });
     (memory, passages.collect())
 }
@@ -54,17 +73,33 @@ fn fill(store: &SqliteStore, ids: std::ops::Range<usize>, random: &mut Random) {
         let (memory, passages) = example(&id.to_string(), random);
         put(&memory, passages).changes
     });
-    store.commit(Batch { space: memory("a").space, changes: changes.collect() }).unwrap();
+    store
+        .commit(Batch {
+            space: memory("a").space,
+            changes: changes.collect(),
+        })
+        .unwrap();
 }
 
 /// The results of several queries; threads have no order of their own.
 fn found(store: &SqliteStore) -> Vec<Candidates> {
     let mut random = Random::new(4);
     let queries = (0..12).map(|number| {
-        let terms: Vec<String> = WORDS.iter().filter(|_| random.chance(50)).map(|word| (*word).to_owned()).collect();
+        let terms: Vec<String> = WORDS
+            .iter()
+            .filter(|_| random.chance(50))
+            .map(|word| (*word).to_owned())
+            .collect();
         let values = (0..DIMENSIONS).map(|_| random.signed_unit()).collect();
-        let vector = QueryVector { model: ModelId::new(MODEL), values };
-        let tags = if number % 4 == 0 { vec!["ant".to_owned()] } else { Vec::new() };
+        let vector = QueryVector {
+            model: ModelId::new(MODEL),
+            values,
+        };
+        let tags = if number % 4 == 0 {
+            vec!["ant".to_owned()]
+        } else {
+            Vec::new()
+        };
         let filter = Filter { tags, ..filter() };
         let query = CandidateQuery {
             terms: &terms,
@@ -75,8 +110,13 @@ fn found(store: &SqliteStore) -> Vec<Candidates> {
         };
         let mut found = store.candidates(&query).unwrap();
         found.hits.sort_by(|left, right| left.id.cmp(&right.id));
-        found.hits.iter_mut().for_each(|hit| hit.place_in_thread = None);
-        found.threads.sort_by(|left, right| left.bm25.total_cmp(&right.bm25));
+        found
+            .hits
+            .iter_mut()
+            .for_each(|hit| hit.place_in_thread = None);
+        found
+            .threads
+            .sort_by(|left, right| left.bm25.total_cmp(&right.bm25));
         found
     });
     queries.collect()
@@ -121,16 +161,25 @@ fn a_process_finds_the_same_from_a_segment_and_the_changes_since() {
         assert_eq!(writer.write_segment(), Ok(true), "round {round}");
         for turn in 0..3 {
             let mapped = found(&open_only(folder.path()));
-            assert_eq!(mapped, found_in_tables(folder.path()), "round {round}, turn {turn}");
+            assert_eq!(
+                mapped,
+                found_in_tables(folder.path()),
+                "round {round}, turn {turn}"
+            );
             assert_eq!(mapped, found(&store), "the one that was open all the while");
             assert_eq!(mapped, found(&writer), "and the one that writes segments");
             let first = 1_000 * (round + 1) + 100 * turn;
             fill(&store, first..first + 20, &mut random);
             for _ in 0..5 {
                 let id = MemoryId::new(random.below(300).to_string());
-                let Some(old) = store.get_all(&filter(), &[id]).unwrap().pop() else { continue };
+                let Some(old) = store.get_all(&filter(), &[id]).unwrap().pop() else {
+                    continue;
+                };
                 let (new, passages) = example(old.id.as_str(), &mut random);
-                let new = Memory { revision: old.revision + 1, ..new };
+                let new = Memory {
+                    revision: old.revision + 1,
+                    ..new
+                };
                 store.commit(replace(&new, Some(passages))).unwrap();
             }
         }
@@ -150,7 +199,10 @@ fn a_process_that_has_a_segment_holds_little_itself() {
     assert_eq!(store.write_segment(), Ok(true));
     let mapped = bytes(&open_only(folder.path()));
     assert!(mapped * 8 < loaded, "{mapped} bytes of {loaded}");
-    assert!(bytes(&store) * 8 < loaded, "nor does the process that wrote it");
+    assert!(
+        bytes(&store) * 8 < loaded,
+        "nor does the process that wrote it"
+    );
 }
 
 #[test]
@@ -184,9 +236,12 @@ fn a_segment_is_for_its_owner_alone() {
     }
 }
 
-/// Where the bytes of a file are changed, whatever they mean: everywhere, and in the head at each place.
+/// Where the bytes of a file are changed, whatever they mean: everywhere, and in the head at each
+/// place.
 fn places(length: usize) -> impl Iterator<Item = usize> {
-    (0..64).chain((64..4_096).step_by(61)).chain((4_096..length).step_by(197))
+    (0..64)
+        .chain((64..4_096).step_by(61))
+        .chain((4_096..length).step_by(197))
 }
 
 #[test]
@@ -206,21 +261,38 @@ fn whatever_is_damaged_in_a_segment_the_results_are_right() {
         // Another file, as a restart of the machine would leave it: what is mapped does not change.
         fs::remove_file(&path).unwrap_or_default();
         fs::write(&path, &bytes).unwrap();
-        assert_eq!(found(&open_only(folder.path())), expected, "byte {place} of {}", whole.len());
+        assert_eq!(
+            found(&open_only(folder.path())),
+            expected,
+            "byte {place} of {}",
+            whole.len()
+        );
         tried += 1;
     }
     assert!(tried > 300, "{tried}");
-    for length in (0..whole.len()).step_by(whole.len() / 90).chain([whole.len() - 1]) {
+    for length in (0..whole.len())
+        .step_by(whole.len() / 90)
+        .chain([whole.len() - 1])
+    {
         fs::remove_file(&path).unwrap_or_default();
         fs::write(&path, &whole[..length]).unwrap();
-        assert_eq!(found(&open_only(folder.path())), expected, "cut to {length} bytes of {}", whole.len());
+        assert_eq!(
+            found(&open_only(folder.path())),
+            expected,
+            "cut to {length} bytes of {}",
+            whole.len()
+        );
     }
     for section in 0..whole.len() / 4_096 {
         let mut bytes = whole.clone();
         bytes[section * 4_096..][..4_096].fill(0);
         fs::remove_file(&path).unwrap_or_default();
         fs::write(&path, &bytes).unwrap();
-        assert_eq!(found(&open_only(folder.path())), expected, "zeros from page {section} on");
+        assert_eq!(
+            found(&open_only(folder.path())),
+            expected,
+            "zeros from page {section} on"
+        );
     }
 }
 
@@ -279,11 +351,19 @@ fn what_is_no_segment_of_this_store_is_none() {
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
-        assert_eq!(found(&open_only(folder.path())), expected, "a link to a device");
+        assert_eq!(
+            found(&open_only(folder.path())),
+            expected,
+            "a link to a device"
+        );
         fs::remove_file(&path).unwrap();
     }
     fs::remove_dir_all(folder.path().join("index")).unwrap();
-    assert_eq!(found(&open_only(folder.path())), expected, "nothing is lost with the folder");
+    assert_eq!(
+        found(&open_only(folder.path())),
+        expected,
+        "nothing is lost with the folder"
+    );
     fs::write(folder.path().join("index"), "a file").unwrap();
     let store = open(folder.path());
     assert_eq!(found(&store), expected, "a file where the folder should be");
@@ -308,9 +388,15 @@ fn a_segment_of_another_past_is_none() {
     // The same ids in the same rows, by the same number of changes, with other words.
     fill(&open_only(folder.path()), 40..60, &mut Random::new(10));
     assert!(segment(folder.path()).exists());
-    assert_eq!(found(&open_only(folder.path())), found_in_tables(folder.path()));
+    assert_eq!(
+        found(&open_only(folder.path())),
+        found_in_tables(folder.path())
+    );
     fill(&open_only(folder.path()), 60..70, &mut Random::new(11));
-    assert_eq!(found(&open_only(folder.path())), found_in_tables(folder.path()));
+    assert_eq!(
+        found(&open_only(folder.path())),
+        found_in_tables(folder.path())
+    );
 }
 
 #[test]
@@ -344,24 +430,47 @@ fn a_store_that_cannot_be_written_opens_its_segment_and_writes_none() {
 
 /// How often the bytes of the text are in the files of the index.
 fn occurrences(folder: &Path, text: &str) -> usize {
-    let files = fs::read_dir(folder.join("index")).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-    files.map(|bytes| bytes.windows(text.len()).filter(|part| *part == text.as_bytes()).count()).sum()
+    let files = fs::read_dir(folder.join("index"))
+        .unwrap()
+        .map(|entry| fs::read(entry.unwrap().path()).unwrap());
+    files
+        .map(|bytes| {
+            bytes
+                .windows(text.len())
+                .filter(|part| *part == text.as_bytes())
+                .count()
+        })
+        .sum()
 }
 
 #[test]
 fn a_wipe_leaves_nothing_in_the_index() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let private = Memory { owner: Some("ann".to_owned()), visibility: Visibility::Private, ..memory("a") };
-    store.commit(put(&private, vec![passage("zebraterm")])).unwrap();
-    store.commit(put(&memory("b"), vec![passage("steadyterm")])).unwrap();
+    let private = Memory {
+        owner: Some("ann".to_owned()),
+        visibility: Visibility::Private,
+        ..memory("a")
+    };
+    store
+        .commit(put(&private, vec![passage("zebraterm")]))
+        .unwrap();
+    store
+        .commit(put(&memory("b"), vec![passage("steadyterm")]))
+        .unwrap();
     assert_eq!(store.write_segment(), Ok(true));
     assert!(occurrences(folder.path(), "zebraterm") > 0);
     let other = open_only(folder.path());
     found(&other);
-    store.wipe(&memory("a").space, "ann", None, None, Timestamp::MIN).unwrap();
+    store
+        .wipe(&memory("a").space, "ann", None, None, Timestamp::MIN)
+        .unwrap();
     assert_eq!(occurrences(folder.path(), "zebraterm"), 0);
-    assert_eq!(found(&other), found_in_tables(folder.path()), "those who have it mapped go on");
+    assert_eq!(
+        found(&other),
+        found_in_tables(folder.path()),
+        "those who have it mapped go on"
+    );
     assert_eq!(store.write_segment(), Ok(true));
     assert_eq!(occurrences(folder.path(), "zebraterm"), 0);
     assert!(occurrences(folder.path(), "steadyterm") > 0);
@@ -372,14 +481,24 @@ fn a_sweep_takes_what_was_deleted_out_of_the_index() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
     let gone = memory("a");
-    store.commit(put(&gone, vec![passage("zebraterm")])).unwrap();
-    store.commit(put(&memory("b"), vec![passage("steadyterm")])).unwrap();
+    store
+        .commit(put(&gone, vec![passage("zebraterm")]))
+        .unwrap();
+    store
+        .commit(put(&memory("b"), vec![passage("steadyterm")]))
+        .unwrap();
     assert_eq!(store.write_segment(), Ok(true));
-    assert_eq!(store.soft_delete(&filter(), Some(&gone.id), gone.created_at, 1), Ok(1));
+    assert_eq!(
+        store.soft_delete(&filter(), Some(&gone.id), gone.created_at, 1),
+        Ok(1)
+    );
     let sweep = sweep_of_expired(Timestamp::MIN);
     store.needs_sweep(&sweep).unwrap();
     assert!(occurrences(folder.path(), "zebraterm") > 0, "not at once");
-    let file = fs::File::options().write(true).open(segment(folder.path())).unwrap();
+    let file = fs::File::options()
+        .write(true)
+        .open(segment(folder.path()))
+        .unwrap();
     file.set_modified(std::time::UNIX_EPOCH).unwrap();
     store.needs_sweep(&sweep).unwrap();
     // It waits for what is being written.
@@ -393,9 +512,11 @@ fn work_that_makes_anew_what_is_derived_leaves_no_old_segment() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), options(1)).unwrap();
     fill(&store, 0..40, &mut Random::new(8));
-    for work in
-        [&(|| store.reindex(false).map(drop)) as &dyn Fn() -> _, &|| store.repair().map(drop), &|| store.reload()]
-    {
+    for work in [
+        &(|| store.reindex(false).map(drop)) as &dyn Fn() -> _,
+        &|| store.repair().map(drop),
+        &|| store.reload(),
+    ] {
         assert_eq!(store.write_segment(), Ok(true));
         work().unwrap();
         assert!(!segment(folder.path()).exists());
@@ -409,26 +530,43 @@ fn a_process_that_is_killed_while_it_writes_segments_leaves_none_that_is_wrong()
     let mut random = Random::new(12);
     fill(&open_only(folder.path()), 0..400, &mut random);
     for round in 0..6 {
-        let mut child =
-            start_child("segment::child_that_writes_segments_until_killed", folder.path(), &round.to_string());
+        let mut child = start_child(
+            "segment::child_that_writes_segments_until_killed",
+            folder.path(),
+            &round.to_string(),
+        );
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let written = 1 + random.below(4);
-        let segments = lines.by_ref().map(Result::unwrap).filter(|line| line == "segment").take(written);
+        let segments = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .filter(|line| line == "segment")
+            .take(written);
         assert_eq!(segments.count(), written);
         // Somewhere in the next one.
         let _ = lines.nth(random.below(40));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert_eq!(found(&open_only(folder.path())), found_in_tables(folder.path()), "round {round}");
+        assert_eq!(
+            found(&open_only(folder.path())),
+            found_in_tables(folder.path()),
+            "round {round}"
+        );
         let store = open(folder.path());
-        assert_eq!(store.write_segment(), Ok(true), "what was left is no obstacle");
+        assert_eq!(
+            store.write_segment(),
+            Ok(true),
+            "what was left is no obstacle"
+        );
         assert!(!folder.path().join("index").join("segment.new").exists());
     }
 }
 
 #[test]
 fn child_that_writes_segments_until_killed() {
-    let Some((folder, round)) = as_child() else { return };
+    let Some((folder, round)) = as_child() else {
+        return;
+    };
     let store = open(&folder);
     let mut random = Random::new(round.parse().unwrap());
     std::thread::scope(|scope| {
@@ -444,9 +582,14 @@ fn child_that_writes_segments_until_killed() {
             store.commit(put(&memory, passages)).unwrap();
             tell_parent("memory");
             let id = MemoryId::new(random.below(400).to_string());
-            let Some(old) = store.get_all(&filter(), &[id]).unwrap().pop() else { continue };
+            let Some(old) = store.get_all(&filter(), &[id]).unwrap().pop() else {
+                continue;
+            };
             let (new, passages) = example(old.id.as_str(), &mut random);
-            let change = Memory { revision: old.revision + 1, ..new };
+            let change = Memory {
+                revision: old.revision + 1,
+                ..new
+            };
             store.commit(replace(&change, Some(passages))).unwrap();
             tell_parent("memory");
         }

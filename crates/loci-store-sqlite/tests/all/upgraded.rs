@@ -1,7 +1,8 @@
 //! A process that goes on while a newer loci upgrades the database.
 
 use loci_core::{
-    AuditQuery, AuditStore, CandidateQuery, ErrorCode, Memory, Page, Result, Space, Store, Tier, TokenStore, Visibility,
+    AuditQuery, AuditStore, CandidateQuery, ErrorCode, Memory, Page, Result, Space, Store, Tier,
+    TokenStore, Visibility,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::contract::{filter, memory, passage, put};
@@ -13,7 +14,14 @@ use crate::{all, open};
 /// A connection of a newer loci, whose checksums are others.
 fn of_newer(folder: &std::path::Path) -> Connection {
     let database = Connection::open(folder.join("loci.db")).unwrap();
-    database.create_scalar_function("loci_checksum", -1, FunctionFlags::SQLITE_DETERMINISTIC, |_| Ok(0)).unwrap();
+    database
+        .create_scalar_function(
+            "loci_checksum",
+            -1,
+            FunctionFlags::SQLITE_DETERMINISTIC,
+            |_| Ok(0),
+        )
+        .unwrap();
     database
 }
 
@@ -23,7 +31,10 @@ fn a_database_of_another_version_is_not_written_and_one_of_a_newer_version_not_r
         ("UPDATE analysis SET version = 99", "a newer loci"),
         ("PRAGMA user_version = 99", "a newer loci"),
         // The newer schema may note its analysis elsewhere.
-        ("PRAGMA user_version = 99; DROP TABLE analysis", "a newer loci"),
+        (
+            "PRAGMA user_version = 99; DROP TABLE analysis",
+            "a newer loci",
+        ),
         ("PRAGMA user_version = 1", "is damaged"),
         ("DELETE FROM analysis", "is damaged"),
     ];
@@ -33,19 +44,34 @@ fn a_database_of_another_version_is_not_written_and_one_of_a_newer_version_not_r
         let (before, after) = (memory("before"), memory("later"));
         store.commit(put(&before, vec![passage("word")])).unwrap();
         let version = store.version().unwrap();
-        let found = |store: &SqliteStore| store.candidates(&CandidateQuery::of(&filter(), 9)).map(drop);
+        let found = |store: &SqliteStore| {
+            store
+                .candidates(&CandidateQuery::of(&filter(), 9))
+                .map(drop)
+        };
         found(&store).unwrap();
         let database = of_newer(folder.path());
         database.execute_batch(upgrade).unwrap();
         for _ in 0..2 {
-            let refused = store.commit(put(&after, vec![passage("word")])).unwrap_err();
+            let refused = store
+                .commit(put(&after, vec![passage("word")]))
+                .unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable, "{upgrade}");
             assert!(refused.message.contains(expected), "{upgrade}: {refused}");
         }
         if expected == "is damaged" {
-            assert_eq!((all(&store), store.version()), (vec![before.id], Ok(version)), "{upgrade}");
+            assert_eq!(
+                (all(&store), store.version()),
+                (vec![before.id], Ok(version)),
+                "{upgrade}"
+            );
         } else {
-            for refused in [store.version().map(drop), found(&store), store.size().map(drop), found(&store)] {
+            for refused in [
+                store.version().map(drop),
+                found(&store),
+                store.size().map(drop),
+                found(&store),
+            ] {
                 let refused = refused.unwrap_err();
                 assert!(refused.message.contains(expected), "{upgrade}: {refused}");
             }
@@ -68,11 +94,38 @@ const UNKNOWN: &str = "PRAGMA ignore_check_constraints = ON;
 type Reading = fn(&SqliteStore) -> Result<()>;
 
 const READINGS: [(&str, Reading); 6] = [
-    ("list", |store| store.list(&filter(), Page { offset: 0, limit: 9 }).map(drop)),
-    ("get", |store| store.get(&Space::default(), &memory("long").id).map(drop)),
-    ("candidates", |store| store.candidates(&CandidateQuery::of(&filter(), 9)).map(drop)),
-    ("census", |store| store.census(&Space::default(), "ann", filter().live_at).map(drop)),
-    ("audit", |store| store.audit(&AuditQuery { limit: 9, ..AuditQuery::default() }).map(drop)),
+    ("list", |store| {
+        store
+            .list(
+                &filter(),
+                Page {
+                    offset: 0,
+                    limit: 9,
+                },
+            )
+            .map(drop)
+    }),
+    ("get", |store| {
+        store.get(&Space::default(), &memory("long").id).map(drop)
+    }),
+    ("candidates", |store| {
+        store
+            .candidates(&CandidateQuery::of(&filter(), 9))
+            .map(drop)
+    }),
+    ("census", |store| {
+        store
+            .census(&Space::default(), "ann", filter().live_at)
+            .map(drop)
+    }),
+    ("audit", |store| {
+        store
+            .audit(&AuditQuery {
+                limit: 9,
+                ..AuditQuery::default()
+            })
+            .map(drop)
+    }),
     ("tokens", |store| store.tokens().map(drop)),
 ];
 
@@ -80,7 +133,12 @@ const READINGS: [(&str, Reading); 6] = [
 fn with_two_tiers(folder: &std::path::Path) -> SqliteStore {
     let store = open(folder);
     let (owner, visibility) = (Some("ann".to_owned()), Visibility::Private);
-    let message = Memory { tier: Tier::ShortTerm, owner, visibility, ..memory("short") };
+    let message = Memory {
+        tier: Tier::ShortTerm,
+        owner,
+        visibility,
+        ..memory("short")
+    };
     for written in [memory("long"), message] {
         store.commit(put(&written, vec![passage("word")])).unwrap();
     }
@@ -97,7 +155,10 @@ fn what_a_newer_version_wrote_is_not_called_damaged() {
         ("PRAGMA user_version = 1", "is damaged"),
         ("UPDATE analysis SET version = 99", "a newer loci"),
         ("PRAGMA user_version = 99", "a newer loci"),
-        ("PRAGMA user_version = 99; DROP TABLE analysis", "a newer loci"),
+        (
+            "PRAGMA user_version = 99; DROP TABLE analysis",
+            "a newer loci",
+        ),
         // None of our statements fits it.
         (
             "PRAGMA user_version = 99; DROP TABLE content; DROP TABLE change; ALTER TABLE memory RENAME TO m",
@@ -108,12 +169,17 @@ fn what_a_newer_version_wrote_is_not_called_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let store = with_two_tiers(folder.path());
         let database = of_newer(folder.path());
-        database.execute_batch(&format!("{UNKNOWN}{upgrade}")).unwrap();
+        database
+            .execute_batch(&format!("{UNKNOWN}{upgrade}"))
+            .unwrap();
         // Twice, since a failure may have left something behind, such as half an index.
         for (name, read) in READINGS.iter().chain(&READINGS) {
             let refused = read(&store).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable, "{name} {upgrade}");
-            assert!(refused.message.contains(expected), "{name} {upgrade}: {refused}");
+            assert!(
+                refused.message.contains(expected),
+                "{name} {upgrade}: {refused}"
+            );
         }
     }
 }

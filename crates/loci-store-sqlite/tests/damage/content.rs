@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use loci_core::{
-    Access, ArchiveStore, Archived, AuditEntry, AuditFailure, AuditStore, Batch, CacheEntry, CacheStore, Change,
-    Citation, CitationKind, ContentHash, Decision, DecisionStore, Delivery, EnrichmentStatus, ErrorCode, Expect, Fact,
-    FileProblem, FileProblemKind, FileStamp, KeyedAnswer, Link, Memory, MemoryId, ModelId, Name, NoteFile, Passage,
-    Period, Place, Record, Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp, Token,
+    Access, ArchiveStore, Archived, AuditEntry, AuditFailure, AuditStore, Batch, CacheEntry,
+    CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, Delivery,
+    EnrichmentStatus, ErrorCode, Expect, Fact, FileProblem, FileProblemKind, FileStamp,
+    KeyedAnswer, Link, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Place, Record,
+    Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp, Token,
     TokenStore, Touch, Tunnel, TunnelEnd, Vector, Visibility,
 };
 use loci_search::passages::passages;
@@ -17,7 +18,9 @@ use loci_store_sqlite::{Options, SqliteStore};
 pub const NOW: Timestamp = Timestamp::from_microseconds(1_700_000_000_000_000);
 const MEMORIES: usize = 180;
 const OWNERS: [Option<&str>; 3] = [None, Some("ann"), Some("bob")];
-const WORDS: [&str; 8] = ["harbour", "lantern", "meadow", "quartz", "river", "saddle", "thimble", "willow"];
+const WORDS: [&str; 8] = [
+    "harbour", "lantern", "meadow", "quartz", "river", "saddle", "thimble", "willow",
+];
 
 pub fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder, Options::default()).unwrap()
@@ -40,10 +43,23 @@ fn space(number: usize) -> Space {
 fn text(number: usize) -> String {
     // One is in many pages; of long words, so that it has few.
     if number == 40 {
-        return (0..110).map(|word| WORDS[word % 8].repeat(150)).collect::<Vec<_>>().join(" ");
+        return (0..110)
+            .map(|word| WORDS[word % 8].repeat(150))
+            .collect::<Vec<_>>()
+            .join(" ");
     }
-    let words = if number % 23 == 5 { 600 } else { 6 + number % 30 };
-    let words = (0..words).map(|word| format!("{}{}", WORDS[(word * 7 + number) % WORDS.len()], word % (number + 2)));
+    let words = if number % 23 == 5 {
+        600
+    } else {
+        6 + number % 30
+    };
+    let words = (0..words).map(|word| {
+        format!(
+            "{}{}",
+            WORDS[(word * 7 + number) % WORDS.len()],
+            word % (number + 2)
+        )
+    });
     format!("Number {number}: {}", words.collect::<Vec<_>>().join(" "))
 }
 
@@ -65,28 +81,47 @@ pub fn memory(number: usize) -> Memory {
             collection: (!number.is_multiple_of(4)).then(|| format!("project {}", number % 4)),
             section: ["fact", "notes", "room"][number % 3].to_owned(),
         },
-        tags: if number.is_multiple_of(6) { vec!["one".to_owned(), format!("tag\"{number}")] } else { Vec::new() },
+        tags: if number.is_multiple_of(6) {
+            vec!["one".to_owned(), format!("tag\"{number}")]
+        } else {
+            Vec::new()
+        },
         weight: [1.0, 0.0, 0.3, 0.85][number % 4],
         tier: match number % 13 {
             _ if is_message => Tier::ShortTerm,
             4 => Tier::Apart,
             _ => Tier::LongTerm,
         },
-        thread: is_message.then(|| Thread { name: "talk".to_owned(), position: number as u64 }),
+        thread: is_message.then(|| Thread {
+            name: "talk".to_owned(),
+            position: number as u64,
+        }),
         source: is_pending.then(|| id(number - 1)),
         enrichment: is_pending.then_some(EnrichmentStatus::Pending),
         links: if number % 8 == 2 {
-            vec![Link { target: id(number / 2), relation: Relation::RelatedTo, similarity: 0.75 }]
+            vec![Link {
+                target: id(number / 2),
+                relation: Relation::RelatedTo,
+                similarity: 0.75,
+            }]
         } else {
             Vec::new()
         },
-        citations: if number % 10 == 7 { vec![citation] } else { Vec::new() },
+        citations: if number % 10 == 7 {
+            vec![citation]
+        } else {
+            Vec::new()
+        },
         attributes: if number % 9 == 4 {
             BTreeMap::from([("kind\n".to_owned(), format!("naïve {number}"))])
         } else {
             BTreeMap::new()
         },
-        delivery: if number.is_multiple_of(17) { Delivery::Bootstrap } else { Delivery::OnDemand },
+        delivery: if number.is_multiple_of(17) {
+            Delivery::Bootstrap
+        } else {
+            Delivery::OnDemand
+        },
         origin: ["vault", "mememory", "memory-mcp", "engram", "mempalace"][number % 5].to_owned(),
         actor: (number.is_multiple_of(12)).then(|| "somebody".to_owned()),
         visibility: if owner.is_none() {
@@ -96,7 +131,13 @@ pub fn memory(number: usize) -> Memory {
         },
         owner,
         supersedes: (number % 14 == 9).then(|| id(number - 4)),
-        expires_at: (number % 15 == 6).then(|| NOW.plus_seconds(if number.is_multiple_of(2) { 3_600 } else { -3_600 })),
+        expires_at: (number % 15 == 6).then(|| {
+            NOW.plus_seconds(if number.is_multiple_of(2) {
+                3_600
+            } else {
+                -3_600
+            })
+        }),
         forgotten_at: (number % 19 == 11).then_some(NOW),
         updated_at: NOW.plus_seconds(number as i64),
         ..Memory::new(space(number), id(number), text(number), "fact", NOW)
@@ -104,24 +145,51 @@ pub fn memory(number: usize) -> Memory {
 }
 
 fn vector(model: &str, seed: usize) -> Vector {
-    let values = (0..32).map(|place| ((seed * 31 + place * 17) % 251) as u8 as i8).collect();
-    Vector { model: ModelId::new(model), scale: 1.0 / 127.0, values }
+    let values = (0..32)
+        .map(|place| ((seed * 31 + place * 17) % 251) as u8 as i8)
+        .collect();
+    Vector {
+        model: ModelId::new(model),
+        scale: 1.0 / 127.0,
+        values,
+    }
 }
 
 /// The passages of a memory as the engine makes them.
 pub fn passages_of(memory: &Memory, seed: usize) -> Vec<Passage> {
-    let (metadata, day) = (memory.metadata(), dates::day(memory.updated_at.microseconds()));
+    let (metadata, day) = (
+        memory.metadata(),
+        dates::day(memory.updated_at.microseconds()),
+    );
     let passage = |(place, range): (usize, std::ops::Range<usize>)| {
         let terms = document::terms(&memory.content, range.clone(), &metadata, day);
-        let terms = terms.into_iter().map(|(text, count)| Term { text, count }).collect();
-        Passage { range, terms, vector: (!seed.is_multiple_of(4)).then(|| vector("first", seed + place)) }
+        let terms = terms
+            .into_iter()
+            .map(|(text, count)| Term { text, count })
+            .collect();
+        Passage {
+            range,
+            terms,
+            vector: (!seed.is_multiple_of(4)).then(|| vector("first", seed + place)),
+        }
     };
-    passages(&memory.content).into_iter().enumerate().map(passage).collect()
+    passages(&memory.content)
+        .into_iter()
+        .enumerate()
+        .map(passage)
+        .collect()
 }
 
 pub fn put(memory: Memory, seed: usize) -> Batch {
     let (passages, expect) = (Some(passages_of(&memory, seed)), Expect::Absent);
-    Batch { space: memory.space.clone(), changes: vec![Change::Put { memory: Box::new(memory), passages, expect }] }
+    Batch {
+        space: memory.space.clone(),
+        changes: vec![Change::Put {
+            memory: Box::new(memory),
+            passages,
+            expect,
+        }],
+    }
 }
 
 fn hash(number: usize) -> ContentHash {
@@ -129,10 +197,16 @@ fn hash(number: usize) -> ContentHash {
 }
 
 fn note_file(number: usize) -> Change {
-    let problem = FileProblem { kind: FileProblemKind::ALL[0], message: "it is too long".to_owned() };
+    let problem = FileProblem {
+        kind: FileProblemKind::ALL[0],
+        message: "it is too long".to_owned(),
+    };
     Change::PutNoteFile(Box::new(NoteFile {
         path: format!("folder {}/a note with a name {number}.md", number % 5),
-        stamp: FileStamp { bytes: number as u64, modified_nanoseconds: -(number as i64) },
+        stamp: FileStamp {
+            bytes: number as u64,
+            modified_nanoseconds: -(number as i64),
+        },
         is_settled: number.is_multiple_of(2),
         hash: hash(number),
         memory: (!number.is_multiple_of(7)).then(|| MemoryId::new(format!("m-{number}"))),
@@ -144,11 +218,17 @@ fn note_file(number: usize) -> Change {
 }
 
 fn name(key: &str) -> Name {
-    Name { key: key.to_lowercase(), spelling: key.to_owned() }
+    Name {
+        key: key.to_lowercase(),
+        spelling: key.to_owned(),
+    }
 }
 
 fn fact(number: usize, space: &Space) -> Change {
-    let period = Period { first: NOW, last: NOW.plus_seconds(number as i64) };
+    let period = Period {
+        first: NOW,
+        last: NOW.plus_seconds(number as i64),
+    };
     Change::PutFact(Box::new(Fact {
         space: space.clone(),
         id: format!("fact-{number}"),
@@ -171,7 +251,10 @@ fn tunnel(number: usize, space: &Space) -> Change {
     let tunnel = Tunnel {
         space: space.clone(),
         id: format!("tunnel-{number}"),
-        source: end("project 1", (number.is_multiple_of(2)).then_some(9 * number)),
+        source: end(
+            "project 1",
+            (number.is_multiple_of(2)).then_some(9 * number),
+        ),
         target: end("project 2", None),
         label: format!("the label of {number}"),
         owner: OWNERS[number % 3].map(str::to_owned),
@@ -179,7 +262,10 @@ fn tunnel(number: usize, space: &Space) -> Change {
         created_at: NOW,
         updated_at: NOW,
     };
-    Change::PutTunnel { tunnel: Box::new(tunnel), expect: None }
+    Change::PutTunnel {
+        tunnel: Box::new(tunnel),
+        expect: None,
+    }
 }
 
 fn source_file(number: usize) -> Change {
@@ -188,14 +274,20 @@ fn source_file(number: usize) -> Change {
         path: format!("/projects/one/src/file{number}.rs"),
         root: "/projects/one".to_owned(),
         format: "text".to_owned(),
-        stamp: FileStamp { bytes: 1 << (number % 40), modified_nanoseconds: 7 },
+        stamp: FileStamp {
+            bytes: 1 << (number % 40),
+            modified_nanoseconds: 7,
+        },
         bytes_read: 9,
         hash: hash(number),
         parts: 2,
         is_pending: number.is_multiple_of(8),
         is_whole: true,
     };
-    Change::PutSourceFile { file: Box::new(file), expect: None }
+    Change::PutSourceFile {
+        file: Box::new(file),
+        expect: None,
+    }
 }
 
 fn kept_answer(number: usize, space: &Space) -> Change {
@@ -208,7 +300,10 @@ fn kept_answer(number: usize, space: &Space) -> Change {
         key: format!("key {number}"),
         request: hash(number),
         answer: "answer ".repeat(long),
-        memories: (number % 4 == 1).then(|| MemoryId::new(format!("m-{number}"))).into_iter().collect(),
+        memories: (number % 4 == 1)
+            .then(|| MemoryId::new(format!("m-{number}")))
+            .into_iter()
+            .collect(),
         created_at: NOW,
         expires_at: NOW.plus_seconds(if number.is_multiple_of(5) { -1 } else { 3_600 }),
     }))
@@ -217,24 +312,61 @@ fn kept_answer(number: usize, space: &Space) -> Change {
 /// What is no memory, of some number.
 pub fn others(store: &SqliteStore, number: usize) {
     let space = space(number);
-    let (id, owner) = (MemoryId::new(format!("e-{number}")), OWNERS[1 + number % 2].unwrap().to_owned());
-    let mut changes = vec![fact(number, &space), note_file(number), source_file(number), kept_answer(number, &space)];
+    let (id, owner) = (
+        MemoryId::new(format!("e-{number}")),
+        OWNERS[1 + number % 2].unwrap().to_owned(),
+    );
+    let mut changes = vec![
+        fact(number, &space),
+        note_file(number),
+        source_file(number),
+        kept_answer(number, &space),
+    ];
     let (setting, value) = (format!("setting {number}"), "{\"a\": 1}".to_owned());
-    changes.push(Change::PutSetting { owner: OWNERS[number % 3].map(str::to_owned), name: setting, value });
+    changes.push(Change::PutSetting {
+        owner: OWNERS[number % 3].map(str::to_owned),
+        name: setting,
+        value,
+    });
     if number.is_multiple_of(5) && space == Space::default() {
         changes.push(tunnel(number / 5, &space));
     }
-    store.commit(Batch { space: space.clone(), changes }).unwrap();
+    store
+        .commit(Batch {
+            space: space.clone(),
+            changes,
+        })
+        .unwrap();
     if number.is_multiple_of(2) {
-        let (query, response) = (format!("query {number}"), format!("response {number} ").repeat(20));
+        let (query, response) = (
+            format!("query {number}"),
+            format!("response {number} ").repeat(20),
+        );
         let expires_at = NOW.plus_seconds(if number.is_multiple_of(10) { -1 } else { 60 });
         let vector = (number.is_multiple_of(4)).then(|| vector("first", number));
-        let entry = CacheEntry { space, id, owner, query, response, vector, created_at: NOW, expires_at };
+        let entry = CacheEntry {
+            space,
+            id,
+            owner,
+            query,
+            response,
+            vector,
+            created_at: NOW,
+            expires_at,
+        };
         store.put_cache_entry(&entry, u64::MAX >> 1).unwrap();
     } else {
         let (key, value) = (format!("key {number}"), format!("value {number}"));
         let expires_at = (number.is_multiple_of(3)).then(|| NOW.plus_seconds(5));
-        let decision = Decision { space, owner, key, value, created_at: NOW, updated_at: NOW, expires_at };
+        let decision = Decision {
+            space,
+            owner,
+            key,
+            value,
+            created_at: NOW,
+            updated_at: NOW,
+            expires_at,
+        };
         store.put_decision(&decision, u64::MAX >> 1).unwrap();
     }
 }
@@ -242,7 +374,10 @@ pub fn others(store: &SqliteStore, number: usize) {
 /// What is in no archive: tokens and the audit log.
 fn records_of_use(store: &SqliteStore) {
     for number in 0..60_usize {
-        let failure = AuditFailure { code: ErrorCode::NotFound, message: Some("there is none".to_owned()) };
+        let failure = AuditFailure {
+            code: ErrorCode::NotFound,
+            message: Some("there is none".to_owned()),
+        };
         let entry = AuditEntry {
             space: space(number),
             at: NOW,
@@ -261,9 +396,22 @@ fn records_of_use(store: &SqliteStore) {
         store.append_audit(&[entry]).unwrap();
     }
     for number in 0..4_u8 {
-        let (id, subject, scopes) = (format!("token-{number}"), "ann".to_owned(), Scopes::of(&[Scope::Read]));
+        let (id, subject, scopes) = (
+            format!("token-{number}"),
+            "ann".to_owned(),
+            Scopes::of(&[Scope::Read]),
+        );
         let (space, expires_at, revoked_at) = (Space::default(), Some(NOW), None);
-        let token = Token { id, hash: [number; 32], space, subject, scopes, created_at: NOW, expires_at, revoked_at };
+        let token = Token {
+            id,
+            hash: [number; 32],
+            space,
+            subject,
+            scopes,
+            created_at: NOW,
+            expires_at,
+            revoked_at,
+        };
         store.add_token(&token).unwrap();
     }
 }
@@ -275,35 +423,82 @@ pub fn fill(folder: &Path) -> Vec<Archived> {
         let mut batch = put(memory(number), number);
         if number % 11 == 3 && !number.is_multiple_of(3) && number % 7 != 1 {
             let memory = MemoryId::new(format!("m-{number}"));
-            batch.changes.push(Change::Enqueue { memory, due_at: NOW });
+            batch.changes.push(Change::Enqueue {
+                memory,
+                due_at: NOW,
+            });
         }
         store.commit(batch).unwrap();
     }
     for number in (0..MEMORIES).step_by(6) {
         let Memory { space, id, .. } = memory(number);
-        let vectors = (0..passages_of(&memory(number), number).len()).map(|place| vector("second", number + place));
-        let embed = Change::Embed { id: id.clone(), revision: 1, vectors: vectors.collect() };
-        store.commit(Batch { space: space.clone(), changes: vec![embed] }).unwrap();
-        store.touch(&[Touch { space, id, access: Access { count: 1 + number as u64, last: Some(NOW) } }]).unwrap();
+        let vectors = (0..passages_of(&memory(number), number).len())
+            .map(|place| vector("second", number + place));
+        let embed = Change::Embed {
+            id: id.clone(),
+            revision: 1,
+            vectors: vectors.collect(),
+        };
+        store
+            .commit(Batch {
+                space: space.clone(),
+                changes: vec![embed],
+            })
+            .unwrap();
+        store
+            .touch(&[Touch {
+                space,
+                id,
+                access: Access {
+                    count: 1 + number as u64,
+                    last: Some(NOW),
+                },
+            }])
+            .unwrap();
     }
     for number in 0..70 {
         others(&store, number);
     }
-    let folder = Change::PutNoteFolder { identity: "7:12".to_owned() };
-    store.commit(Batch { space: Space::default(), changes: vec![folder] }).unwrap();
+    let folder = Change::PutNoteFolder {
+        identity: "7:12".to_owned(),
+    };
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: vec![folder],
+        })
+        .unwrap();
     records_of_use(&store);
     // Some are gone, so that pages are free.
     let everything = loci_testkit::contract::filter();
-    store.soft_delete(&everything, Some(&MemoryId::new("m-100")), NOW, 10).unwrap();
-    store.soft_delete(&everything, Some(&MemoryId::new("m-103")), NOW, 10).unwrap();
+    store
+        .soft_delete(&everything, Some(&MemoryId::new("m-100")), NOW, 10)
+        .unwrap();
+    store
+        .soft_delete(&everything, Some(&MemoryId::new("m-103")), NOW, 10)
+        .unwrap();
     for number in (130..160).filter(|number| number % 3 == 2) {
         let Memory { space, id, .. } = memory(number);
-        let gone = Batch { space, changes: vec![Change::Delete { id, revision: 1 }] };
+        let gone = Batch {
+            space,
+            changes: vec![Change::Delete { id, revision: 1 }],
+        };
         store.commit(gone).unwrap();
     }
-    store.wipe(&Space::default(), "carol", None, None, NOW).unwrap();
-    assert!(store.lease("sweep", "a process", NOW, NOW.plus_seconds(60)).unwrap());
-    assert_eq!(store.integrity_check().unwrap().len(), 0, "{:?}", store.integrity_check());
+    store
+        .wipe(&Space::default(), "carol", None, None, NOW)
+        .unwrap();
+    assert!(
+        store
+            .lease("sweep", "a process", NOW, NOW.plus_seconds(60))
+            .unwrap()
+    );
+    assert_eq!(
+        store.integrity_check().unwrap().len(),
+        0,
+        "{:?}",
+        store.integrity_check()
+    );
     archive(&store).unwrap()
 }
 
@@ -319,13 +514,16 @@ pub fn key(Archived { space, record }: &Archived) -> String {
         Record::SourceFile(file) => format!("source {:?} {}", file.collection, file.path),
         Record::CacheEntry(entry) => format!("entry {}", entry.id),
         Record::Decision(decision) => format!("decision {} {}", decision.owner, decision.key),
-        Record::KeyedAnswer(answer) => format!("answer {:?} {} {}", answer.owner, answer.operation, answer.key),
+        Record::KeyedAnswer(answer) => format!(
+            "answer {:?} {} {}",
+            answer.owner, answer.operation, answer.key
+        ),
     };
     format!("{space} {key}")
 }
 
-/// A record without what is told by others, which may be lost: how often a memory was returned, and which memory of
-/// its place a tunnel ends at.
+/// A record without what is told by others, which may be lost: how often a memory was returned, and
+/// which memory of its place a tunnel ends at.
 pub fn alone(mut archived: Archived) -> Archived {
     match &mut archived.record {
         Record::Memory(memory) => memory.access = Access::default(),

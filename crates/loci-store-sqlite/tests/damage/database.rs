@@ -50,8 +50,13 @@ impl Page {
             ("graph_name", _) => original.archive.len(),
             // With each, an answer that holds its text.
             ("memory", "leaf") => 2 * self.cells,
-            ("content" | "fact" | "tunnel" | "cache_entry" | "decision" | "keyed_answer", "leaf")
-            | ("note_folder" | "note_file" | "setting" | "source_file", "leaf" | "internal") => self.cells,
+            (
+                "content" | "fact" | "tunnel" | "cache_entry" | "decision" | "keyed_answer",
+                "leaf",
+            )
+            | ("note_folder" | "note_file" | "setting" | "source_file", "leaf" | "internal") => {
+                self.cells
+            }
             ("content" | "keyed_answer" | "memory", "overflow") => 1,
             _ => 0,
         }
@@ -107,7 +112,12 @@ impl Damage {
 }
 
 fn pages(database: &Path, count: usize) -> Vec<Page> {
-    let free = Page { owner: String::new(), kind: String::new(), cells: 0, is_index: false };
+    let free = Page {
+        owner: String::new(),
+        kind: String::new(),
+        cells: 0,
+        is_index: false,
+    };
     let mut pages = vec![free; count];
     let connection = Connection::open(database).unwrap();
     let sql = "SELECT pageno, s.name, pagetype, ncell, m.type IS 'index' FROM dbstat AS s LEFT JOIN sqlite_master AS m USING (name)";
@@ -116,7 +126,12 @@ fn pages(database: &Path, count: usize) -> Vec<Page> {
     while let Some(row) = rows.next().unwrap() {
         let [number, cells] = [0, 3].map(|column| row.get::<_, i64>(column).unwrap() as usize);
         let [owner, kind] = [1, 2].map(|column| row.get(column).unwrap());
-        pages[number - 1] = Page { owner, kind, cells, is_index: row.get(4).unwrap() };
+        pages[number - 1] = Page {
+            owner,
+            kind,
+            cells,
+            is_index: row.get(4).unwrap(),
+        };
     }
     pages
 }
@@ -125,11 +140,19 @@ fn pages(database: &Path, count: usize) -> Vec<Page> {
 fn pointers(page: &[u8]) -> Vec<(usize, u32)> {
     let short = |place: usize| usize::from(u16::from_be_bytes([page[place], page[place + 1]]));
     let places = std::iter::once(8).chain((0..short(3)).map(|cell| short(12 + 2 * cell)));
-    places.map(|place| (place, u32::from_be_bytes(page[place..place + 4].try_into().unwrap()))).collect()
+    places
+        .map(|place| {
+            (
+                place,
+                u32::from_be_bytes(page[place..place + 4].try_into().unwrap()),
+            )
+        })
+        .collect()
 }
 
-/// Every page zeroed; in every page some bits flipped, of its header, of its list of cells, anywhere; the file cut off
-/// at borders of pages and within. Of a sample, a page has one or the other.
+/// Every page zeroed; in every page some bits flipped, of its header, of its list of cells,
+/// anywhere; the file cut off at borders of pages and within. Of a sample, a page has one or the
+/// other.
 fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     let step = if is_complete() { 1 } else { 25 };
     let mut random = Random::new(8);
@@ -141,22 +164,40 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
         let flips = if is_complete() { 12 } else { page % 2 };
         let start = page * PAGE;
         let mut flip = |end: usize| {
-            damages.push(Damage::Flip { place: start + random.below(end), bit: random.below(8) as u8 });
+            damages.push(Damage::Flip {
+                place: start + random.below(end),
+                bit: random.below(8) as u8,
+            });
         };
         for number in 0..flips {
-            flip(if (page + number).is_multiple_of(3) { 12 + 2 * cells } else { PAGE });
+            flip(if (page + number).is_multiple_of(3) {
+                12 + 2 * cells
+            } else {
+                PAGE
+            });
         }
         if page.is_multiple_of(step) {
             damages.push(Damage::Cut { length: start });
-            damages.push(Damage::Cut { length: start + 1 + random.below(PAGE - 1) });
+            damages.push(Damage::Cut {
+                length: start + 1 + random.below(PAGE - 1),
+            });
         }
     }
     // Where one page leads to another, so that it leads to a wrong one.
-    for (page, _) in pages.iter().enumerate().filter(|(page, Page { kind, .. })| *page > 0 && kind == "internal") {
-        let leads = pointers(&whole[page * PAGE..][..PAGE]).into_iter().flat_map(|(place, child)| {
-            let is_page = move |bit: &u32| (1..=pages.len() as u32).contains(&(child ^ 1 << bit));
-            (0..32).filter(is_page).map(move |bit| (page * PAGE + place + 3 - bit as usize / 8, (bit % 8) as u8))
-        });
+    for (page, _) in pages
+        .iter()
+        .enumerate()
+        .filter(|(page, Page { kind, .. })| *page > 0 && kind == "internal")
+    {
+        let leads = pointers(&whole[page * PAGE..][..PAGE])
+            .into_iter()
+            .flat_map(|(place, child)| {
+                let is_page =
+                    move |bit: &u32| (1..=pages.len() as u32).contains(&(child ^ 1 << bit));
+                (0..32)
+                    .filter(is_page)
+                    .map(move |bit| (page * PAGE + place + 3 - bit as usize / 8, (bit % 8) as u8))
+            });
         let leads: Vec<_> = leads.collect();
         let tried = if is_complete() { leads.len() } else { 2 };
         for _ in 0..tried.min(leads.len()) {
@@ -167,36 +208,50 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     // What a row of something derived says of its own form.
     for table in DERIVED {
         let leaf = |page: &Page| page.owner == table && page.kind == "leaf" && page.cells > 0;
-        let Some(page) = pages.iter().position(leaf) else { continue };
+        let Some(page) = pages.iter().position(leaf) else {
+            continue;
+        };
         let start = page * PAGE;
         let list = whole[start..].windows(2).nth(8).unwrap();
         let row = start + usize::from(u16::from_be_bytes([list[0], list[1]]));
         let step = if is_complete() { 3 } else { 107 };
         let bits = (random.below(step)..40 * 8).step_by(step);
-        damages.extend(bits.map(|bit| Damage::Flip { place: row + bit / 8, bit: (bit % 8) as u8 }));
+        damages.extend(bits.map(|bit| Damage::Flip {
+            place: row + bit / 8,
+            bit: (bit % 8) as u8,
+        }));
     }
     // What the file begins with is of another kind than all else.
     let header = (0..100).step_by(if is_complete() { 1 } else { 5 });
-    damages.extend(header.map(|place| Damage::Flip { place, bit: random.below(8) as u8 }));
+    damages.extend(header.map(|place| Damage::Flip {
+        place,
+        bit: random.below(8) as u8,
+    }));
     damages
 }
 
-/// What somebody filed, without what a repair may forget: how often something was returned, and cached answers, if not
-/// even salvage finds them.
+/// What somebody filed, without what a repair may forget: how often something was returned, and
+/// cached answers, if not even salvage finds them.
 fn filed(archive: &[Archived], salvaged: &[Archived]) -> Vec<Archived> {
-    let is_filed =
-        |archived: &&Archived| !matches!(archived.record, Record::CacheEntry(_)) || salvaged.contains(archived);
+    let is_filed = |archived: &&Archived| {
+        !matches!(archived.record, Record::CacheEntry(_)) || salvaged.contains(archived)
+    };
     let without_access = |mut archived: Archived| {
         if let Record::Memory(memory) = &mut archived.record {
             memory.access = Access::default();
         }
         archived
     };
-    archive.iter().filter(is_filed).cloned().map(without_access).collect()
+    archive
+        .iter()
+        .filter(is_filed)
+        .cloned()
+        .map(without_access)
+        .collect()
 }
 
-/// Whether the report of a salvage tells of the loss of this record: by its name, or as one of some that are of its kind
-/// or of which the kind is not known.
+/// Whether the report of a salvage tells of the loss of this record: by its name, or as one of some
+/// that are of its kind or of which the kind is not known.
 fn is_told(key: &str, lost: &[String]) -> bool {
     let (_, key) = key.split_once(' ').unwrap();
     let (kind, name) = key.split_once(' ').unwrap_or((key, ""));
@@ -213,7 +268,9 @@ fn is_told(key: &str, lost: &[String]) -> bool {
         "answer" => &["answer under a key"],
         other => panic!("{other}"),
     };
-    let name = name.rsplit_once(" key ").map_or(name.to_owned(), |(_, number)| format!("key {number}"));
+    let name = name
+        .rsplit_once(" key ")
+        .map_or(name.to_owned(), |(_, number)| format!("key {number}"));
     lost.iter().any(|lost| {
         let is_of_kind = |noun: &&str| {
             lost.ends_with(&format!("each is a {noun}"))
@@ -239,7 +296,10 @@ struct Tally {
 impl Tally {
     fn add(&mut self, damage: &Damage, pages: &[Page], original: &Original, outcome: &Outcome) {
         let touched = &pages[damage.pages(pages.len())];
-        let mut wrong = |what: String| self.wrong.push(format!("{damage:?} in {:?}: {what}", touched.first()));
+        let mut wrong = |what: String| {
+            self.wrong
+                .push(format!("{damage:?} in {:?}: {what}", touched.first()));
+        };
         if outcome.is_named() {
             self.named += 1;
         } else {
@@ -248,10 +308,16 @@ impl Tally {
                 wrong("there is a change, and nobody noticed".to_owned());
             }
         }
-        // An index that leads to a page of a table is not told from a table that leads to one of an index.
-        let shares_page = outcome.problems.iter().any(|problem| problem.contains("2nd reference"));
+        // An index that leads to a page of a table is not told from a table that leads to one of an
+        // index.
+        let shares_page = outcome
+            .problems
+            .iter()
+            .any(|problem| problem.contains("2nd reference"));
         match &outcome.repaired {
-            Some(Repaired { problems, archive, .. }) if problems.is_empty() || shares_page => {
+            Some(Repaired {
+                problems, archive, ..
+            }) if problems.is_empty() || shares_page => {
                 self.repaired += 1;
                 let filed = |archive: &[Archived]| filed(archive, &outcome.handed_out);
                 let kept = archive.as_deref().map(filed);
@@ -262,14 +328,26 @@ impl Tally {
                     kept == Some(filed(&original.archive))
                 };
                 if !is_kept {
-                    wrong(format!("a repair changed what was filed: {:?}", outcome.repaired));
+                    wrong(format!(
+                        "a repair changed what was filed: {:?}",
+                        outcome.repaired
+                    ));
                 }
             }
             Some(Repaired { done, problems, .. }) => {
-                wrong(format!("{:?} was not made good by {done:?}: {problems:?}", outcome.problems));
+                wrong(format!(
+                    "{:?} was not made good by {done:?}: {problems:?}",
+                    outcome.problems
+                ));
             }
-            None if !shares_page && outcome.is_named() && matches!(touched, [page] if page.is_derived()) => {
-                wrong(format!("what is derived is not made anew: {:?}", outcome.problems));
+            None if !shares_page
+                && outcome.is_named()
+                && matches!(touched, [page] if page.is_derived()) =>
+            {
+                wrong(format!(
+                    "what is derived is not made anew: {:?}",
+                    outcome.problems
+                ));
             }
             None => {}
         }
@@ -279,33 +357,54 @@ impl Tally {
         };
         self.lossy += usize::from(!missing.is_empty());
         let most = damage.records(pages, original);
-        let Salvaged { lost, lost_more, .. } = &outcome.salvaged;
+        let Salvaged {
+            lost, lost_more, ..
+        } = &outcome.salvaged;
         assert_eq!(*lost_more, 0);
         if missing.len() > most {
-            wrong(format!("{} are missing, and not only {most}: {missing:?}", missing.len()));
+            wrong(format!(
+                "{} are missing, and not only {most}: {missing:?}",
+                missing.len()
+            ));
         }
         if !missing.is_empty() && outcome.salvaged.is_whole() {
             wrong(format!("{missing:?} are missing, and nothing says so"));
         }
         if outcome.is_damaged && outcome.salvaged.is_whole() {
-            wrong(format!("{:?}, and salvage says that all is whole", outcome.problems));
+            wrong(format!(
+                "{:?}, and salvage says that all is whole",
+                outcome.problems
+            ));
         }
         if let Damage::Cut { .. } = damage {
             // An answer that holds the text of a memory goes with it.
             let goes_with = |key: &&&str| {
-                let memory = key.rsplit_once(" key ").map(|(_, number)| format!(" memory m-{number}"));
+                let memory = key
+                    .rsplit_once(" key ")
+                    .map(|(_, number)| format!(" memory m-{number}"));
                 memory.is_some_and(|memory| missing.iter().any(|key| key.ends_with(&memory)))
             };
-            let untold: Vec<_> = missing.iter().filter(|key| !is_told(key, lost) && !goes_with(key)).collect();
+            let untold: Vec<_> = missing
+                .iter()
+                .filter(|key| !is_told(key, lost) && !goes_with(key))
+                .collect();
             if !untold.is_empty() {
                 wrong(format!("{untold:?} are lost and not told of in {lost:?}"));
             }
         }
         if matches!(touched, [page] if matches!(page.owner.as_str(), "memory" | "content")) {
-            let ids = missing.iter().filter_map(|key| key.split_once("memory ")).map(|(_, id)| format!("`{id}`"));
-            let mut unnamed = ids.filter(|id| !lost.iter().any(|lost| lost.contains(id.as_str()))).peekable();
+            let ids = missing
+                .iter()
+                .filter_map(|key| key.split_once("memory "))
+                .map(|(_, id)| format!("`{id}`"));
+            let mut unnamed = ids
+                .filter(|id| !lost.iter().any(|lost| lost.contains(id.as_str())))
+                .peekable();
             if unnamed.peek().is_some() {
-                wrong(format!("{:?} are lost and not named in {lost:?}", unnamed.collect::<Vec<_>>()));
+                wrong(format!(
+                    "{:?} are lost and not named in {lost:?}",
+                    unnamed.collect::<Vec<_>>()
+                ));
             }
         }
     }
@@ -319,28 +418,73 @@ fn every_damage_of_the_database_is_noticed_and_the_rest_is_salvaged() {
     let whole = fs::read(&database).unwrap();
     let pages = pages(&database, whole.len() / PAGE);
     for kind in ["internal", "leaf", "overflow", ""] {
-        assert!(pages.iter().any(|page| page.kind == kind), "there are pages of every kind: {kind}");
+        assert!(
+            pages.iter().any(|page| page.kind == kind),
+            "there are pages of every kind: {kind}"
+        );
     }
-    let sound = run(folder.path(), Files { database: &whole, log: &[], index: &[] });
-    assert!(sound.handed_out == original.archive, "what is whole is handed out as by the store, in its order");
-    let Salvaged { records, pages: count, .. } = sound.salvaged;
+    let sound = run(
+        folder.path(),
+        Files {
+            database: &whole,
+            log: &[],
+            index: &[],
+        },
+    );
+    assert!(
+        sound.handed_out == original.archive,
+        "what is whole is handed out as by the store, in its order"
+    );
+    let Salvaged {
+        records,
+        pages: count,
+        ..
+    } = sound.salvaged;
     assert_eq!(count, pages.len() as u64);
-    assert_eq!(sound.salvaged, Salvaged { records, pages: count, ..Salvaged::default() });
+    assert_eq!(
+        sound.salvaged,
+        Salvaged {
+            records,
+            pages: count,
+            ..Salvaged::default()
+        }
+    );
     assert_eq!(sound.problems, Vec::<String>::new());
     let damages = damages(&whole, &pages);
     eprintln!("{} damages of {} pages", damages.len(), pages.len());
     let tally = Mutex::new(Tally::default());
     try_each(&damages, |folder, damage| {
-        let outcome = run(folder, Files { database: &damage.apply(&whole), log: &[], index: &[] });
-        tally.lock().unwrap().add(damage, &pages, &original, &outcome);
+        let outcome = run(
+            folder,
+            Files {
+                database: &damage.apply(&whole),
+                log: &[],
+                index: &[],
+            },
+        );
+        tally
+            .lock()
+            .unwrap()
+            .add(damage, &pages, &original, &outcome);
     });
-    let Tally { named, harmless, lossy, repaired, wrong } = tally.into_inner().unwrap();
+    let Tally {
+        named,
+        harmless,
+        lossy,
+        repaired,
+        wrong,
+    } = tally.into_inner().unwrap();
     eprintln!(
         "{} damages of {} pages: {named} named, {harmless} harmless; {lossy} with a loss, {repaired} made good",
         damages.len(),
         pages.len()
     );
-    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert_eq!(named + harmless, damages.len());
 }
 
@@ -352,7 +496,10 @@ fn a_database_that_is_cut_off_to_nothing_is_no_new_one() {
     let whole = fs::read(&database).unwrap();
     fs::write(&database, "").unwrap();
     let refused = SqliteStore::open(folder.path(), Options::default()).unwrap_err();
-    assert!(matches!(refused, OpenError::NotADatabase { .. }), "{refused}");
+    assert!(
+        matches!(refused, OpenError::NotADatabase { .. }),
+        "{refused}"
+    );
     assert!(fs::read(&database).unwrap().is_empty());
     fs::write(&database, whole).unwrap();
     assert!(archive(&open(folder.path())).unwrap() == expected);

@@ -26,7 +26,8 @@ struct Logged {
     database: Vec<u8>,
     log: Vec<u8>,
     index: Vec<u8>,
-    /// What the store handed out before the first of them and after each, and where it ends in the log.
+    /// What the store handed out before the first of them and after each, and where it ends in the
+    /// log.
     states: Vec<(usize, Vec<Archived>)>,
     /// Up to where the database has them.
     copied: usize,
@@ -43,42 +44,70 @@ fn logged(copied: Copied) -> Logged {
         let batch = match number % 4 {
             0 => {
                 let old = memory(number % 100);
-                let memory = Memory { revision: 2, content: format!("changed {number}"), ..old };
+                let memory = Memory {
+                    revision: 2,
+                    content: format!("changed {number}"),
+                    ..old
+                };
                 let (passages, expect) = (Some(passages_of(&memory, number)), Expect::Revision(1));
                 let space = memory.space.clone();
-                Batch { space, changes: vec![Change::Put { memory: Box::new(memory), passages, expect }] }
+                Batch {
+                    space,
+                    changes: vec![Change::Put {
+                        memory: Box::new(memory),
+                        passages,
+                        expect,
+                    }],
+                }
             }
             1 => Batch {
                 space: memory(number % 100).space,
-                changes: vec![Change::Delete { id: memory(number % 100).id, revision: 1 }],
+                changes: vec![Change::Delete {
+                    id: memory(number % 100).id,
+                    revision: 1,
+                }],
             },
             _ => put(memory(number), number),
         };
         store.commit(batch).unwrap();
-        states.push((fs::metadata(&log).unwrap().len() as usize, archive(&store).unwrap()));
+        states.push((
+            fs::metadata(&log).unwrap().len() as usize,
+            archive(&store).unwrap(),
+        ));
         if number == 1_004 && copied == Copied::Part {
-            other.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master").unwrap();
+            other
+                .execute_batch("BEGIN; SELECT count(*) FROM sqlite_master")
+                .unwrap();
         }
     }
     if copied != Copied::Nothing {
         let passive = rusqlite::Connection::open(&database).unwrap();
-        passive.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).unwrap();
+        passive
+            .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+            .unwrap();
     }
     let copied = match copied {
         Copied::Nothing => HEADER,
         Copied::Part => states[5].0,
         Copied::All => states[8].0,
     };
-    let [database, log, index] =
-        ["loci.db", "loci.db-wal", "loci.db-shm"].map(|name| fs::read(folder.path().join(name)).unwrap());
+    let [database, log, index] = ["loci.db", "loci.db-wal", "loci.db-shm"]
+        .map(|name| fs::read(folder.path().join(name)).unwrap());
     drop(store);
     assert_eq!((log.len() - HEADER) % FRAME, 0);
-    Logged { database, log, index, states, copied }
+    Logged {
+        database,
+        log,
+        index,
+        states,
+        copied,
+    }
 }
 
 #[test]
 fn every_damage_of_the_log_is_noticed_and_what_came_before_is_whole() {
-    // As after a kill, and as after a loss of power, or where only two of the three files were copied.
+    // As after a kill, and as after a loss of power, or where only two of the three files were
+    // copied.
     every_damage_is_noticed(Copied::Nothing, true);
     every_damage_is_noticed(Copied::Nothing, false);
 }
@@ -90,7 +119,13 @@ fn what_the_database_has_already_is_not_lost_with_the_log() {
 }
 
 fn every_damage_is_noticed(copied: Copied, has_index: bool) {
-    let Logged { database, log, index, states, copied } = logged(copied);
+    let Logged {
+        database,
+        log,
+        index,
+        states,
+        copied,
+    } = logged(copied);
     let index = if has_index { index } else { Vec::new() };
     let frames = (log.len() - HEADER) / FRAME;
     let mut random = Random::new(9);
@@ -100,24 +135,41 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
     let mut flip = |place: usize, random: &mut Random| {
         let mut damaged = log.clone();
         damaged[place] ^= 1 << random.below(8);
-        damages.push((format!("a bit of byte {place} flipped"), damaged, place, false));
+        damages.push((
+            format!("a bit of byte {place} flipped"),
+            damaged,
+            place,
+            false,
+        ));
     };
-    (0..HEADER).step_by(if is_complete() { 1 } else { 8 }).for_each(|place| flip(place, &mut random));
+    (0..HEADER)
+        .step_by(if is_complete() { 1 } else { 8 })
+        .for_each(|place| flip(place, &mut random));
     for frame in 0..frames {
         let start = HEADER + frame * FRAME;
         // One kind after the other, but of the ends of commits all.
-        let is_end = states.iter().any(|(end, _)| *end == start + FRAME || *end == start);
+        let is_end = states
+            .iter()
+            .any(|(end, _)| *end == start + FRAME || *end == start);
         // Nothing tells that a log was longer which a checkpoint copied; see `salvage.rs`.
         let is_cut_tried = copied == HEADER;
         let is_last = frame + 1 == frames;
-        let is_chosen = is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end || is_last;
+        let is_chosen =
+            is_complete() || frame.is_multiple_of(6) || is_cut_tried && is_end || is_last;
         if !is_chosen {
             continue;
         }
         let has = |kind: usize| is_complete() || is_end || frame % 5 == kind;
         // What ends the log says how long the database is.
-        let places = if is_complete() || is_last { (0..24).collect() } else { vec![random.below(24)] };
-        places.into_iter().filter(|_| has(0)).for_each(|place| flip(start + place, &mut random));
+        let places = if is_complete() || is_last {
+            (0..24).collect()
+        } else {
+            vec![random.below(24)]
+        };
+        places
+            .into_iter()
+            .filter(|_| has(0))
+            .for_each(|place| flip(start + place, &mut random));
         if has(1) {
             flip(start + 24 + random.below(4_096), &mut random);
         }
@@ -132,7 +184,12 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         }
         if has(4) && is_cut_tried {
             let is_commit = states.iter().any(|(end, _)| *end == start);
-            others.push((format!("cut off before frame {frame}"), log[..start].to_vec(), start, is_commit));
+            others.push((
+                format!("cut off before frame {frame}"),
+                log[..start].to_vec(),
+                start,
+                is_commit,
+            ));
         }
     }
     damages.extend(others);
@@ -140,43 +197,80 @@ fn every_damage_is_noticed(copied: Copied, has_index: bool) {
         let mut damaged = log.clone();
         let end = log.len().min(start + 4_096);
         damaged[start..end].fill(0);
-        damages.push((format!("bytes {start} to {end} zeroed"), damaged, start, false));
+        damages.push((
+            format!("bytes {start} to {end} zeroed"),
+            damaged,
+            start,
+            false,
+        ));
     }
     let folder = new_folder();
     let (mut hidden, mut fallen_back, mut wrong) = (0, 0, Vec::new());
     let tried = damages.len();
     for (what, damaged, place, is_unseen) in damages {
-        let outcome = run(folder.path(), Files { database: &database, log: &damaged, index: &index });
+        let outcome = run(
+            folder.path(),
+            Files {
+                database: &database,
+                log: &damaged,
+                index: &index,
+            },
+        );
         // Without its header nothing of a log counts.
         let place = if place < HEADER { 0 } else { place };
         // Zeros over zeros are none.
         let is_same = damaged == log;
-        let is_copied = (HEADER + 1..=copied).contains(&(place + 1).max(HEADER + 1)) && damaged.len() >= copied;
+        let is_copied =
+            (HEADER + 1..=copied).contains(&(place + 1).max(HEADER + 1)) && damaged.len() >= copied;
         let is_kept = is_same || is_copied;
         let state = |is_kept: bool| {
-            let (_, state) = states.iter().rev().find(|(end, _)| is_kept || *end <= place.max(HEADER)).unwrap();
+            let (_, state) = states
+                .iter()
+                .rev()
+                .find(|(end, _)| is_kept || *end <= place.max(HEADER))
+                .unwrap();
             state
         };
         let mut expected = state(is_kept);
-        // Of a part, later commits may have changed too much for its pages to prove that it was copied.
+        // Of a part, later commits may have changed too much for its pages to prove that it was
+        // copied.
         if is_copied && copied < log.len() && outcome.handed_out == *state(false) {
             expected = state(false);
             fallen_back += 1;
         }
         let checks = [
-            (outcome.handed_out == *expected, "salvage hands out what was committed before"),
-            (outcome.archive.as_ref() == Some(expected), "the store has what was committed before"),
+            (
+                outcome.handed_out == *expected,
+                "salvage hands out what was committed before",
+            ),
+            (
+                outcome.archive.as_ref() == Some(expected),
+                "the store has what was committed before",
+            ),
             (outcome.problems.is_empty(), "what is left is one state"),
-            (is_unseen && !has_index || is_same || outcome.log.problem().is_some(), "it is noticed"),
+            (
+                is_unseen && !has_index || is_same || outcome.log.problem().is_some(),
+                "it is noticed",
+            ),
         ];
         let broken = checks.iter().filter(|(holds, _)| !holds);
-        wrong.extend(broken.map(|(_, promise)| format!("{what}: {promise}: {:?} {:?}", outcome.log, outcome.problems)));
+        wrong.extend(broken.map(|(_, promise)| {
+            format!(
+                "{what}: {promise}: {:?} {:?}",
+                outcome.log, outcome.problems
+            )
+        }));
         hidden += usize::from(outcome.log.problem().is_none() && !is_same);
     }
     eprintln!(
         "{frames} pages in the log, {tried} damages: all named but {hidden}, cut off just after a commit; {fallen_back} lost \
          commits that the database had"
     );
-    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(hidden < states.len());
 }

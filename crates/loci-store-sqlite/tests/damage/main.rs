@@ -1,14 +1,21 @@
-//! Any page and any file zeroed, cut off or with flipped bits: it is noticed, and the rest can be read.
+//! Any page and any file zeroed, cut off or with flipped bits: it is noticed, and the rest can be
+//! read.
 //!
-//! Each damage is tried in a copy of one database, which has something in every table. What must hold:
+//! Each damage is tried in a copy of one database, which has something in every table. What must
+//! hold:
 //!
-//! - Opening, the look at the log or the check of integrity names a problem; or else all that the store hands out is
-//!   as it was.
-//! - Salvage hands out nothing that was not there, changed nothing, and leaves out nothing of the pages that are whole.
+//! - Opening, the look at the log or the check of integrity names a problem; or else all that the
+//!   store hands out is as it was.
+//! - Salvage hands out nothing that was not there, changed nothing, and leaves out nothing of the
+//!   pages that are whole.
 //!
 //! `LOCI_DAMAGES=all` tries several times as much as a test run has time for.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "a failed test may panic, and says how much it tried")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a failed test may panic, and says how much it tried"
+)]
 
 mod content;
 mod database;
@@ -21,7 +28,10 @@ fn is_complete() -> bool {
     std::env::var("LOCI_DAMAGES").is_ok_and(|which| which == "all")
 }
 
-/// A folder in memory, where there is one: nothing here has to outlive a power cut, and flushing takes its time.
+/// A folder in memory, where there is one: nothing here has to outlive a power cut, and flushing
+/// takes its time.
 fn new_folder() -> tempfile::TempDir {
-    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+    tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .unwrap()
 }

@@ -1,6 +1,6 @@
-//! Pages that are whole and not where they belong: a page of an earlier time, two pages that changed places, a table or
-//! index that begins where another does. Not all of that can be noticed (`salvage.rs`), but a repair must not take what
-//! can still be salvaged.
+//! Pages that are whole and not where they belong: a page of an earlier time, two pages that
+//! changed places, a table or index that begins where another does. Not all of that can be noticed
+//! (`salvage.rs`), but a repair must not take what can still be salvaged.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,8 +30,17 @@ fn fill_sparsely(folder: &Path) {
     for number in 0..12 {
         store.commit(put(memory(number), number)).unwrap();
     }
-    let setting = Change::PutSetting { owner: None, name: "a".to_owned(), value: "1".to_owned() };
-    store.commit(Batch { space: Space::default(), changes: vec![setting] }).unwrap();
+    let setting = Change::PutSetting {
+        owner: None,
+        name: "a".to_owned(),
+        value: "1".to_owned(),
+    };
+    store
+        .commit(Batch {
+            space: Space::default(),
+            changes: vec![setting],
+        })
+        .unwrap();
     others(&store, 1);
 }
 
@@ -43,7 +52,9 @@ fn pages_of_two_times(random: &mut Random) -> Vec<Damaged> {
     for number in 200..420 {
         store.commit(put(memory(number), number)).unwrap();
     }
-    (70..110).filter(|number| number % 5 > 0).for_each(|number| others(&store, number));
+    (70..110)
+        .filter(|number| number % 5 > 0)
+        .for_each(|number| others(&store, number));
     drop(store);
     let now = database(folder.path());
     let pages = before.len().min(now.len()) / PAGE;
@@ -62,7 +73,10 @@ fn pages_of_two_times(random: &mut Random) -> Vec<Damaged> {
         let mut bytes = now.clone();
         bytes[one * PAGE..][..PAGE].copy_from_slice(&now[other * PAGE..][..PAGE]);
         bytes[other * PAGE..][..PAGE].copy_from_slice(&now[one * PAGE..][..PAGE]);
-        damaged.push((format!("pages {} and {} changed places", one + 1, other + 1), bytes));
+        damaged.push((
+            format!("pages {} and {} changed places", one + 1, other + 1),
+            bytes,
+        ));
     }
     while !is_complete() && damaged.len() > 40 {
         damaged.swap_remove(random.below(damaged.len()));
@@ -76,19 +90,33 @@ fn roots_of_others(folder: &Path, fill: impl FnOnce(&Path)) -> Vec<Damaged> {
     let file = folder.join("aside.db");
     fs::write(&file, &whole).unwrap();
     let connection = Connection::open(&file).unwrap();
-    let mut statement = connection.prepare("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0").unwrap();
+    let mut statement = connection
+        .prepare("SELECT name, rootpage FROM sqlite_schema WHERE rootpage > 0")
+        .unwrap();
     let row = |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
-    let trees: Vec<_> = statement.query_map([], row).unwrap().collect::<Result<_, _>>().unwrap();
+    let trees: Vec<_> = statement
+        .query_map([], row)
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
     let mut damaged = Vec::new();
     for (name, root) in &trees {
-        for (other, _) in trees.iter().filter(|(_, other)| (root ^ other).count_ones() == 1) {
+        for (other, _) in trees
+            .iter()
+            .filter(|(_, other)| (root ^ other).count_ones() == 1)
+        {
             fs::write(&file, &whole).unwrap();
             let connection = Connection::open(&file).unwrap();
-            connection.pragma_update(None, "writable_schema", true).unwrap();
+            connection
+                .pragma_update(None, "writable_schema", true)
+                .unwrap();
             let lead = "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = ?2) WHERE name = ?1";
             connection.execute(lead, [name, other]).unwrap();
             drop(connection);
-            damaged.push((format!("{name} begins where {other} does"), fs::read(&file).unwrap()));
+            damaged.push((
+                format!("{name} begins where {other} does"),
+                fs::read(&file).unwrap(),
+            ));
         }
     }
     damaged
@@ -100,15 +128,34 @@ fn filed(archive: &[Archived]) -> BTreeSet<String> {
 }
 
 fn fault(outcome: &Outcome) -> Option<String> {
-    let Some(Repaired { done, problems, archive }) = &outcome.repaired else { return None };
-    let is_damaged = problems.iter().any(|problem| problem.kind == loci_store_sqlite::ProblemKind::Damaged);
+    let Some(Repaired {
+        done,
+        problems,
+        archive,
+    }) = &outcome.repaired
+    else {
+        return None;
+    };
+    let is_damaged = problems
+        .iter()
+        .any(|problem| problem.kind == loci_store_sqlite::ProblemKind::Damaged);
     if !problems.is_empty() && !is_damaged {
         return Some(format!("it cannot be made good: {done:?} {problems:?}"));
     }
     let kept = archive.as_deref().map(filed).unwrap_or_default();
-    let lost: Vec<_> = filed(&outcome.handed_out).difference(&kept).cloned().collect();
+    let lost: Vec<_> = filed(&outcome.handed_out)
+        .difference(&kept)
+        .cloned()
+        .collect();
     let is_lost = !lost.is_empty() && !is_damaged;
-    is_lost.then(|| format!("a repair took {} records, as {:?}: {:?} {done:?}", lost.len(), lost[0], outcome.problems))
+    is_lost.then(|| {
+        format!(
+            "a repair took {} records, as {:?}: {:?} {done:?}",
+            lost.len(),
+            lost[0],
+            outcome.problems
+        )
+    })
 }
 
 #[test]
@@ -124,13 +171,28 @@ fn a_repair_takes_nothing_that_can_be_salvaged() {
     damaged.extend(roots);
     let tally = Mutex::new((0, Vec::new()));
     try_each(&damaged, |folder, (what, bytes)| {
-        let outcome = run(folder, Files { database: bytes, log: &[], index: &[] });
+        let outcome = run(
+            folder,
+            Files {
+                database: bytes,
+                log: &[],
+                index: &[],
+            },
+        );
         let (repaired, wrong) = &mut *tally.lock().unwrap();
         *repaired += usize::from(outcome.repaired.is_some());
         wrong.extend(fault(&outcome).map(|fault| format!("{what}: {fault}")));
     });
     let (repaired, wrong) = tally.into_inner().unwrap();
-    eprintln!("{} pages that are not where they belong; {repaired} repaired", damaged.len());
-    assert!(wrong.is_empty(), "{} are wrong:\n{}", wrong.len(), wrong.join("\n"));
+    eprintln!(
+        "{} pages that are not where they belong; {repaired} repaired",
+        damaged.len()
+    );
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
     assert!(repaired > 0);
 }

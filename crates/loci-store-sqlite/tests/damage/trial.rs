@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use loci_core::Archived;
-use loci_store_sqlite::{LogState, Options, Problem, ProblemKind, Salvaged, SqliteStore, look_at_log, salvage};
+use loci_store_sqlite::{
+    LogState, Options, Problem, ProblemKind, Salvaged, SqliteStore, look_at_log, salvage,
+};
 
 use crate::content::{NOW, alone, archive, key};
 use crate::new_folder;
@@ -20,7 +22,10 @@ pub struct Original {
 
 impl Original {
     pub fn of(archive: Vec<Archived>) -> Self {
-        let by_key = archive.iter().map(|archived| (key(archived), alone(archived.clone()))).collect();
+        let by_key = archive
+            .iter()
+            .map(|archived| (key(archived), alone(archived.clone())))
+            .collect();
         Original { archive, by_key }
     }
 }
@@ -39,13 +44,15 @@ pub struct Outcome {
     pub log: LogState,
     pub salvaged: Salvaged,
     pub handed_out: Vec<Archived>,
-    /// What the store says: why it does not open, or what its check finds, or that it cannot be read.
+    /// What the store says: why it does not open, or what its check finds, or that it cannot be
+    /// read.
     pub problems: Vec<String>,
     /// Whether the store does not open, or its check says that something that was filed is damaged.
     pub is_damaged: bool,
     /// What the store hands out, if it opens.
     pub archive: Option<Vec<Archived>>,
-    /// If nothing but what is derived is wrong: what the check and the archive say once that was made anew.
+    /// If nothing but what is derived is wrong: what the check and the archive say once that was
+    /// made anew.
     pub repaired: Option<Repaired>,
 }
 
@@ -81,29 +88,55 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
     })
     .unwrap();
     assert_eq!(salvaged.records, handed_out.len() as u64);
-    assert!(fs::read(&database).unwrap() == files.database, "salvage leaves the database as it is");
-    assert!(fs::read(&log).unwrap_or_default() == files.log, "salvage leaves the log as it is");
+    assert!(
+        fs::read(&database).unwrap() == files.database,
+        "salvage leaves the database as it is"
+    );
+    assert!(
+        fs::read(&log).unwrap_or_default() == files.log,
+        "salvage leaves the log as it is"
+    );
     let mut repaired = None;
     let (problems, is_damaged, archive) = match SqliteStore::open(folder, Options::default()) {
         Err(error) => (vec![error.to_string()], true, None),
         Ok(store) => {
             let checked = store.integrity_check();
             let mut problems = match &checked {
-                Ok(problems) => problems.iter().map(|problem| format!("{problem:?}")).collect(),
+                Ok(problems) => problems
+                    .iter()
+                    .map(|problem| format!("{problem:?}"))
+                    .collect(),
                 Err(error) => vec![error.message.clone()],
             };
-            let handed_out = archive(&store).map_err(|error| problems.push(error.message)).ok();
+            let handed_out = archive(&store)
+                .map_err(|error| problems.push(error.message))
+                .ok();
             let is_derived = |problem: &Problem| problem.kind == ProblemKind::Derived;
-            let is_damaged = checked.as_ref().map_or(true, |problems| !problems.iter().all(is_derived));
-            if checked.is_ok_and(|problems| !problems.is_empty() && problems.iter().all(is_derived)) {
+            let is_damaged = checked
+                .as_ref()
+                .map_or(true, |problems| !problems.iter().all(is_derived));
+            if checked.is_ok_and(|problems| !problems.is_empty() && problems.iter().all(is_derived))
+            {
                 let done = store.repair().unwrap();
                 let problems = store.integrity_check().unwrap();
-                repaired = Some(Repaired { done, problems, archive: archive(&store).ok() });
+                repaired = Some(Repaired {
+                    done,
+                    problems,
+                    archive: archive(&store).ok(),
+                });
             }
             (problems, is_damaged, handed_out)
         }
     };
-    Outcome { log: state, salvaged, handed_out, problems, is_damaged, archive, repaired }
+    Outcome {
+        log: state,
+        salvaged,
+        handed_out,
+        problems,
+        is_damaged,
+        archive,
+        repaired,
+    }
 }
 
 /// Tries each of these, in folders of their own, as many at once as there are processors.
@@ -127,14 +160,22 @@ impl Outcome {
         !self.problems.is_empty() || self.log.problem().is_some()
     }
 
-    /// What of the original was not handed out. It is an error in words if anything else was, or twice, or changed.
+    /// What of the original was not handed out. It is an error in words if anything else was, or
+    /// twice, or changed.
     pub fn missing<'a>(&self, original: &'a Original) -> Result<Vec<&'a str>, String> {
-        let mut missing: BTreeMap<&str, &Archived> =
-            original.by_key.iter().map(|(key, archived)| (key.as_str(), archived)).collect();
+        let mut missing: BTreeMap<&str, &Archived> = original
+            .by_key
+            .iter()
+            .map(|(key, archived)| (key.as_str(), archived))
+            .collect();
         for archived in &self.handed_out {
             let key = key(archived);
             match missing.remove(key.as_str()) {
-                None => return Err(format!("{key} was handed out, but is not there or was handed out before")),
+                None => {
+                    return Err(format!(
+                        "{key} was handed out, but is not there or was handed out before"
+                    ));
+                }
                 Some(expected) if *expected == alone(archived.clone()) => {}
                 Some(_) => return Err(format!("{key} was changed: {archived:?}")),
             }

@@ -12,14 +12,22 @@ fn append(store: &dyn StoreAndTokens, entries: &[AuditEntry]) {
 /// Numbers and tools of what the query finds, after checking that the numbers rise.
 fn read(store: &dyn StoreAndTokens, query: &AuditQuery) -> (Vec<u64>, Vec<String>) {
     let found = store.audit(query).expect("the store can be read");
-    let (numbers, tools): (Vec<u64>, Vec<String>) =
-        found.into_iter().map(|(number, entry)| (number, entry.tool)).unzip();
-    assert!(numbers.is_sorted_by(|left, right| left < right), "{numbers:?}");
+    let (numbers, tools): (Vec<u64>, Vec<String>) = found
+        .into_iter()
+        .map(|(number, entry)| (number, entry.tool))
+        .unzip();
+    assert!(
+        numbers.is_sorted_by(|left, right| left < right),
+        "{numbers:?}"
+    );
     (numbers, tools)
 }
 
 fn last(limit: usize) -> AuditQuery {
-    AuditQuery { limit, ..AuditQuery::default() }
+    AuditQuery {
+        limit,
+        ..AuditQuery::default()
+    }
 }
 
 pub(super) fn audit_entries_come_back_in_order(make: MakeStore<'_>) {
@@ -31,7 +39,10 @@ pub(super) fn audit_entries_come_back_in_order(make: MakeStore<'_>) {
         .enumerate()
         .map(|(number, code)| {
             let message = (number % 2 == 0).then(|| format!("{code}: naïve"));
-            AuditEntry { failure: Some(AuditFailure { code, message }), ..audit_entry("ann", "store_memory") }
+            AuditEntry {
+                failure: Some(AuditFailure { code, message }),
+                ..audit_entry("ann", "store_memory")
+            }
         })
         .collect();
     entries.push(AuditEntry {
@@ -49,31 +60,78 @@ pub(super) fn audit_entries_come_back_in_order(make: MakeStore<'_>) {
     append(&*store, first);
     append(&*store, second);
     let found = store.audit(&last(100)).expect("the store can be read");
-    assert_eq!(found.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>(), entries);
+    assert_eq!(
+        found
+            .into_iter()
+            .map(|(_, entry)| entry)
+            .collect::<Vec<_>>(),
+        entries
+    );
 }
 
 pub(super) fn every_condition_of_an_audit_query_holds(make: MakeStore<'_>) {
     let store = make();
-    let at = |seconds, entry: AuditEntry| AuditEntry { at: NOW.plus_seconds(seconds), ..entry };
+    let at = |seconds, entry: AuditEntry| AuditEntry {
+        at: NOW.plus_seconds(seconds),
+        ..entry
+    };
     append(
         &*store,
         &[
             at(0, audit_entry("ann", "a")),
             at(1, audit_entry("bob", "b")),
             at(2, audit_entry("ann", "b")),
-            AuditEntry { user: None, ..at(3, audit_entry("", "c")) },
-            AuditEntry { space: space("other"), ..at(4, audit_entry("ann", "d")) },
+            AuditEntry {
+                user: None,
+                ..at(3, audit_entry("", "c"))
+            },
+            AuditEntry {
+                space: space("other"),
+                ..at(4, audit_entry("ann", "d"))
+            },
             at(1, audit_entry("ann", "late")),
         ],
     );
-    let check = |query: AuditQuery, expected: &[&str]| assert_eq!(read(&*store, &query).1, expected, "{query:?}");
+    let check = |query: AuditQuery, expected: &[&str]| {
+        assert_eq!(read(&*store, &query).1, expected, "{query:?}");
+    };
     let user = |user: &str| Some(user.to_owned());
     check(last(10), &["a", "b", "b", "c", "d", "late"]);
-    check(AuditQuery { space: Some(memory("a").space), ..last(10) }, &["a", "b", "b", "c", "late"]);
-    check(AuditQuery { user: user("ann"), ..last(10) }, &["a", "b", "d", "late"]);
-    check(AuditQuery { user: user("carl"), ..last(10) }, &[]);
-    check(AuditQuery { tool: Some("b".to_owned()), ..last(10) }, &["b", "b"]);
-    check(AuditQuery { since: Some(NOW.plus_seconds(2)), ..last(10) }, &["b", "c", "d"]);
+    check(
+        AuditQuery {
+            space: Some(memory("a").space),
+            ..last(10)
+        },
+        &["a", "b", "b", "c", "late"],
+    );
+    check(
+        AuditQuery {
+            user: user("ann"),
+            ..last(10)
+        },
+        &["a", "b", "d", "late"],
+    );
+    check(
+        AuditQuery {
+            user: user("carl"),
+            ..last(10)
+        },
+        &[],
+    );
+    check(
+        AuditQuery {
+            tool: Some("b".to_owned()),
+            ..last(10)
+        },
+        &["b", "b"],
+    );
+    check(
+        AuditQuery {
+            since: Some(NOW.plus_seconds(2)),
+            ..last(10)
+        },
+        &["b", "c", "d"],
+    );
     let all_at_once = AuditQuery {
         space: Some(memory("a").space),
         user: user("ann"),
@@ -88,12 +146,20 @@ pub(super) fn every_condition_of_an_audit_query_holds(make: MakeStore<'_>) {
 
 pub(super) fn audit_entries_come_in_pages(make: MakeStore<'_>) {
     let store = make();
-    append(&*store, &["a", "b", "c", "d", "e"].map(|tool| audit_entry("ann", tool)));
+    append(
+        &*store,
+        &["a", "b", "c", "d", "e"].map(|tool| audit_entry("ann", tool)),
+    );
     append(&*store, &[audit_entry("bob", "bobs")]);
     let (numbers, tools) = read(&*store, &last(100));
     assert_eq!(tools, ["a", "b", "c", "d", "e", "bobs"]);
     let page = |after, limit| {
-        let query = AuditQuery { user: Some("ann".to_owned()), after, limit, ..AuditQuery::default() };
+        let query = AuditQuery {
+            user: Some("ann".to_owned()),
+            after,
+            limit,
+            ..AuditQuery::default()
+        };
         read(&*store, &query).1
     };
     assert_eq!(page(None, 2), ["d", "e"], "the last ones");
@@ -107,28 +173,57 @@ pub(super) fn audit_entries_come_in_pages(make: MakeStore<'_>) {
 
 pub(super) fn an_audit_number_is_given_once(make: MakeStore<'_>) {
     let store = make();
-    append(&*store, &[audit_entry("bob", "kept"), audit_entry("ann", "wiped")]);
+    append(
+        &*store,
+        &[audit_entry("bob", "kept"), audit_entry("ann", "wiped")],
+    );
     let (numbers, _) = read(&*store, &last(10));
-    let removed = store.wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-1)).expect("the data is wiped");
+    let removed = store
+        .wipe(&memory("a").space, "ann", None, None, NOW.plus_seconds(-1))
+        .expect("the data is wiped");
     assert_eq!(removed.audit_entries, 1);
     append(&*store, &[audit_entry("ann", "new")]);
-    let follower = AuditQuery { after: Some(numbers[1]), ..last(10) };
-    assert_eq!(read(&*store, &follower).1, ["new"], "who follows the log misses nothing");
+    let follower = AuditQuery {
+        after: Some(numbers[1]),
+        ..last(10)
+    };
+    assert_eq!(
+        read(&*store, &follower).1,
+        ["new"],
+        "who follows the log misses nothing"
+    );
 }
 
 pub(super) fn an_audit_entry_names_its_records(make: MakeStore<'_>) {
     let store = make();
-    let record = |(id, verb): (&str, RecordVerb)| AuditRecord { id: id.to_owned(), verb, is_own: id.is_empty() };
-    let records: Vec<AuditRecord> =
-        ODD_TEXTS.into_iter().zip(RecordVerb::ALL.into_iter().cycle()).map(record).collect();
-    let entry = AuditEntry { records, further_records: 7, ..audit_entry("ann", "many") };
+    let record = |(id, verb): (&str, RecordVerb)| AuditRecord {
+        id: id.to_owned(),
+        verb,
+        is_own: id.is_empty(),
+    };
+    let records: Vec<AuditRecord> = ODD_TEXTS
+        .into_iter()
+        .zip(RecordVerb::ALL.into_iter().cycle())
+        .map(record)
+        .collect();
+    let entry = AuditEntry {
+        records,
+        further_records: 7,
+        ..audit_entry("ann", "many")
+    };
     append(&*store, &[audit_entry("ann", "none"), entry.clone()]);
     let found = store.audit(&last(10)).expect("the store can be read");
     assert_eq!(found[1].1, entry);
     for id in ODD_TEXTS {
-        let query = AuditQuery { record: Some(id.to_owned()), ..last(10) };
+        let query = AuditQuery {
+            record: Some(id.to_owned()),
+            ..last(10)
+        };
         assert_eq!(read(&*store, &query).1, ["many"], "{id:?}");
     }
-    let query = AuditQuery { record: Some("another".to_owned()), ..last(10) };
+    let query = AuditQuery {
+        record: Some("another".to_owned()),
+        ..last(10)
+    };
     assert_eq!(read(&*store, &query).1, Vec::<String>::new());
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision, EnrichmentStatus, Expect,
-    Fact, FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Place, Reader,
-    SourceFile, Space, Sweep, Tally, Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
+    AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision,
+    EnrichmentStatus, Expect, Fact, FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId,
+    Name, NoteFile, Passage, Period, Place, Reader, SourceFile, Space, Sweep, Tally, Term, Thread,
+    Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
@@ -29,42 +30,84 @@ pub(super) const ODD_TEXTS: [&str; 12] = [
 
 /// A common global fact, first stored now, whose content names its id.
 pub fn memory(id: &str) -> Memory {
-    let fact = Memory::new(Space::default(), MemoryId::new(id), format!("the content of {id}"), "fact", NOW);
-    Memory { visibility: Visibility::Common, ..fact }
+    let fact = Memory::new(
+        Space::default(),
+        MemoryId::new(id),
+        format!("the content of {id}"),
+        "fact",
+        NOW,
+    );
+    Memory {
+        visibility: Visibility::Common,
+        ..fact
+    }
 }
 
 /// The same memory, as this owner's private one.
 pub(super) fn private(owner: &str, memory: Memory) -> Memory {
-    Memory { owner: Some(owner.to_owned()), visibility: Visibility::Private, ..memory }
+    Memory {
+        owner: Some(owner.to_owned()),
+        visibility: Visibility::Private,
+        ..memory
+    }
 }
 
 /// The same memory, forgotten now.
 pub(super) fn forgotten(memory: Memory) -> Memory {
-    Memory { forgotten_at: Some(NOW), ..memory }
+    Memory {
+        forgotten_at: Some(NOW),
+        ..memory
+    }
 }
 
 /// The same memory, filed there.
 pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) -> Memory {
-    let place = Place { collection: collection.map(str::to_owned), section: section.to_owned() };
+    let place = Place {
+        collection: collection.map(str::to_owned),
+        section: section.to_owned(),
+    };
     Memory { place, ..memory }
 }
 
 /// A message of the owner's thread `talk`, whose id says both.
 pub(super) fn message(owner: &str, position: u64) -> Memory {
-    let thread = Some(Thread { name: "talk".to_owned(), position });
-    private(owner, Memory { tier: Tier::ShortTerm, thread, ..memory(&format!("{owner}-{position}")) })
+    let thread = Some(Thread {
+        name: "talk".to_owned(),
+        position,
+    });
+    private(
+        owner,
+        Memory {
+            tier: Tier::ShortTerm,
+            thread,
+            ..memory(&format!("{owner}-{position}"))
+        },
+    )
 }
 
 /// A long-term memory that awaits enrichment, made from that one and owned like it.
 pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
     let enrichment = Some(EnrichmentStatus::Pending);
     let (source, like) = (Some(source.id.clone()), source.clone());
-    Memory { tier: Tier::LongTerm, thread: None, source, enrichment, id: MemoryId::new(id), ..like }
+    Memory {
+        tier: Tier::LongTerm,
+        thread: None,
+        source,
+        enrichment,
+        id: MemoryId::new(id),
+        ..like
+    }
 }
 
 /// A citation of that as a whole, whatever its state.
 pub(super) fn citation(kind: CitationKind, reference: &str) -> Citation {
-    Citation { kind, reference: reference.to_owned(), locator: None, pin: None, excerpt: None }
+    Citation {
+        kind,
+        reference: reference.to_owned(),
+        locator: None,
+        pin: None,
+        excerpt: None,
+    }
 }
 
 /// A passage of these words, without a vector.
@@ -73,45 +116,87 @@ pub fn passage(words: &str) -> Passage {
     for word in words.split_whitespace() {
         *counts.entry(word).or_insert(0) += 1;
     }
-    let terms = counts.into_iter().map(|(text, count)| Term { text: text.to_owned(), count }).collect();
-    Passage { range: 0..words.len(), terms, vector: None }
+    let terms = counts
+        .into_iter()
+        .map(|(text, count)| Term {
+            text: text.to_owned(),
+            count,
+        })
+        .collect();
+    Passage {
+        range: 0..words.len(),
+        terms,
+        vector: None,
+    }
 }
 
 /// The same passage with a vector of the model `test`.
 pub(super) fn with_vector(passage: Passage, values: &[i8]) -> Passage {
-    Passage { vector: Some(vector("test", values)), ..passage }
+    Passage {
+        vector: Some(vector("test", values)),
+        ..passage
+    }
 }
 
 pub(super) fn vector(model: &str, values: &[i8]) -> Vector {
-    Vector { model: ModelId::new(model), scale: 1.0 / 127.0, values: values.to_vec() }
+    Vector {
+        model: ModelId::new(model),
+        scale: 1.0 / 127.0,
+        values: values.to_vec(),
+    }
 }
 
 /// A batch that adds a memory with these passages.
 pub fn put(memory: &Memory, passages: Vec<Passage>) -> Batch {
-    let change = Change::Put { memory: Box::new(memory.clone()), passages: Some(passages), expect: Expect::Absent };
-    Batch { space: memory.space.clone(), changes: vec![change] }
+    let change = Change::Put {
+        memory: Box::new(memory.clone()),
+        passages: Some(passages),
+        expect: Expect::Absent,
+    };
+    Batch {
+        space: memory.space.clone(),
+        changes: vec![change],
+    }
 }
 
 /// A batch that replaces a memory, whose revision is one less than this one's.
 pub fn replace(memory: &Memory, passages: Option<Vec<Passage>>) -> Batch {
     let expect = Expect::Revision(memory.revision - 1);
-    let change = Change::Put { memory: Box::new(memory.clone()), passages, expect };
-    Batch { space: memory.space.clone(), changes: vec![change] }
+    let change = Change::Put {
+        memory: Box::new(memory.clone()),
+        passages,
+        expect,
+    };
+    Batch {
+        space: memory.space.clone(),
+        changes: vec![change],
+    }
 }
 
 /// A batch of this one change in the default space.
 pub(super) fn change(change: Change) -> Batch {
-    Batch { space: Space::default(), changes: vec![change] }
+    Batch {
+        space: Space::default(),
+        changes: vec![change],
+    }
 }
 
 /// A batch that gives a memory of the default space a job.
 pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
-    change(Change::Enqueue { memory: MemoryId::new(id), due_at })
+    change(Change::Enqueue {
+        memory: MemoryId::new(id),
+        due_at,
+    })
 }
 
-/// A batch that comes through that tool set and relies on no wipe of the owner's data since that version.
+/// A batch that comes through that tool set and relies on no wipe of the owner's data since that
+/// version.
 pub(super) fn not_wiped(owner: &str, origin: &str, since: u64) -> Batch {
-    change(Change::NotWiped { owner: owner.to_owned(), origin: origin.to_owned(), since })
+    change(Change::NotWiped {
+        owner: owner.to_owned(),
+        origin: origin.to_owned(),
+        since,
+    })
 }
 
 /// An answer cached now for an hour, without a vector; its query names its id.
@@ -159,14 +244,20 @@ pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> KeyedAnswer {
 
 /// A batch that keeps the answer.
 pub(super) fn keep_answer(answer: &KeyedAnswer) -> Batch {
-    Batch { space: answer.space.clone(), changes: vec![Change::KeepAnswer(Box::new(answer.clone()))] }
+    Batch {
+        space: answer.space.clone(),
+        changes: vec![Change::KeepAnswer(Box::new(answer.clone()))],
+    }
 }
 
 /// A file without any problem that was read, is there and is this memory, if any.
 pub(super) fn note_file(path: &str, memory: Option<&str>) -> NoteFile {
     NoteFile {
         path: path.to_owned(),
-        stamp: FileStamp { bytes: 12, modified_nanoseconds: 1_000_000_000 },
+        stamp: FileStamp {
+            bytes: 12,
+            modified_nanoseconds: 1_000_000_000,
+        },
         is_settled: true,
         hash: ContentHash([2; 32]),
         memory: memory.map(MemoryId::new),
@@ -184,12 +275,18 @@ pub(super) fn put_note_file(file: &NoteFile) -> Batch {
 
 /// These two moments and all between them, in microseconds since 1970.
 pub(super) fn period(first: i64, last: i64) -> Period {
-    Period { first: Timestamp::from_microseconds(first), last: Timestamp::from_microseconds(last) }
+    Period {
+        first: Timestamp::from_microseconds(first),
+        last: Timestamp::from_microseconds(last),
+    }
 }
 
 /// A name that is spelled like its key.
 pub(super) fn name(key: &str) -> Name {
-    Name { key: key.to_owned(), spelling: key.to_owned() }
+    Name {
+        key: key.to_owned(),
+        spelling: key.to_owned(),
+    }
 }
 
 /// What always held and holds for good, noted now.
@@ -209,12 +306,19 @@ pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
 
 /// A batch that adds the fact.
 pub(super) fn put_fact(fact: &Fact) -> Batch {
-    Batch { space: fact.space.clone(), changes: vec![Change::PutFact(Box::new(fact.clone()))] }
+    Batch {
+        space: fact.space.clone(),
+        changes: vec![Change::PutFact(Box::new(fact.clone()))],
+    }
 }
 
 /// An end of a tunnel that names no memory.
 pub(super) fn end(collection: Option<&str>, section: &str) -> TunnelEnd {
-    TunnelEnd { collection: collection.map(str::to_owned), section: section.to_owned(), memory: None }
+    TunnelEnd {
+        collection: collection.map(str::to_owned),
+        section: section.to_owned(),
+        memory: None,
+    }
 }
 
 /// The common tunnel that somebody without a name made now from `a/x` to `b/x`.
@@ -234,14 +338,24 @@ pub(super) fn tunnel(id: &str) -> Tunnel {
 
 /// A batch that stores the tunnel, in the place of which `expect` was.
 pub(super) fn put_tunnel(tunnel: &Tunnel, expect: Option<&Tunnel>) -> Batch {
-    let put = Change::PutTunnel { tunnel: Box::new(tunnel.clone()), expect: expect.cloned().map(Box::new) };
-    Batch { space: tunnel.space.clone(), changes: vec![put] }
+    let put = Change::PutTunnel {
+        tunnel: Box::new(tunnel.clone()),
+        expect: expect.cloned().map(Box::new),
+    };
+    Batch {
+        space: tunnel.space.clone(),
+        changes: vec![put],
+    }
 }
 
 /// A batch that stores a setting of the default space.
 pub(super) fn put_setting(owner: Option<&str>, name: &str, value: &str) -> Batch {
     let (owner, name) = (owner.map(str::to_owned), name.to_owned());
-    change(Change::PutSetting { owner, name, value: value.to_owned() })
+    change(Change::PutSetting {
+        owner,
+        name,
+        value: value.to_owned(),
+    })
 }
 
 /// A file that was read as a whole.
@@ -251,7 +365,10 @@ pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
         path: path.to_owned(),
         root: "/projects".to_owned(),
         format: "text".to_owned(),
-        stamp: FileStamp { bytes: 12, modified_nanoseconds: 1_000_000_000 },
+        stamp: FileStamp {
+            bytes: 12,
+            modified_nanoseconds: 1_000_000_000,
+        },
         bytes_read: 12,
         hash: ContentHash([4; 32]),
         parts: 1,
@@ -262,7 +379,10 @@ pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
 
 /// A batch that stores what is known of a file of the default space, of which `expect` was known.
 pub(super) fn put_source_file(file: &SourceFile, expect: Option<&SourceFile>) -> Batch {
-    change(Change::PutSourceFile { file: Box::new(file.clone()), expect: expect.cloned().map(Box::new) })
+    change(Change::PutSourceFile {
+        file: Box::new(file.clone()),
+        expect: expect.cloned().map(Box::new),
+    })
 }
 
 /// A call that went well now.
@@ -285,30 +405,55 @@ pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
 }
 
 pub(super) fn delete(memory: &Memory) -> Batch {
-    let change = Change::Delete { id: memory.id.clone(), revision: memory.revision };
-    Batch { space: memory.space.clone(), changes: vec![change] }
+    let change = Change::Delete {
+        id: memory.id.clone(),
+        revision: memory.revision,
+    };
+    Batch {
+        space: memory.space.clone(),
+        changes: vec![change],
+    }
 }
 
 pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
-    let change = Change::Embed { id: memory.id.clone(), revision: memory.revision, vectors };
-    Batch { space: memory.space.clone(), changes: vec![change] }
+    let change = Change::Embed {
+        id: memory.id.clone(),
+        revision: memory.revision,
+        vectors,
+    };
+    Batch {
+        space: memory.space.clone(),
+        changes: vec![change],
+    }
 }
 
-/// Everything in the default space that is live now, superseded, forgotten or not, for a reader of everything.
+/// Everything in the default space that is live now, superseded, forgotten or not, for a reader of
+/// everything.
 pub fn filter() -> Filter {
     Filter::of(Space::default(), Reader::everything(), NOW)
 }
 
 /// A sweep of what has expired at `now`, and of nothing else.
 pub fn sweep_of_expired(now: Timestamp) -> Sweep {
-    let (deleted_until, audited_before, wiped_before) = (Timestamp::MIN, Timestamp::MIN, Timestamp::MIN);
-    Sweep { expired_at: now, deleted_until, audited_before, wiped_before }
+    let (deleted_until, audited_before, wiped_before) =
+        (Timestamp::MIN, Timestamp::MIN, Timestamp::MIN);
+    Sweep {
+        expired_at: now,
+        deleted_until,
+        audited_before,
+        wiped_before,
+    }
 }
 
 /// That so many memories of that place and kind pass.
 pub(super) fn tally(collection: Option<&str>, section: &str, kind: &str, memories: u64) -> Tally {
     let (section, kind) = (section.to_owned(), kind.to_owned());
-    Tally { collection: collection.map(str::to_owned), section, kind, memories }
+    Tally {
+        collection: collection.map(str::to_owned),
+        section,
+        kind,
+        memories,
+    }
 }
 
 /// The reader with this subject, not an administrator.

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
 
 use loci_core::{
-    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, Direction, EnrichmentStatus, Fact, FactQuery,
-    FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, JobOutcome, KeyedAnswer, Link, Memory, MemoryId,
-    ModelId, Name, NoteFile, OwnerFilter, Passage, Period, Place, Reader, Relation, SourceFile, Space, Superseded,
-    Sweep, Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
+    Citation, CitationKind, CollectionFilter, ContentHash, Delivery, Direction, EnrichmentStatus,
+    Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, JobOutcome,
+    KeyedAnswer, Link, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter, Passage, Period,
+    Place, Reader, Relation, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
+    Tunnel, TunnelEnd, Vector, Visibility,
 };
 
-use super::examples::{NOW, ODD_TEXTS, end, fact, keyed_answer, memory, source_file, space, tunnel, words};
+use super::examples::{
+    NOW, ODD_TEXTS, end, fact, keyed_answer, memory, source_file, space, tunnel, words,
+};
 use crate::{Random, quantise};
 
 const DIMENSIONS: usize = 24;
@@ -26,8 +29,9 @@ pub(super) const SPACES: [&str; 2] = ["main", "other"];
 pub(super) const OWNER_NAMES: [&str; 2] = ["ann", "bob"];
 pub(super) const ORIGINS: [&str; 3] = ["engram", "mememory", ""];
 pub(super) const THREADS: [&str; 2] = ["talk", "file"];
-pub(super) const WORDS: [&str; 12] =
-    ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫"];
+pub(super) const WORDS: [&str; 12] = [
+    "ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫",
+];
 /// Marks, which are no words: nothing is both.
 pub(super) const MARKS: [&str; 3] = ["@ant", "@day", "@猫"];
 pub(super) const MODELS: [&str; 2] = ["first", "second"];
@@ -52,7 +56,9 @@ impl DerefMut for Generator {
 
 impl Generator {
     pub(super) fn new(seed: u64) -> Self {
-        Generator { random: Random::new(seed) }
+        Generator {
+            random: Random::new(seed),
+        }
     }
 
     pub(super) fn space(&mut self) -> Space {
@@ -72,25 +78,41 @@ impl Generator {
                 section: random.pick(&SECTIONS).to_owned(),
             },
             kind: random.pick(&KINDS).to_owned(),
-            tags: TAGS.iter().filter(|_| random.chance(40)).map(|tag| (*tag).to_owned()).collect(),
+            tags: TAGS
+                .iter()
+                .filter(|_| random.chance(40))
+                .map(|tag| (*tag).to_owned())
+                .collect(),
             weight: random.below(11) as f64 / 10.0,
             delivery: random.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
-            summary: random.chance(20).then(|| format!("summary {}", random.below(10))),
+            summary: random
+                .chance(20)
+                .then(|| format!("summary {}", random.below(10))),
             tier: random.pick(&[Tier::LongTerm, Tier::LongTerm, Tier::ShortTerm, Tier::Apart]),
             thread: has_thread.then(|| thread(random)),
             source: random.chance(25).then(|| id_of(random)),
-            enrichment: random.chance(40).then(|| random.pick(&EnrichmentStatus::ALL)),
+            enrichment: random
+                .chance(40)
+                .then(|| random.pick(&EnrichmentStatus::ALL)),
             links: (0..random.below(3)).map(|_| link(random)).collect(),
             citations: (0..random.below(3)).map(|_| citation(random)).collect(),
-            attributes: (0..random.below(3)).map(|_| (odd_text(random), odd_text(random))).collect(),
+            attributes: (0..random.below(3))
+                .map(|_| (odd_text(random), odd_text(random)))
+                .collect(),
             origin: random.pick(&ORIGINS).to_owned(),
             owner,
             actor: random.chance(40).then(|| odd_text(random)),
-            updated_by: if random.chance(30) { random.pick(&OWNERS).map(str::to_owned) } else { None },
+            updated_by: if random.chance(30) {
+                random.pick(&OWNERS).map(str::to_owned)
+            } else {
+                None
+            },
             by_admin: random.chance(30),
             visibility: random.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: random.chance(25).then(|| id_of(random)),
-            expires_at: random.chance(30).then(|| NOW.plus_seconds(random.below(6) as i64)),
+            expires_at: random
+                .chance(30)
+                .then(|| NOW.plus_seconds(random.below(6) as i64)),
             forgotten_at: random.chance(25).then(|| moment_of(random)),
             created_at: NOW.plus_seconds(random.below(5) as i64),
             updated_at: NOW.plus_seconds(random.below(5) as i64),
@@ -103,17 +125,27 @@ impl Generator {
         let mut terms: Vec<Term> = Vec::new();
         for word in WORDS {
             if self.random.chance(30) {
-                terms.push(Term { text: word.to_owned(), count: 1 + self.random.below(4) as u32 });
+                terms.push(Term {
+                    text: word.to_owned(),
+                    count: 1 + self.random.below(4) as u32,
+                });
             }
         }
         for mark in MARKS {
             if self.random.chance(20) {
-                terms.push(Term { text: mark.to_owned(), count: 0 });
+                terms.push(Term {
+                    text: mark.to_owned(),
+                    count: 0,
+                });
             }
         }
         let start = self.random.below(10);
         let vector = self.random.chance(50).then(|| self.vector());
-        Passage { range: start..start + 5, terms, vector }
+        Passage {
+            range: start..start + 5,
+            terms,
+            vector,
+        }
     }
 
     pub(super) fn vector(&mut self) -> Vector {
@@ -130,7 +162,11 @@ impl Generator {
     pub(super) fn filter(&mut self) -> Filter {
         let random = &mut self.random;
         let name = random.pick(&["a", "b", "unknown"]).to_owned();
-        let filter = Filter::of(space(random.pick(&SPACES)), reader(random), moment_of(random));
+        let filter = Filter::of(
+            space(random.pick(&SPACES)),
+            reader(random),
+            moment_of(random),
+        );
         Filter {
             collections: match random.below(8) {
                 0 => CollectionFilter::Global,
@@ -139,16 +175,38 @@ impl Generator {
                 3 => CollectionFilter::GlobalAnd(name),
                 _ => CollectionFilter::Any,
             },
-            sections: if random.chance(25) { words(&["x", "unknown", "z"]) } else { Vec::new() },
-            kinds: if random.chance(25) { words(&["drawer", "unknown", "fact"]) } else { Vec::new() },
-            tags: TAGS.iter().filter(|_| random.chance(10)).map(|tag| (*tag).to_owned()).collect(),
-            delivery: random.chance(15).then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
+            sections: if random.chance(25) {
+                words(&["x", "unknown", "z"])
+            } else {
+                Vec::new()
+            },
+            kinds: if random.chance(25) {
+                words(&["drawer", "unknown", "fact"])
+            } else {
+                Vec::new()
+            },
+            tags: TAGS
+                .iter()
+                .filter(|_| random.chance(10))
+                .map(|tag| (*tag).to_owned())
+                .collect(),
+            delivery: random
+                .chance(15)
+                .then(|| random.pick(&[Delivery::OnDemand, Delivery::Bootstrap])),
             superseded: random.pick(&[Superseded::Hide, Superseded::Show]),
             forgotten: random.pick(&[Forgotten::Hide, Forgotten::Show]),
-            owner: if random.chance(30) { OwnerFilter::of(random.pick(&OWNERS)) } else { OwnerFilter::Any },
+            owner: if random.chance(30) {
+                OwnerFilter::of(random.pick(&OWNERS))
+            } else {
+                OwnerFilter::Any
+            },
             origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
             // In any order, some twice.
-            tiers: if random.chance(50) { (0..3).map(|_| random.pick(&Tier::ALL)).collect() } else { Vec::new() },
+            tiers: if random.chance(50) {
+                (0..3).map(|_| random.pick(&Tier::ALL)).collect()
+            } else {
+                Vec::new()
+            },
             apart_origin: random.chance(30).then(|| random.pick(&ORIGINS).to_owned()),
             thread: random.chance(10).then(|| random.pick(&THREADS).to_owned()),
             created_from: random.chance(15).then(|| moment_of(random)),
@@ -159,9 +217,27 @@ impl Generator {
 
     /// One whose tally a store may answer from counts that it keeps.
     pub(super) fn counted_filter(&mut self) -> Filter {
-        let Filter { space, reader, live_at, tiers, apart_origin, collections, sections, kinds, forgotten, .. } =
-            self.filter();
-        Filter { tiers, apart_origin, collections, sections, kinds, forgotten, ..Filter::of(space, reader, live_at) }
+        let Filter {
+            space,
+            reader,
+            live_at,
+            tiers,
+            apart_origin,
+            collections,
+            sections,
+            kinds,
+            forgotten,
+            ..
+        } = self.filter();
+        Filter {
+            tiers,
+            apart_origin,
+            collections,
+            sections,
+            kinds,
+            forgotten,
+            ..Filter::of(space, reader, live_at)
+        }
     }
 
     pub(super) fn note_path(&mut self) -> String {
@@ -175,18 +251,25 @@ impl Generator {
         let kind = random.pick(&FileProblemKind::ALL);
         NoteFile {
             path: path_of(number),
-            stamp: FileStamp { bytes: random.bits(), modified_nanoseconds: random.bits().cast_signed() },
+            stamp: FileStamp {
+                bytes: random.bits(),
+                modified_nanoseconds: random.bits().cast_signed(),
+            },
             is_settled: random.chance(50),
             hash: ContentHash([random.bits() as u8; 32]),
             memory: random.chance(90).then(|| MemoryId::new(number.to_string())),
             says_id: random.chance(50),
             links: (0..random.below(3)).map(|_| odd_text(random)).collect(),
-            problem: random.chance(20).then(|| FileProblem { kind, message: odd_text(random) }),
+            problem: random.chance(20).then(|| FileProblem {
+                kind,
+                message: odd_text(random),
+            }),
             missing_since: random.chance(20).then(|| moment_of(random)),
         }
     }
 
-    /// An answer under one of a few keys, which may have expired, or hold what is gone, when it is kept.
+    /// An answer under one of a few keys, which may have expired, or hold what is gone, when it is
+    /// kept.
     pub(super) fn keyed_answer(&mut self, space: &Space) -> KeyedAnswer {
         let random = &mut self.random;
         KeyedAnswer {
@@ -224,10 +307,18 @@ impl Generator {
         FactQuery {
             space: space.clone(),
             entity: random.chance(50).then(|| (name_of(random).key, direction)),
-            triple: random.chance(20).then(|| [0; 3].map(|_| name_of(random).key)),
-            relation: random.chance(20).then(|| [0; 2].map(|_| name_of(random).key)),
+            triple: random
+                .chance(20)
+                .then(|| [0; 3].map(|_| name_of(random).key)),
+            relation: random
+                .chance(20)
+                .then(|| [0; 2].map(|_| name_of(random).key)),
             as_of: random.chance(50).then(|| period_of(random)),
-            offset: if random.chance(30) { random.below(9) } else { 0 },
+            offset: if random.chance(30) {
+                random.below(9)
+            } else {
+                0
+            },
             limit: random.below(30),
         }
     }
@@ -254,7 +345,10 @@ impl Generator {
 
     /// The owner and the name of a setting.
     pub(super) fn setting(&mut self) -> (Option<String>, &'static str) {
-        (self.random.pick(&OWNERS).map(str::to_owned), self.random.pick(&["name", "NAME"]))
+        (
+            self.random.pick(&OWNERS).map(str::to_owned),
+            self.random.pick(&["name", "NAME"]),
+        )
     }
 
     pub(super) fn source_file(&mut self) -> SourceFile {
@@ -262,7 +356,10 @@ impl Generator {
         SourceFile {
             root: odd_text(random),
             format: odd_text(random),
-            stamp: FileStamp { bytes: random.bits(), modified_nanoseconds: random.bits().cast_signed() },
+            stamp: FileStamp {
+                bytes: random.bits(),
+                modified_nanoseconds: random.bits().cast_signed(),
+            },
             bytes_read: random.bits(),
             hash: ContentHash([random.bits() as u8; 32]),
             parts: random.bits(),
@@ -279,7 +376,9 @@ impl Generator {
 
     /// At most `most` of these, each once.
     pub(super) fn some_of(&mut self, choices: &[&str], most: usize) -> Vec<String> {
-        let mut chosen: Vec<String> = (0..self.random.below(most + 1)).map(|_| self.pick(choices).to_owned()).collect();
+        let mut chosen: Vec<String> = (0..self.random.below(most + 1))
+            .map(|_| self.pick(choices).to_owned())
+            .collect();
         let mut seen = BTreeSet::new();
         chosen.retain(|choice| seen.insert(choice.clone()));
         chosen
@@ -294,16 +393,27 @@ impl Generator {
     }
 
     pub(super) fn sweep(&mut self) -> Sweep {
-        let (expired_at, deleted_until, wiped_before) = (self.moment(), self.moment(), self.moment());
-        Sweep { expired_at, deleted_until, audited_before: Timestamp::MIN, wiped_before }
+        let (expired_at, deleted_until, wiped_before) =
+            (self.moment(), self.moment(), self.moment());
+        Sweep {
+            expired_at,
+            deleted_until,
+            audited_before: Timestamp::MIN,
+            wiped_before,
+        }
     }
 
     pub(super) fn outcome(&mut self) -> JobOutcome {
         let problem = format!("problem {}", self.random.below(9));
         match self.random.below(4) {
             0 => JobOutcome::Done,
-            1 => JobOutcome::Retry { due_at: self.moment(), problem },
-            2 => JobOutcome::Release { due_at: self.moment() },
+            1 => JobOutcome::Retry {
+                due_at: self.moment(),
+                problem,
+            },
+            2 => JobOutcome::Release {
+                due_at: self.moment(),
+            },
             _ => JobOutcome::Failed { problem },
         }
     }
@@ -324,25 +434,41 @@ fn moment_of(random: &mut Random) -> Timestamp {
 
 fn period_of(random: &mut Random) -> Period {
     let first = moment_of(random);
-    Period { first, last: first.plus_seconds(random.below(3) as i64) }
+    Period {
+        first,
+        last: first.plus_seconds(random.below(3) as i64),
+    }
 }
 
 fn name_of(random: &mut Random) -> Name {
-    Name { key: random.pick(&["ann", "bob", "knows"]).to_owned(), spelling: odd_text(random) }
+    Name {
+        key: random.pick(&["ann", "bob", "knows"]).to_owned(),
+        spelling: odd_text(random),
+    }
 }
 
 fn end_of(random: &mut Random) -> TunnelEnd {
     let memory = random.chance(70).then(|| id_of(random));
-    TunnelEnd { memory, ..end(random.pick(&COLLECTIONS), random.pick(&SECTIONS)) }
+    TunnelEnd {
+        memory,
+        ..end(random.pick(&COLLECTIONS), random.pick(&SECTIONS))
+    }
 }
 
 fn thread(random: &mut Random) -> Thread {
-    Thread { name: random.pick(&THREADS).to_owned(), position: random.below(8) as u64 }
+    Thread {
+        name: random.pick(&THREADS).to_owned(),
+        position: random.below(8) as u64,
+    }
 }
 
 fn link(random: &mut Random) -> Link {
     let relation = random.pick(&Relation::ALL);
-    Link { target: id_of(random), relation, similarity: random.signed_unit() }
+    Link {
+        target: id_of(random),
+        relation,
+        similarity: random.signed_unit(),
+    }
 }
 
 fn citation(random: &mut Random) -> Citation {

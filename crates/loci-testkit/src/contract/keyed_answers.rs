@@ -4,12 +4,13 @@ use std::thread;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_core::{
-    Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Memory, MemoryId, Store, Timestamp, Visibility, Wiped,
+    Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Memory, MemoryId, Store, Timestamp,
+    Visibility, Wiped,
 };
 
 use super::examples::{
-    NOW, ODD_TEXTS, change, delete, filter, forgotten, keep_answer, keyed_answer, memory, not_wiped, passage, private,
-    put, replace, space, sweep_of_expired,
+    NOW, ODD_TEXTS, change, delete, filter, forgotten, keep_answer, keyed_answer, memory,
+    not_wiped, passage, private, put, replace, space, sweep_of_expired,
 };
 use super::sweeping::sweep_all;
 use super::writing::{commit, found, refused};
@@ -21,7 +22,13 @@ fn keep(store: &dyn StoreAndTokens, answer: &KeyedAnswer) {
 
 /// What is found under the key of that answer at that moment.
 fn kept_at(store: &dyn StoreAndTokens, like: &KeyedAnswer, now: Timestamp) -> Option<KeyedAnswer> {
-    let kept = store.keyed_answer(&like.space, like.owner.as_deref(), &like.operation, &like.key, now);
+    let kept = store.keyed_answer(
+        &like.space,
+        like.owner.as_deref(),
+        &like.operation,
+        &like.key,
+        now,
+    );
     kept.expect("the store can be read")
 }
 
@@ -37,17 +44,26 @@ fn has(store: &dyn StoreAndTokens, answer: &KeyedAnswer) -> bool {
 pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(kept(&*store, &keyed_answer(Some("ann"), "key")), None);
-    let odd = ODD_TEXTS.into_iter().chain(["\0", "a\0b"]).map(|text| KeyedAnswer {
-        origin: text.to_owned(),
-        operation: text.to_owned(),
-        answer: text.to_owned(),
-        ..keyed_answer(Some(text), text)
-    });
+    let odd = ODD_TEXTS
+        .into_iter()
+        .chain(["\0", "a\0b"])
+        .map(|text| KeyedAnswer {
+            origin: text.to_owned(),
+            operation: text.to_owned(),
+            answer: text.to_owned(),
+            ..keyed_answer(Some(text), text)
+        });
     let hash = std::array::from_fn(|byte| 255 - byte as u8);
     let rest = [
         keyed_answer(None, "anonymous"),
-        KeyedAnswer { request: ContentHash(hash), ..keyed_answer(Some("ann"), "hash") },
-        KeyedAnswer { answer: "日".repeat(REPLY_CONTENT_BYTES_MAX / 3), ..keyed_answer(Some("ann"), "large") },
+        KeyedAnswer {
+            request: ContentHash(hash),
+            ..keyed_answer(Some("ann"), "hash")
+        },
+        KeyedAnswer {
+            answer: "日".repeat(REPLY_CONTENT_BYTES_MAX / 3),
+            ..keyed_answer(Some("ann"), "large")
+        },
         KeyedAnswer {
             created_at: Timestamp::from_microseconds(-5),
             expires_at: Timestamp::from_microseconds(i64::MAX),
@@ -69,9 +85,23 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
         let first = keyed_answer(owner, "key");
         keep(&*store, &first);
         let before = first.expires_at.plus_seconds(-1);
-        let second = KeyedAnswer { answer: "second".to_owned(), ..first.clone() };
-        let through_another = KeyedAnswer { origin: "engram".to_owned(), ..first.clone() };
-        for taken in [&first, &second, &through_another, &KeyedAnswer { created_at: before, ..second.clone() }] {
+        let second = KeyedAnswer {
+            answer: "second".to_owned(),
+            ..first.clone()
+        };
+        let through_another = KeyedAnswer {
+            origin: "engram".to_owned(),
+            ..first.clone()
+        };
+        for taken in [
+            &first,
+            &second,
+            &through_another,
+            &KeyedAnswer {
+                created_at: before,
+                ..second.clone()
+            },
+        ] {
             let written = memory(&format!("new {number}"));
             let mut batch = put(&written, vec![passage("word")]);
             batch.changes.extend(keep_answer(taken).changes);
@@ -85,17 +115,37 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
     }
     let other = keyed_answer(Some("ann"), "other key");
     let mut batch = keep_answer(&other);
-    batch.changes.extend(keep_answer(&KeyedAnswer { answer: "second".to_owned(), ..other.clone() }).changes);
-    assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "the first of a batch takes it as well");
+    batch.changes.extend(
+        keep_answer(&KeyedAnswer {
+            answer: "second".to_owned(),
+            ..other.clone()
+        })
+        .changes,
+    );
+    assert_eq!(
+        refused(&*store, batch).code,
+        ErrorCode::Conflict,
+        "the first of a batch takes it as well"
+    );
     let mut batch = keep_answer(&other);
-    batch.changes.extend(put(&memory("first"), Vec::new()).changes);
+    batch
+        .changes
+        .extend(put(&memory("first"), Vec::new()).changes);
     commit(&*store, batch.clone());
     assert_eq!(kept(&*store, &other).as_ref(), Some(&other));
     let mut late = keep_answer(&keyed_answer(Some("ann"), "late"));
-    late.changes.extend(put(&memory("first"), Vec::new()).changes);
+    late.changes
+        .extend(put(&memory("first"), Vec::new()).changes);
     assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
-    assert_eq!(kept(&*store, &keyed_answer(Some("ann"), "late")), None, "it goes with its batch");
-    let misplaced = KeyedAnswer { space: space("other"), ..keyed_answer(Some("ann"), "misplaced") };
+    assert_eq!(
+        kept(&*store, &keyed_answer(Some("ann"), "late")),
+        None,
+        "it goes with its batch"
+    );
+    let misplaced = KeyedAnswer {
+        space: space("other"),
+        ..keyed_answer(Some("ann"), "misplaced")
+    };
     let misplaced = change(Change::KeepAnswer(Box::new(misplaced)));
     assert_eq!(refused(&*store, misplaced).code, ErrorCode::Internal);
 }
@@ -104,9 +154,15 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
     let store = make();
     for owner in [Some("ann"), None] {
         let end = NOW.plus_seconds(5);
-        let first = KeyedAnswer { expires_at: end, ..keyed_answer(owner, "key") };
+        let first = KeyedAnswer {
+            expires_at: end,
+            ..keyed_answer(owner, "key")
+        };
         keep(&*store, &first);
-        assert_eq!(kept_at(&*store, &first, NOW.plus_seconds(4)), Some(first.clone()));
+        assert_eq!(
+            kept_at(&*store, &first, NOW.plus_seconds(4)),
+            Some(first.clone())
+        );
         assert_eq!(kept_at(&*store, &first, end), None);
         let second = KeyedAnswer {
             request: ContentHash([9; 32]),
@@ -116,19 +172,39 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             expires_at: end.plus_seconds(5),
             ..first.clone()
         };
-        let early = KeyedAnswer { created_at: NOW.plus_seconds(4), ..second.clone() };
-        assert_eq!(refused(&*store, keep_answer(&early)).code, ErrorCode::Conflict);
+        let early = KeyedAnswer {
+            created_at: NOW.plus_seconds(4),
+            ..second.clone()
+        };
+        assert_eq!(
+            refused(&*store, keep_answer(&early)).code,
+            ErrorCode::Conflict
+        );
         keep(&*store, &second);
         for moment in [NOW, end] {
-            assert_eq!(kept_at(&*store, &first, moment), Some(second.clone()), "it stands in the place of the first");
+            assert_eq!(
+                kept_at(&*store, &first, moment),
+                Some(second.clone()),
+                "it stands in the place of the first"
+            );
         }
-        assert_eq!(refused(&*store, keep_answer(&second)).code, ErrorCode::Conflict);
-        let last = KeyedAnswer { created_at: end.plus_seconds(99), expires_at: end.plus_seconds(100), ..first };
+        assert_eq!(
+            refused(&*store, keep_answer(&second)).code,
+            ErrorCode::Conflict
+        );
+        let last = KeyedAnswer {
+            created_at: end.plus_seconds(99),
+            expires_at: end.plus_seconds(100),
+            ..first
+        };
         keep(&*store, &last);
         assert!(has(&*store, &last));
     }
     // One that has expired when it is kept is in nobody's way either, in its batch included.
-    let over = KeyedAnswer { expires_at: NOW, ..keyed_answer(Some("ann"), "over") };
+    let over = KeyedAnswer {
+        expires_at: NOW,
+        ..keyed_answer(Some("ann"), "over")
+    };
     let live = keyed_answer(Some("ann"), "over");
     let mut batch = keep_answer(&over);
     batch.changes.extend(keep_answer(&live).changes);
@@ -151,14 +227,31 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
         keyed_answer(Some("ann"), "key "),
         keyed_answer(Some("ann"), "k\u{e9}y"),
         keyed_answer(Some("ann"), "ke\u{301}y"),
-        KeyedAnswer { operation: "recall".to_owned(), ..anns.clone() },
-        KeyedAnswer { operation: "Append".to_owned(), ..anns.clone() },
-        KeyedAnswer { space: space("other"), ..anns.clone() },
-        KeyedAnswer { space: space("other"), ..keyed_answer(None, "key") },
+        KeyedAnswer {
+            operation: "recall".to_owned(),
+            ..anns.clone()
+        },
+        KeyedAnswer {
+            operation: "Append".to_owned(),
+            ..anns.clone()
+        },
+        KeyedAnswer {
+            space: space("other"),
+            ..anns.clone()
+        },
+        KeyedAnswer {
+            space: space("other"),
+            ..keyed_answer(None, "key")
+        },
     ];
     // Each tells the others apart by what it says.
-    let all: Vec<_> =
-        (0..).zip(all).map(|(number, answer)| KeyedAnswer { answer: format!("{number}"), ..answer }).collect();
+    let all: Vec<_> = (0..)
+        .zip(all)
+        .map(|(number, answer)| KeyedAnswer {
+            answer: format!("{number}"),
+            ..answer
+        })
+        .collect();
     for (number, answer) in all.iter().enumerate() {
         assert_eq!(kept(&*store, answer), None, "{number}");
         keep(&*store, answer);
@@ -170,50 +263,104 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
 
 pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     let store = make();
-    let at =
-        |key: &str, seconds| KeyedAnswer { created_at: NOW.plus_seconds(seconds), ..keyed_answer(Some("ann"), key) };
+    let at = |key: &str, seconds| KeyedAnswer {
+        created_at: NOW.plus_seconds(seconds),
+        ..keyed_answer(Some("ann"), key)
+    };
     let apart = [
         keyed_answer(Some("bob"), ""),
         keyed_answer(None, ""),
-        KeyedAnswer { space: space("other"), ..keyed_answer(Some("ann"), "") },
+        KeyedAnswer {
+            space: space("other"),
+            ..keyed_answer(Some("ann"), "")
+        },
     ];
     for answer in &apart {
         keep(&*store, answer);
     }
     // Of equal age, and the operation counts before the key.
-    let recalled = KeyedAnswer { operation: "recall".to_owned(), ..at("00000", 0) };
-    let ended = KeyedAnswer { expires_at: NOW, ..at("00001", 0) };
+    let recalled = KeyedAnswer {
+        operation: "recall".to_owned(),
+        ..at("00000", 0)
+    };
+    let ended = KeyedAnswer {
+        expires_at: NOW,
+        ..at("00001", 0)
+    };
     let many = (2..KEYED_ANSWERS_MAX).map(|number| at(&format!("{number:05}"), 0));
-    let many: Vec<_> = [recalled.clone(), ended.clone()].into_iter().chain(many).collect();
-    let changes = many.iter().map(|answer| Change::KeepAnswer(Box::new(answer.clone()))).collect();
-    commit(&*store, Batch { space: many[0].space.clone(), changes });
-    let number = |answers: &[KeyedAnswer]| answers.iter().filter(|answer| has(&*store, answer)).count();
+    let many: Vec<_> = [recalled.clone(), ended.clone()]
+        .into_iter()
+        .chain(many)
+        .collect();
+    let changes = many
+        .iter()
+        .map(|answer| Change::KeepAnswer(Box::new(answer.clone())))
+        .collect();
+    commit(
+        &*store,
+        Batch {
+            space: many[0].space.clone(),
+            changes,
+        },
+    );
+    let number =
+        |answers: &[KeyedAnswer]| answers.iter().filter(|answer| has(&*store, answer)).count();
     assert_eq!(number(&many), KEYED_ANSWERS_MAX);
-    let again = KeyedAnswer { created_at: NOW.plus_seconds(5), ..ended };
-    let again = KeyedAnswer { expires_at: NOW.plus_seconds(9), ..again };
+    let again = KeyedAnswer {
+        created_at: NOW.plus_seconds(5),
+        ..ended
+    };
+    let again = KeyedAnswer {
+        expires_at: NOW.plus_seconds(9),
+        ..again
+    };
     keep(&*store, &again);
-    assert_eq!(number(&many), KEYED_ANSWERS_MAX - 1, "one in the place of another needs no room");
+    assert_eq!(
+        number(&many),
+        KEYED_ANSWERS_MAX - 1,
+        "one in the place of another needs no room"
+    );
     // The one that is kept stays, even if it is the oldest; then it is the first to go.
     let [early, late] = [at("early", -1), at("late", 1)];
     keep(&*store, &early);
-    assert_eq!([&early, &many[2], &many[3]].map(|answer| has(&*store, answer)), [true, false, true]);
+    assert_eq!(
+        [&early, &many[2], &many[3]].map(|answer| has(&*store, answer)),
+        [true, false, true]
+    );
     keep(&*store, &late);
-    assert_eq!([&late, &early, &many[3]].map(|answer| has(&*store, answer)), [true, false, true]);
+    assert_eq!(
+        [&late, &early, &many[3]].map(|answer| has(&*store, answer)),
+        [true, false, true]
+    );
     let mut last = keep_answer(&at("last", 2));
     last.changes.extend(put(&memory("new"), Vec::new()).changes);
     let mut refused_one = last.clone();
-    refused_one.changes.extend(put(&memory("new"), Vec::new()).changes);
+    refused_one
+        .changes
+        .extend(put(&memory("new"), Vec::new()).changes);
     assert_eq!(refused(&*store, refused_one).code, ErrorCode::Conflict);
-    assert!(has(&*store, &many[3]), "what makes room stays if its batch is refused");
+    assert!(
+        has(&*store, &many[3]),
+        "what makes room stays if its batch is refused"
+    );
     commit(&*store, last);
-    assert_eq!([&many[3], &recalled, &again].map(|answer| has(&*store, answer)), [false, true, true]);
-    assert_eq!((number(&many), number(&apart)), (KEYED_ANSWERS_MAX - 3, apart.len()));
+    assert_eq!(
+        [&many[3], &recalled, &again].map(|answer| has(&*store, answer)),
+        [false, true, true]
+    );
+    assert_eq!(
+        (number(&many), number(&apart)),
+        (KEYED_ANSWERS_MAX - 3, apart.len())
+    );
 }
 
 /// An answer of that many bytes, fewer characters.
 fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> KeyedAnswer {
     let answer = "\u{e9}".repeat(bytes / 2) + &"e".repeat(bytes % 2);
-    KeyedAnswer { answer, ..keyed_answer(owner, key) }
+    KeyedAnswer {
+        answer,
+        ..keyed_answer(owner, key)
+    }
 }
 
 pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
@@ -234,8 +381,10 @@ pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
     ];
     for (key, bytes, expected) in rows {
         keep(&*store, &of_bytes(None, key, bytes));
-        let kept =
-            rows.map(|(key, ..)| key).into_iter().filter(|key| kept(&*store, &keyed_answer(None, key)).is_some());
+        let kept = rows
+            .map(|(key, ..)| key)
+            .into_iter()
+            .filter(|key| kept(&*store, &keyed_answer(None, key)).is_some());
         assert_eq!(kept.collect::<Vec<_>>(), expected, "after {key}");
     }
     assert!(has(&*store, &bobs));
@@ -244,7 +393,10 @@ pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
 pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     const HALF: usize = KEYED_ANSWERS_BYTES_MAX / 2;
     let store = make();
-    let of = |key: &str, bytes| KeyedAnswer { expires_at: NOW, ..of_bytes(Some("ann"), key, bytes) };
+    let of = |key: &str, bytes| KeyedAnswer {
+        expires_at: NOW,
+        ..of_bytes(Some("ann"), key, bytes)
+    };
     let keep_both = |second: &str| {
         keep(&*store, &of("first", HALF));
         keep(&*store, &of(second, HALF));
@@ -253,13 +405,19 @@ pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     keep_both("swept");
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 2);
     keep_both("wiped");
-    assert_eq!(store.wipe(&keyed_answer(None, "").space, "ann", None, None, NOW), Ok(Wiped::default()));
+    assert_eq!(
+        store.wipe(&keyed_answer(None, "").space, "ann", None, None, NOW),
+        Ok(Wiped::default())
+    );
     keep_both("replaced");
     keep(&*store, &of("replaced", 1));
     keep(&*store, &of("third", HALF - 1));
     assert!(has(&*store, &of("first", HALF)), "what is replaced is gone");
     keep(&*store, &of("replaced", 2));
-    assert!(!has(&*store, &of("first", HALF)), "what replaces it takes room");
+    assert!(
+        !has(&*store, &of("first", HALF)),
+        "what replaces it takes room"
+    );
 }
 
 pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
@@ -268,13 +426,22 @@ pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
         expires_at: NOW.plus_seconds(seconds),
         ..keyed_answer(owner, key)
     };
-    let [c, b, a, later] =
-        [("c", -1), ("b", -2), ("a", 0), ("later", 1)].map(|(key, end)| answer(Some("ann"), key, end));
-    let [nobodys, elsewhere] = [answer(None, "a", -1), KeyedAnswer { space: space("other"), ..answer(None, "a", 0) }];
+    let [c, b, a, later] = [("c", -1), ("b", -2), ("a", 0), ("later", 1)]
+        .map(|(key, end)| answer(Some("ann"), key, end));
+    let [nobodys, elsewhere] = [
+        answer(None, "a", -1),
+        KeyedAnswer {
+            space: space("other"),
+            ..answer(None, "a", 0)
+        },
+    ];
     for written in [&c, &b, &a, &later, &nobodys, &elsewhere] {
         keep(&*store, written);
     }
-    assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(-3))), 0);
+    assert_eq!(
+        sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(-3))),
+        0
+    );
     assert_eq!(store.sweep(&sweep_of_expired(NOW), 1), Ok(1));
     assert_eq!(
         [&c, &b, &a, &nobodys].map(|answer| has(&*store, answer)),
@@ -282,7 +449,10 @@ pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
         "the first goes first"
     );
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 4);
-    assert_eq!([&c, &a, &nobodys, &elsewhere].map(|answer| has(&*store, answer)), [false; 4]);
+    assert_eq!(
+        [&c, &a, &nobodys, &elsewhere].map(|answer| has(&*store, answer)),
+        [false; 4]
+    );
     assert!(has(&*store, &later));
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 0);
     keep(&*store, &a);
@@ -294,27 +464,49 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
         origin: origin.to_owned(),
         ..keyed_answer(owner, key)
     };
-    let anns = [of("vault", Some("ann"), "a"), of("VAULT", Some("ann"), "b"), of("", Some("ann"), "c")];
-    let expired = KeyedAnswer { expires_at: NOW, ..of("vault", Some("ann"), "expired") };
+    let anns = [
+        of("vault", Some("ann"), "a"),
+        of("VAULT", Some("ann"), "b"),
+        of("", Some("ann"), "c"),
+    ];
+    let expired = KeyedAnswer {
+        expires_at: NOW,
+        ..of("vault", Some("ann"), "expired")
+    };
     let others = [
         of("vault", Some("bob"), "a"),
         of("vault", Some("ANN"), "a"),
         of("vault", None, "a"),
         of("vault", Some(""), "a"),
-        KeyedAnswer { space: space("other"), ..of("vault", Some("ann"), "a") },
+        KeyedAnswer {
+            space: space("other"),
+            ..of("vault", Some("ann"), "a")
+        },
     ];
     for written in anns.iter().chain([&expired]).chain(&others) {
         keep(&*store, written);
     }
     let main = &anns[0].space;
-    let wipe =
-        |origin| assert_eq!(store.wipe(main, "ann", origin, None, NOW), Ok(Wiped::default()), "nothing is counted");
-    let left = || anns.iter().map(|answer| has(&*store, answer)).collect::<Vec<_>>();
+    let wipe = |origin| {
+        assert_eq!(
+            store.wipe(main, "ann", origin, None, NOW),
+            Ok(Wiped::default()),
+            "nothing is counted"
+        );
+    };
+    let left = || {
+        anns.iter()
+            .map(|answer| has(&*store, answer))
+            .collect::<Vec<_>>()
+    };
     wipe(Some("unknown"));
     assert_eq!((left(), has(&*store, &expired)), (vec![true; 3], true));
     let since = store.version().expect("the store can be read");
     wipe(Some("vault"));
-    assert_eq!((left(), has(&*store, &expired)), (vec![false, true, true], false));
+    assert_eq!(
+        (left(), has(&*store, &expired)),
+        (vec![false, true, true], false)
+    );
     wipe(Some(""));
     assert_eq!(left(), [false, true, false]);
     wipe(None);
@@ -323,43 +515,97 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
         assert!(has(&*store, other), "{other:?}");
     }
     let mut late = keep_answer(&anns[0]);
-    late.changes.extend(not_wiped("ann", "vault", since).changes);
+    late.changes
+        .extend(not_wiped("ann", "vault", since).changes);
     assert_eq!(refused(&*store, late).code, ErrorCode::Conflict);
-    assert_eq!(left(), [false; 3], "no answer comes back with a write that was under way");
+    assert_eq!(
+        left(),
+        [false; 3],
+        "no answer comes back with a write that was under way"
+    );
     keep(&*store, &anns[0]);
 }
 
 /// Puts a memory of the first revision in the place of what it was.
 fn put_anew(store: &dyn StoreAndTokens, memory: Memory) {
     let revision = memory.revision + 1;
-    commit(store, replace(&Memory { revision, ..memory }, Some(vec![passage("word")])));
+    commit(
+        store,
+        replace(&Memory { revision, ..memory }, Some(vec![passage("word")])),
+    );
 }
 
 pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
     type Change = fn(&dyn StoreAndTokens, Memory);
-    let of_ann = |visibility| Memory { visibility, ..private("ann", memory("a")) };
-    let [own, shared, common] = [Visibility::Private, Visibility::Shared, Visibility::Common].map(of_ann);
-    let nobodys = Memory { owner: None, ..common.clone() };
-    let hide: Change = |store, _| assert_eq!(store.soft_delete(&filter(), Some(&MemoryId::new("a")), NOW, 9), Ok(1));
+    let of_ann = |visibility| Memory {
+        visibility,
+        ..private("ann", memory("a"))
+    };
+    let [own, shared, common] =
+        [Visibility::Private, Visibility::Shared, Visibility::Common].map(of_ann);
+    let nobodys = Memory {
+        owner: None,
+        ..common.clone()
+    };
+    let hide: Change = |store, _| {
+        assert_eq!(
+            store.soft_delete(&filter(), Some(&MemoryId::new("a")), NOW, 9),
+            Ok(1)
+        );
+    };
     let remove: Change = |store, memory| commit(store, delete(&memory));
     let forget: Change = |store, memory| put_anew(store, forgotten(memory));
     let wipe: Change = |store, memory| {
-        assert!(store.wipe(&memory.space, "ann", Some(&memory.origin), None, NOW).is_ok());
+        assert!(
+            store
+                .wipe(&memory.space, "ann", Some(&memory.origin), None, NOW)
+                .is_ok()
+        );
     };
     let expire: Change = |store, memory| {
         let expires_at = Some(NOW.plus_seconds(1));
-        put_anew(store, Memory { expires_at, ..memory });
+        put_anew(
+            store,
+            Memory {
+                expires_at,
+                ..memory
+            },
+        );
         assert!(sweep_all(store, &sweep_of_expired(NOW.plus_seconds(1))) > 0);
     };
     let to_ann: Change = |store, memory| put_anew(store, private("ann", memory));
     let to_bob: Change = |store, memory| put_anew(store, private("bob", memory));
-    let share: Change = |store, memory| put_anew(store, Memory { visibility: Visibility::Shared, ..memory });
-    let give_up: Change = |store, memory| put_anew(store, Memory { owner: None, ..memory });
+    let share: Change = |store, memory| {
+        put_anew(
+            store,
+            Memory {
+                visibility: Visibility::Shared,
+                ..memory
+            },
+        );
+    };
+    let give_up: Change = |store, memory| {
+        put_anew(
+            store,
+            Memory {
+                owner: None,
+                ..memory
+            },
+        );
+    };
     let rewrite: Change = |store, memory| {
         let (content, expires_at) = ("new".to_owned(), Some(NOW.plus_seconds(9)));
-        put_anew(store, Memory { content, expires_at, ..memory });
+        put_anew(
+            store,
+            Memory {
+                content,
+                expires_at,
+                ..memory
+            },
+        );
     };
-    // The memory, what becomes of it, and whether the answers of ann, bob and nobody that hold its text go.
+    // The memory, what becomes of it, and whether the answers of ann, bob and nobody that hold its
+    // text go.
     let rows = [
         ("hidden", &common, hide, [true; 3]),
         ("removed", &common, remove, [true; 3]),
@@ -378,7 +624,10 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
     ];
     for (what, held, change, expected) in rows {
         let store = make();
-        let elsewhere = Memory { space: space("other"), ..held.clone() };
+        let elsewhere = Memory {
+            space: space("other"),
+            ..held.clone()
+        };
         for written in [held, &memory("b"), &memory("c"), &elsewhere] {
             commit(&*store, put(written, vec![passage("word")]));
         }
@@ -392,43 +641,83 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
         let apart = [
             holding(Some("carl"), "others", &["b", "c"]),
             holding(Some("carl"), "none", &[]),
-            KeyedAnswer { space: space("other"), ..holding(Some("carl"), "held", &["a"]) },
+            KeyedAnswer {
+                space: space("other"),
+                ..holding(Some("carl"), "held", &["a"])
+            },
         ];
         for answer in held_by.iter().chain(&apart) {
             keep(&*store, answer);
             assert!(has(&*store, answer), "{what}: {answer:?}");
         }
         // In the place of one that held it.
-        keep(&*store, &KeyedAnswer { expires_at: NOW, ..holding(Some("carl"), "replaced", &["a"]) });
+        keep(
+            &*store,
+            &KeyedAnswer {
+                expires_at: NOW,
+                ..holding(Some("carl"), "replaced", &["a"])
+            },
+        );
         let replaced = holding(Some("carl"), "replaced", &["c"]);
         keep(&*store, &replaced);
         change(&*store, held.clone());
-        assert_eq!(held_by.each_ref().map(|answer| !has(&*store, answer)), expected, "{what}");
-        assert!(apart.iter().chain([&replaced]).all(|answer| has(&*store, answer)), "{what}");
+        assert_eq!(
+            held_by.each_ref().map(|answer| !has(&*store, answer)),
+            expected,
+            "{what}"
+        );
+        assert!(
+            apart
+                .iter()
+                .chain([&replaced])
+                .all(|answer| has(&*store, answer)),
+            "{what}"
+        );
     }
 }
 
 pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>) {
     let store = make();
-    let expired = Memory { expires_at: Some(NOW), ..memory("expired") };
-    for written in [&memory("there"), &memory("hidden"), &forgotten(memory("forgotten")), &expired] {
+    let expired = Memory {
+        expires_at: Some(NOW),
+        ..memory("expired")
+    };
+    for written in [
+        &memory("there"),
+        &memory("hidden"),
+        &forgotten(memory("forgotten")),
+        &expired,
+    ] {
         commit(&*store, put(written, vec![passage("word")]));
     }
-    assert_eq!(store.soft_delete(&filter(), Some(&MemoryId::new("hidden")), NOW, 9), Ok(1));
-    let holding =
-        |id: &str| KeyedAnswer { memories: ["there", id].map(MemoryId::new).into(), ..keyed_answer(Some("ann"), id) };
+    assert_eq!(
+        store.soft_delete(&filter(), Some(&MemoryId::new("hidden")), NOW, 9),
+        Ok(1)
+    );
+    let holding = |id: &str| KeyedAnswer {
+        memories: ["there", id].map(MemoryId::new).into(),
+        ..keyed_answer(Some("ann"), id)
+    };
     for id in ["unknown", "hidden", "forgotten", "expired"] {
         let mut batch = keep_answer(&holding(id));
-        batch.changes.extend(keep_answer(&keyed_answer(Some("ann"), "beside")).changes);
+        batch
+            .changes
+            .extend(keep_answer(&keyed_answer(Some("ann"), "beside")).changes);
         commit(&*store, batch);
         assert!(!has(&*store, &holding(id)), "{id}");
         assert!(has(&*store, &keyed_answer(Some("ann"), "beside")));
         commit(&*store, keep_answer(&holding(id)));
-        assert_eq!(store.wipe(&holding(id).space, "ann", Some("vault"), None, NOW), Ok(Wiped::default()));
+        assert_eq!(
+            store.wipe(&holding(id).space, "ann", Some("vault"), None, NOW),
+            Ok(Wiped::default())
+        );
     }
     keep(&*store, &holding("there"));
     assert!(has(&*store, &holding("there")));
-    assert_eq!(refused(&*store, keep_answer(&holding("there"))).code, ErrorCode::Conflict);
+    assert_eq!(
+        refused(&*store, keep_answer(&holding("there"))).code,
+        ErrorCode::Conflict
+    );
 }
 
 pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
@@ -437,8 +726,10 @@ pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
     let store = make();
     let shared: &dyn Store = &*store;
     for (round, owner) in (0..ROUNDS).zip([Some("ann"), None].into_iter().cycle()) {
-        let answer =
-            |caller: usize| KeyedAnswer { answer: caller.to_string(), ..keyed_answer(owner, &round.to_string()) };
+        let answer = |caller: usize| KeyedAnswer {
+            answer: caller.to_string(),
+            ..keyed_answer(owner, &round.to_string())
+        };
         let keep = |caller: usize| match shared.commit(keep_answer(&answer(caller))) {
             Ok(()) => Some(answer(caller)),
             Err(error) => {
@@ -447,8 +738,13 @@ pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
             }
         };
         let winners: Vec<_> = thread::scope(|scope| {
-            let callers: Vec<_> = (0..CALLERS).map(|caller| scope.spawn(move || keep(caller))).collect();
-            callers.into_iter().filter_map(|caller| caller.join().expect("no caller panics")).collect()
+            let callers: Vec<_> = (0..CALLERS)
+                .map(|caller| scope.spawn(move || keep(caller)))
+                .collect();
+            callers
+                .into_iter()
+                .filter_map(|caller| caller.join().expect("no caller panics"))
+                .collect()
         });
         assert_eq!(winners.len(), 1);
         assert_eq!(kept(&*store, &answer(0)).as_ref(), winners.first());

@@ -319,7 +319,10 @@ promises! {
 
 /// Checks the promise with that name.
 pub fn keep(name: &str, make: MakeStore<'_>) {
-    let (_, promise) = PROMISES.iter().find(|(promise, _)| *promise == name).expect("the promise is in the list");
+    let (_, promise) = PROMISES
+        .iter()
+        .find(|(promise, _)| *promise == name)
+        .expect("the promise is in the list");
     promise(make);
 }
 

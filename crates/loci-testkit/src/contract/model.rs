@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loci_core::limits::LEASE_SECONDS_MAX;
 use loci_core::{
-    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Fact, FactQuery, FactStore, FilingOrder,
-    Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page, QueryVector, Result, SourceStore, Space, Store, Touch,
-    TunnelStore,
+    Access, AuditEntry, AuditQuery, Batch, CandidateQuery, Change, Expect, Fact, FactQuery,
+    FactStore, FilingOrder, Filter, Job, Memory, MemoryId, ModelId, NoteFile, Page, QueryVector,
+    Result, SourceStore, Space, Store, Touch, TunnelStore,
 };
 
 use super::agreement::check_candidates;
@@ -70,7 +70,11 @@ impl Comparison<'_> {
                 self.same(|store| store.soft_delete(&filter, id.as_ref(), now, 1_000));
             }
             10..12 => {
-                let (space, owner, now) = (self.random.space(), self.random.pick(&OWNER_NAMES), self.random.moment());
+                let (space, owner, now) = (
+                    self.random.space(),
+                    self.random.pick(&OWNER_NAMES),
+                    self.random.moment(),
+                );
                 let origin = self.random.origin();
                 self.same(|store| store.wipe(&space, owner, origin, None, now));
             }
@@ -85,16 +89,25 @@ impl Comparison<'_> {
                 self.same(|store| store.retire_model(&model, 1_000));
             }
             _ => {
-                let batch = if self.random.chance(20) { self.batch_beside_memories() } else { self.batch() };
+                let batch = if self.random.chance(20) {
+                    self.batch_beside_memories()
+                } else {
+                    self.batch()
+                };
                 let is_rebuildable = self.random.chance(30);
                 self.same(|store| {
                     let batch = batch.clone();
-                    if is_rebuildable { store.commit_rebuildable(batch) } else { store.commit(batch) }
+                    if is_rebuildable {
+                        store.commit_rebuildable(batch)
+                    } else {
+                        store.commit(batch)
+                    }
                 });
             }
         }
         let version = |store: &dyn StoreAndTokens| store.version().expect("the store can be read");
-        self.versions.push((version(self.store), version(&self.model)));
+        self.versions
+            .push((version(self.store), version(&self.model)));
         for _ in 0..4 {
             self.compare_reads();
         }
@@ -106,7 +119,10 @@ impl Comparison<'_> {
     }
 
     /// Does the same with both stores, which must answer the same, and gives the answer.
-    fn same<T: PartialEq + std::fmt::Debug>(&self, call: impl Fn(&dyn StoreAndTokens) -> Result<T>) -> Option<T> {
+    fn same<T: PartialEq + std::fmt::Debug>(
+        &self,
+        call: impl Fn(&dyn StoreAndTokens) -> Result<T>,
+    ) -> Option<T> {
         let answer = call(self.store).map_err(|error| error.code);
         assert_eq!(answer, call(&self.model).map_err(|error| error.code));
         answer.ok()
@@ -114,8 +130,13 @@ impl Comparison<'_> {
 
     fn lease_jobs(&mut self) {
         let now = self.random.moment();
-        // The longest ones are beyond what lasts, seen from an earlier moment; one second more is refused.
-        let least = if self.random.chance(20) { LEASE_SECONDS_MAX - 2 } else { 0 };
+        // The longest ones are beyond what lasts, seen from an earlier moment; one second more is
+        // refused.
+        let least = if self.random.chance(20) {
+            LEASE_SECONDS_MAX - 2
+        } else {
+            0
+        };
         let until = now.plus_seconds(least + self.random.below(4) as i64);
         let lease = format!("lease {}", self.random.bits());
         let jobs = self.same(|store| {
@@ -126,40 +147,97 @@ impl Comparison<'_> {
         self.leased.extend(jobs.unwrap_or_default());
     }
 
-    /// A write that began at some earlier moment is refused by both stores or by none, and so is a call left out.
+    /// A write that began at some earlier moment is refused by both stores or by none, and so is a
+    /// call left out.
     fn check_for_wipes(&mut self) {
         let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
         let origin = self.random.pick(&ORIGINS);
         let since = self.random.pick(&self.versions);
-        let guard = |since| Batch { space: space.clone(), ..not_wiped(owner, origin, since) };
-        let outcome = self.store.commit(guard(since.0)).map_err(|error| error.code);
-        assert_eq!(outcome, self.model.commit(guard(since.1)).map_err(|error| error.code));
+        let guard = |since| Batch {
+            space: space.clone(),
+            ..not_wiped(owner, origin, since)
+        };
+        let outcome = self
+            .store
+            .commit(guard(since.0))
+            .map_err(|error| error.code);
+        assert_eq!(
+            outcome,
+            self.model
+                .commit(guard(since.1))
+                .map_err(|error| error.code)
+        );
         let (at, dialect) = (self.random.moment(), origin.to_owned());
-        let call = AuditEntry { space, at, dialect, ..audit_entry(owner, "tool") };
+        let call = AuditEntry {
+            space,
+            at,
+            dialect,
+            ..audit_entry(owner, "tool")
+        };
         self.same(|store| store.append_audit(std::slice::from_ref(&call)));
         self.same(|store| {
-            let noted = store.audit(&AuditQuery { limit: 1_000, ..AuditQuery::default() })?;
-            Ok(noted.into_iter().map(|(_, entry)| entry).collect::<Vec<_>>())
+            let noted = store.audit(&AuditQuery {
+                limit: 1_000,
+                ..AuditQuery::default()
+            })?;
+            Ok(noted
+                .into_iter()
+                .map(|(_, entry)| entry)
+                .collect::<Vec<_>>())
         });
     }
 
     fn compare_reads(&mut self) {
         let filter = self.random.filter();
-        let page = Page { offset: self.random.below(4), limit: self.random.below(30) };
-        assert_eq!(self.store.list(&filter, page), self.model.list(&filter, page), "{filter:?}");
-        let order = self.random.pick(&[FilingOrder::FirstFirst, FilingOrder::LastFirst]);
+        let page = Page {
+            offset: self.random.below(4),
+            limit: self.random.below(30),
+        };
+        assert_eq!(
+            self.store.list(&filter, page),
+            self.model.list(&filter, page),
+            "{filter:?}"
+        );
+        let order = self
+            .random
+            .pick(&[FilingOrder::FirstFirst, FilingOrder::LastFirst]);
         let filed = self.model.filed(&filter, order, page);
-        assert_eq!(self.store.filed(&filter, order, page), filed, "{order:?} {filter:?}");
+        assert_eq!(
+            self.store.filed(&filter, order, page),
+            filed,
+            "{order:?} {filter:?}"
+        );
         self.compare_counts(&filter);
-        assert_eq!(self.store.revisions(&filter, page.limit), self.model.revisions(&filter, page.limit), "{filter:?}");
+        assert_eq!(
+            self.store.revisions(&filter, page.limit),
+            self.model.revisions(&filter, page.limit),
+            "{filter:?}"
+        );
         let mut ids: Vec<MemoryId> = (0..5).map(|_| self.random.id()).collect();
         ids.dedup();
-        assert_eq!(self.store.get_all(&filter, &ids), self.model.get_all(&filter, &ids), "{filter:?}");
-        assert_eq!(self.store.places_of(&filter, &ids), self.model.places_of(&filter, &ids), "{filter:?}");
-        let part = ids[0].as_str().chars().next().map(String::from).unwrap_or_default();
+        assert_eq!(
+            self.store.get_all(&filter, &ids),
+            self.model.get_all(&filter, &ids),
+            "{filter:?}"
+        );
+        assert_eq!(
+            self.store.places_of(&filter, &ids),
+            self.model.places_of(&filter, &ids),
+            "{filter:?}"
+        );
+        let part = ids[0]
+            .as_str()
+            .chars()
+            .next()
+            .map(String::from)
+            .unwrap_or_default();
         for part in [part.as_str(), ids[0].as_str(), "%", "_"] {
             let found = self.model.ids_with(&filter, part, page.limit);
-            assert_eq!(self.store.ids_with(&filter, part, page.limit), found, "{part:?} {filter:?}");
+            assert_eq!(
+                self.store.ids_with(&filter, part, page.limit),
+                found,
+                "{part:?} {filter:?}"
+            );
         }
         for name in ODD_TEXTS {
             self.same(|store| store.attribute_values(&filter, name));
@@ -168,7 +246,10 @@ impl Comparison<'_> {
         self.same(|store| store.accesses(&filter.space, &ids));
         let model = ModelId::new(self.random.pick(&MODELS));
         self.same(|store| {
-            Ok(store.without_vector(&model, FilingOrder::FirstFirst, 1_000)?.into_iter().collect::<BTreeSet<_>>())
+            Ok(store
+                .without_vector(&model, FilingOrder::FirstFirst, 1_000)?
+                .into_iter()
+                .collect::<BTreeSet<_>>())
         });
         self.same(|store| Ok((store.models()?, store.pending_embeddings(&model)?)));
         for id in &ids {
@@ -177,7 +258,13 @@ impl Comparison<'_> {
         let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));
         self.same(|store| store.census(&filter.space, owner, filter.live_at));
         self.same(|store| store.thread_end(&filter.space, owner, thread));
-        self.same(|store| Ok((store.next_job_at(filter.live_at)?, store.job_counts()?, store.failed_jobs(3)?)));
+        self.same(|store| {
+            Ok((
+                store.next_job_at(filter.live_at)?,
+                store.job_counts()?,
+                store.failed_jobs(3)?,
+            ))
+        });
         self.compare_notes_and_answers(&filter, &ids);
         self.compare_candidates(&filter);
     }
@@ -186,13 +273,21 @@ impl Comparison<'_> {
         for filter in [filter, &self.random.counted_filter()] {
             let expected = self.model.tally(filter);
             assert_eq!(self.store.tally(filter), expected, "{filter:?}");
-            assert_eq!(self.store.recount(filter), expected, "counted afresh, {filter:?}");
+            assert_eq!(
+                self.store.recount(filter),
+                expected,
+                "counted afresh, {filter:?}"
+            );
         }
     }
 
     fn compare_graphs(&mut self, space: &Space) {
         let (query, now) = (self.random.fact_query(space), self.random.moment());
-        assert_eq!(self.store.facts(&query), self.model.facts(&query), "{query:?}");
+        assert_eq!(
+            self.store.facts(&query),
+            self.model.facts(&query),
+            "{query:?}"
+        );
         self.same(|store| store.facts(&all_facts(space)));
         self.same(|store| store.fact_counts(space, now));
         self.same(|store| store.tunnels(space));
@@ -210,23 +305,46 @@ impl Comparison<'_> {
     }
 
     fn compare_notes_and_answers(&mut self, filter: &Filter, ids: &[MemoryId]) {
-        self.same(|store| Ok((store.note_files(&filter.space)?, store.note_folder(&filter.space)?)));
+        self.same(|store| {
+            Ok((
+                store.note_files(&filter.space)?,
+                store.note_folder(&filter.space)?,
+            ))
+        });
         for id in ids {
             self.same(|store| store.note_file_of(&filter.space, id));
         }
         let limit = self.random.below(6);
         self.same(|store| store.notes_among(filter, limit));
-        let (like, now) = (self.random.keyed_answer(&filter.space), self.random.moment());
-        self.same(|store| store.keyed_answer(&like.space, like.owner.as_deref(), &like.operation, &like.key, now));
+        let (like, now) = (
+            self.random.keyed_answer(&filter.space),
+            self.random.moment(),
+        );
+        self.same(|store| {
+            store.keyed_answer(
+                &like.space,
+                like.owner.as_deref(),
+                &like.operation,
+                &like.key,
+                now,
+            )
+        });
     }
 
     fn compare_candidates(&mut self, filter: &Filter) {
         let model = ModelId::new(self.random.pick(&MODELS));
         let has_vector = self.random.chance(70);
-        let vector = has_vector.then(|| QueryVector { model, values: self.random.unit_vector() });
+        let vector = has_vector.then(|| QueryVector {
+            model,
+            values: self.random.unit_vector(),
+        });
         let terms = self.random.some_of(&WORDS, 3);
         let everything = [&WORDS[..], &MARKS].concat();
-        let required = if self.random.chance(30) { self.random.some_of(&everything, 2) } else { Vec::new() };
+        let required = if self.random.chance(30) {
+            self.random.some_of(&everything, 2)
+        } else {
+            Vec::new()
+        };
         let query = CandidateQuery {
             terms: &terms,
             required: &required,
@@ -235,26 +353,36 @@ impl Comparison<'_> {
             with_context: self.random.chance(60),
             ..CandidateQuery::of(filter, self.random.below(9))
         };
-        let found = self.store.candidates(&query).expect("the store can be read");
+        let found = self
+            .store
+            .candidates(&query)
+            .expect("the store can be read");
         check_candidates(&self.model, &query, &found);
     }
 
     fn batch(&mut self) -> Batch {
         let space = self.random.space();
-        let changes = (0..=self.random.below(4)).map(|_| self.change(&space)).collect();
+        let changes = (0..=self.random.below(4))
+            .map(|_| self.change(&space))
+            .collect();
         Batch { space, changes }
     }
 
     /// One that changes no memory, and so succeeds more often.
     fn batch_beside_memories(&mut self) -> Batch {
         let space = self.random.space();
-        let changes = (0..=self.random.below(5)).map(|_| self.change_beside_memories(&space)).collect();
+        let changes = (0..=self.random.below(5))
+            .map(|_| self.change_beside_memories(&space))
+            .collect();
         Batch { space, changes }
     }
 
     fn change(&mut self, space: &Space) -> Change {
         let id = self.random.id();
-        let found = self.model.get(space, &id).expect("the naive store can be read");
+        let found = self
+            .model
+            .get(space, &id)
+            .expect("the naive store can be read");
         // Now and then an expectation that does not hold.
         let revision = match &found {
             Some(memory) if !self.random.chance(5) => memory.revision,
@@ -265,39 +393,78 @@ impl Comparison<'_> {
             2..=4 if found.is_some() => {
                 let key = (space.clone(), id.clone());
                 let count = self.model.state().records[&key].passages.len();
-                Change::Embed { id, revision, vectors: (0..count).map(|_| self.random.vector()).collect() }
+                Change::Embed {
+                    id,
+                    revision,
+                    vectors: (0..count).map(|_| self.random.vector()).collect(),
+                }
             }
-            5 | 6 if found.is_some() => Change::Enqueue { memory: id, due_at: self.random.moment() },
+            5 | 6 if found.is_some() => Change::Enqueue {
+                memory: id,
+                due_at: self.random.moment(),
+            },
             7 | 8 if self.leased.iter().any(|job| job.space == *space) => {
-                let jobs: Vec<_> = self.leased.iter().filter(|job| job.space == *space).collect();
+                let jobs: Vec<_> = self
+                    .leased
+                    .iter()
+                    .filter(|job| job.space == *space)
+                    .collect();
                 // Mostly one of the last, whose lease may hold.
                 let back = self.random.below(jobs.len().min(4));
-                Change::Settle { job: jobs[jobs.len() - 1 - back].clone(), outcome: self.random.outcome() }
+                Change::Settle {
+                    job: jobs[jobs.len() - 1 - back].clone(),
+                    outcome: self.random.outcome(),
+                }
             }
             9 | 10 => match found {
                 Some(memory) => self.forget_or_move(memory, revision),
-                None => Change::PutNoteFolder { identity: format!("folder {}", self.random.below(9)) },
+                None => Change::PutNoteFolder {
+                    identity: format!("folder {}", self.random.below(9)),
+                },
             },
             11..=13 => {
                 let file = Box::new(self.random.note_file());
                 match found.filter(|_| self.random.chance(30)) {
                     Some(memory) if self.random.chance(50) => {
-                        let file = NoteFile { memory: Some(memory.id), ..*file };
-                        Change::ExpectNoteFile { file: Box::new(file), expect: Expect::Revision(revision) }
+                        let file = NoteFile {
+                            memory: Some(memory.id),
+                            ..*file
+                        };
+                        Change::ExpectNoteFile {
+                            file: Box::new(file),
+                            expect: Expect::Revision(revision),
+                        }
                     }
                     Some(memory) => Change::NotNote { id: memory.id },
                     None => Change::PutNoteFile(file),
                 }
             }
-            14 => Change::DeleteNoteFile { path: self.random.note_path() },
+            14 => Change::DeleteNoteFile {
+                path: self.random.note_path(),
+            },
             15 => Change::KeepAnswer(Box::new(self.random.keyed_answer(space))),
             16 | 17 => self.change_beside_memories(space),
             _ => {
                 let keeps = found.is_some() && self.random.chance(30);
-                let expect = if found.is_some() { Expect::Revision(revision) } else { Expect::Absent };
-                let memory = Memory { revision: revision.wrapping_add(1), ..self.random.memory(space, id) };
-                let passages = (!keeps).then(|| (0..=self.random.below(3)).map(|_| self.random.passage()).collect());
-                Change::Put { memory: Box::new(memory), passages, expect }
+                let expect = if found.is_some() {
+                    Expect::Revision(revision)
+                } else {
+                    Expect::Absent
+                };
+                let memory = Memory {
+                    revision: revision.wrapping_add(1),
+                    ..self.random.memory(space, id)
+                };
+                let passages = (!keeps).then(|| {
+                    (0..=self.random.below(3))
+                        .map(|_| self.random.passage())
+                        .collect()
+                });
+                Change::Put {
+                    memory: Box::new(memory),
+                    passages,
+                    expect,
+                }
             }
         }
     }
@@ -307,13 +474,26 @@ impl Comparison<'_> {
         let is_moved = self.random.chance(50);
         let other = self.random.memory(&memory.space, memory.id.clone());
         let memory = if is_moved {
-            Memory { place: other.place, ..memory }
+            Memory {
+                place: other.place,
+                ..memory
+            }
         } else {
             let forgotten_at = memory.forgotten_at.is_none().then(|| self.random.moment());
-            Memory { forgotten_at, ..memory }
+            Memory {
+                forgotten_at,
+                ..memory
+            }
         };
-        let memory = Memory { revision: revision.wrapping_add(1), ..memory };
-        Change::Put { memory: Box::new(memory), passages: None, expect: Expect::Revision(revision) }
+        let memory = Memory {
+            revision: revision.wrapping_add(1),
+            ..memory
+        };
+        Change::Put {
+            memory: Box::new(memory),
+            passages: None,
+            expect: Expect::Revision(revision),
+        }
     }
 
     /// A change of facts, tunnels, settings or source files.
@@ -324,44 +504,76 @@ impl Comparison<'_> {
             6 => self.change_of_sources(space),
             _ => {
                 let (owner, name) = self.random.setting();
-                Change::PutSetting { owner, name: name.to_owned(), value: format!("value {}", self.random.below(9)) }
+                Change::PutSetting {
+                    owner,
+                    name: name.to_owned(),
+                    value: format!("value {}", self.random.below(9)),
+                }
             }
         }
     }
 
     fn change_of_facts(&mut self, space: &Space) -> Change {
-        let known = self.model.facts(&all_facts(space)).expect("the naive store can be read");
+        let known = self
+            .model
+            .facts(&all_facts(space))
+            .expect("the naive store can be read");
         if known.is_empty() || self.random.chance(60) {
             return Change::PutFact(Box::new(self.random.fact(space)));
         }
         let Fact { id, valid_to, .. } = known[self.random.below(known.len())].clone();
-        let before = if self.random.chance(5) { Some(self.random.period()) } else { valid_to };
-        Change::EndFact { id, before, valid_to: self.random.period() }
+        let before = if self.random.chance(5) {
+            Some(self.random.period())
+        } else {
+            valid_to
+        };
+        Change::EndFact {
+            id,
+            before,
+            valid_to: self.random.period(),
+        }
     }
 
     fn change_of_tunnels(&mut self, space: &Space) -> Change {
-        let known = self.model.tunnels(space).expect("the naive store can be read");
+        let known = self
+            .model
+            .tunnels(space)
+            .expect("the naive store can be read");
         let mut tunnel = self.random.tunnel(space);
         // Mostly between memories that are there.
         if self.random.chance(95) {
             let state = self.model.state();
             for end in [&mut tunnel.source, &mut tunnel.target] {
-                end.memory.take_if(|id| !state.records.contains_key(&(space.clone(), id.clone())));
+                end.memory
+                    .take_if(|id| !state.records.contains_key(&(space.clone(), id.clone())));
             }
         }
         let before = known.into_iter().find(|other| other.id == tunnel.id);
         if self.random.chance(20) && before.is_some() {
             return Change::DeleteTunnel { id: tunnel.id };
         }
-        let expect = if self.random.chance(5) { Some(self.random.tunnel(space)) } else { before };
-        Change::PutTunnel { tunnel: Box::new(tunnel), expect: expect.map(Box::new) }
+        let expect = if self.random.chance(5) {
+            Some(self.random.tunnel(space))
+        } else {
+            before
+        };
+        Change::PutTunnel {
+            tunnel: Box::new(tunnel),
+            expect: expect.map(Box::new),
+        }
     }
 
     fn change_of_sources(&mut self, space: &Space) -> Change {
         let file = Box::new(self.random.source_file());
-        let known = self.model.source_file(space, file.collection.as_deref(), &file.path);
+        let known = self
+            .model
+            .source_file(space, file.collection.as_deref(), &file.path);
         let known = known.expect("the naive store can be read").map(Box::new);
-        let expect = if self.random.chance(5) { Some(Box::new(self.random.source_file())) } else { known };
+        let expect = if self.random.chance(5) {
+            Some(Box::new(self.random.source_file()))
+        } else {
+            known
+        };
         match expect {
             Some(expect) if self.random.chance(20) => Change::DeleteSourceFile { expect },
             expect => Change::PutSourceFile { file, expect },
@@ -369,11 +581,26 @@ impl Comparison<'_> {
     }
 
     fn touch(&mut self) -> Touch {
-        let access = Access { count: 1 + self.random.below(3) as u64, last: Some(self.random.moment()) };
-        Touch { space: self.random.space(), id: self.random.id(), access }
+        let access = Access {
+            count: 1 + self.random.below(3) as u64,
+            last: Some(self.random.moment()),
+        };
+        Touch {
+            space: self.random.space(),
+            id: self.random.id(),
+            access,
+        }
     }
 }
 
 fn all_facts(space: &Space) -> FactQuery {
-    FactQuery { space: space.clone(), entity: None, triple: None, relation: None, as_of: None, offset: 0, limit: 1_000 }
+    FactQuery {
+        space: space.clone(),
+        entity: None,
+        triple: None,
+        relation: None,
+        as_of: None,
+        offset: 0,
+        limit: 1_000,
+    }
 }

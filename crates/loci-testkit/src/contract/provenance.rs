@@ -6,7 +6,9 @@ use std::slice;
 use loci_core::limits::{CITATIONS_MAX, EXCERPT_BYTES_MAX};
 use loci_core::{Citation, CitationKind, Filter, Memory, Tier};
 
-use super::examples::{NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, reader, replace, vector};
+use super::examples::{
+    NOW, ODD_TEXTS, citation, embed, filter, memory, private, put, reader, replace, vector,
+};
 use super::reading::{ALL, findable};
 use super::searching::search;
 use super::writing::{commit, found};
@@ -18,7 +20,10 @@ fn check_reads(store: &dyn StoreAndTokens, expected: &Memory) {
     let by_id = store.get_all(&filter(), slice::from_ref(&expected.id));
     assert_eq!(by_id.as_deref(), Ok(slice::from_ref(expected)));
     let listed = store.list(&filter(), ALL).expect("the store can be read");
-    assert_eq!(listed.iter().find(|memory| memory.id == expected.id), Some(expected));
+    assert_eq!(
+        listed.iter().find(|memory| memory.id == expected.id),
+        Some(expected)
+    );
 }
 
 pub(super) fn values_of_an_attribute_are_counted_under_the_filter(make: MakeStore<'_>) {
@@ -30,12 +35,36 @@ pub(super) fn values_of_an_attribute_are_counted_under_the_filter(make: MakeStor
         ("4", "said", "\"redacted\": 1"),
     ] {
         let attributes = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        commit(&*store, put(&Memory { attributes, ..memory(id) }, Vec::new()));
+        commit(
+            &*store,
+            put(
+                &Memory {
+                    attributes,
+                    ..memory(id)
+                },
+                Vec::new(),
+            ),
+        );
     }
     let attributes = BTreeMap::from([("redacted".to_owned(), "jwt 1".to_owned())]);
-    commit(&*store, put(&private("ann", Memory { attributes, ..memory("hidden") }), Vec::new()));
+    commit(
+        &*store,
+        put(
+            &private(
+                "ann",
+                Memory {
+                    attributes,
+                    ..memory("hidden")
+                },
+            ),
+            Vec::new(),
+        ),
+    );
     let expected = Ok(vec![("\"a\": 1".to_owned(), 1), ("jwt 1".to_owned(), 2)]);
-    let seen = Filter { reader: reader(Some("bob")), ..filter() };
+    let seen = Filter {
+        reader: reader(Some("bob")),
+        ..filter()
+    };
     assert_eq!(store.attribute_values(&seen, "redacted"), expected);
     assert_eq!(store.attribute_values(&seen, "nothing"), Ok(Vec::new()));
 }
@@ -43,7 +72,9 @@ pub(super) fn values_of_an_attribute_are_counted_under_the_filter(make: MakeStor
 /// A citation of each kind with each choice of absent parts, and of each odd text in all its parts.
 fn citations() -> Vec<Citation> {
     let part = |is_there: bool, text: &str| is_there.then(|| text.to_owned());
-    let choices = CitationKind::ALL.into_iter().flat_map(|kind| (0..8).map(move |bits| (kind, bits)));
+    let choices = CitationKind::ALL
+        .into_iter()
+        .flat_map(|kind| (0..8).map(move |bits| (kind, bits)));
     let choices = choices.map(|(kind, bits)| Citation {
         locator: part(bits & 1 > 0, "L1-L9"),
         pin: part(bits & 2 > 0, "4f2a"),
@@ -52,14 +83,23 @@ fn citations() -> Vec<Citation> {
     });
     let odd = ODD_TEXTS.map(|text| {
         let part = Some(text.to_owned());
-        Citation { locator: part.clone(), pin: part.clone(), excerpt: part, ..citation(CitationKind::Url, text) }
+        Citation {
+            locator: part.clone(),
+            pin: part.clone(),
+            excerpt: part,
+            ..citation(CitationKind::Url, text)
+        }
     });
     choices.chain(odd).collect()
 }
 
 fn attributes() -> BTreeMap<String, String> {
-    let keys = ODD_TEXTS.into_iter().chain(["repo", "REPO", "repo ", "1", "01"]);
-    keys.zip(ODD_TEXTS.into_iter().rev().cycle()).map(|(key, text)| (key.to_owned(), text.to_owned())).collect()
+    let keys = ODD_TEXTS
+        .into_iter()
+        .chain(["repo", "REPO", "repo ", "1", "01"]);
+    keys.zip(ODD_TEXTS.into_iter().rev().cycle())
+        .map(|(key, text)| (key.to_owned(), text.to_owned()))
+        .collect()
 }
 
 pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_>) {
@@ -70,15 +110,36 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
         actor: Some(text.to_owned()),
         ..memory(&format!("odd {number}"))
     });
-    let large =
-        Citation { excerpt: Some("日".repeat(EXCERPT_BYTES_MAX / 3)), ..citation(CitationKind::File, "large") };
+    let large = Citation {
+        excerpt: Some("日".repeat(EXCERPT_BYTES_MAX / 3)),
+        ..citation(CitationKind::File, "large")
+    };
     let one_by_one = [
-        Memory { origin: "engram".to_owned(), ..private("ann", memory("origin")) },
-        Memory { actor: Some("ann@example.org".to_owned()), ..private("ann", memory("actor")) },
-        Memory { actor: Some("anonymous".to_owned()), ..memory("actor without an owner") },
-        Memory { citations: citations(), tier: Tier::Apart, ..memory("citations") },
-        Memory { citations: vec![large; CITATIONS_MAX], ..memory("large") },
-        Memory { attributes: attributes(), ..memory("attributes") },
+        Memory {
+            origin: "engram".to_owned(),
+            ..private("ann", memory("origin"))
+        },
+        Memory {
+            actor: Some("ann@example.org".to_owned()),
+            ..private("ann", memory("actor"))
+        },
+        Memory {
+            actor: Some("anonymous".to_owned()),
+            ..memory("actor without an owner")
+        },
+        Memory {
+            citations: citations(),
+            tier: Tier::Apart,
+            ..memory("citations")
+        },
+        Memory {
+            citations: vec![large; CITATIONS_MAX],
+            ..memory("large")
+        },
+        Memory {
+            attributes: attributes(),
+            ..memory("attributes")
+        },
         memory("nothing"),
     ];
     let full = Memory {
@@ -99,17 +160,29 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
     // Each gets what the full one has, then loses all of it; the passages stay.
     for memory in written {
         let citations = full.citations.iter().rev().cloned().collect();
-        let filled = Memory { revision: 2, id: memory.id, content: memory.content, citations, ..full.clone() };
+        let filled = Memory {
+            revision: 2,
+            id: memory.id,
+            content: memory.content,
+            citations,
+            ..full.clone()
+        };
         commit(&*store, replace(&filled, None));
         check_reads(&*store, &filled);
         commit(&*store, embed(&filled, vec![vector("test", &[127])]));
         check_reads(&*store, &filled);
         let emptied = Memory::new(filled.space, filled.id, filled.content, filled.kind, NOW);
-        let emptied = Memory { revision: 3, ..emptied };
+        let emptied = Memory {
+            revision: 3,
+            ..emptied
+        };
         commit(&*store, replace(&emptied, None));
         check_reads(&*store, &emptied);
     }
-    let again = Memory { revision: 4, ..full };
+    let again = Memory {
+        revision: 4,
+        ..full
+    };
     commit(&*store, replace(&again, Some(vec![findable()])));
     check_reads(&*store, &again);
 }
@@ -117,18 +190,39 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
 pub(super) fn a_title_comes_back_as_it_was_written(make: MakeStore<'_>) {
     let store = make();
     let large = "日\n".repeat(1 << 16);
-    for (number, title) in ODD_TEXTS.into_iter().chain(["\0", "a\0b", "../con", &large]).enumerate() {
-        let titled = Memory { title: Some(title.to_owned()), ..memory(&number.to_string()) };
+    for (number, title) in ODD_TEXTS
+        .into_iter()
+        .chain(["\0", "a\0b", "../con", &large])
+        .enumerate()
+    {
+        let titled = Memory {
+            title: Some(title.to_owned()),
+            ..memory(&number.to_string())
+        };
         commit(&*store, put(&titled, vec![findable()]));
         check_reads(&*store, &titled);
-        let untitled = Memory { title: None, revision: 2, ..titled.clone() };
+        let untitled = Memory {
+            title: None,
+            revision: 2,
+            ..titled.clone()
+        };
         commit(&*store, replace(&untitled, None));
         check_reads(&*store, &untitled);
-        let again = Memory { revision: 3, ..titled };
+        let again = Memory {
+            revision: 3,
+            ..titled
+        };
         commit(&*store, replace(&again, None));
         check_reads(&*store, &again);
     }
-    let titled = Memory { title: Some("words of a title".to_owned()), ..memory("titled") };
+    let titled = Memory {
+        title: Some("words of a title".to_owned()),
+        ..memory("titled")
+    };
     commit(&*store, put(&titled, vec![findable()]));
-    assert_eq!(search(&*store, &filter(), &["words"]), Vec::<String>::new(), "passages alone are searched");
+    assert_eq!(
+        search(&*store, &filter(), &["words"]),
+        Vec::<String>::new(),
+        "passages alone are searched"
+    );
 }

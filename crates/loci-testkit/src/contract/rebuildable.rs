@@ -5,8 +5,8 @@ use std::thread;
 use loci_core::{Batch, ErrorCode, Memory, Store};
 
 use super::examples::{
-    NOW, delete, embed, enqueue, filter, keep_answer, keyed_answer, memory, message, not_wiped, note_file, passage,
-    put, put_note_file, replace, space, vector,
+    NOW, delete, embed, enqueue, filter, keep_answer, keyed_answer, memory, message, not_wiped,
+    note_file, passage, put, put_note_file, replace, space, vector,
 };
 use super::reading::{add, admitted, findable};
 use super::searching::search;
@@ -14,7 +14,9 @@ use super::writing::{commit, found};
 use super::{MakeStore, StoreAndTokens};
 
 fn rebuild(store: &dyn StoreAndTokens, batch: Batch) {
-    store.commit_rebuildable(batch).expect("the commit succeeds");
+    store
+        .commit_rebuildable(batch)
+        .expect("the commit succeeds");
 }
 
 pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
@@ -28,52 +30,114 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
     let first = memory("a");
     rebuild(&*store, put(&first, vec![findable()]));
     grew("a put");
-    assert_eq!((found(&*store, &first), admitted(&*store, &filter())), (Some(first.clone()), vec!["a".to_owned()]));
+    assert_eq!(
+        (found(&*store, &first), admitted(&*store, &filter())),
+        (Some(first.clone()), vec!["a".to_owned()])
+    );
     rebuild(&*store, embed(&first, vec![vector("other", &[1])]));
     grew("an embedding");
-    let second = Memory { revision: 2, title: Some("a title".to_owned()), ..first };
+    let second = Memory {
+        revision: 2,
+        title: Some("a title".to_owned()),
+        ..first
+    };
     commit(&*store, replace(&second, Some(vec![passage("changed")])));
     grew("a durable replacement");
-    let third = Memory { revision: 3, ..second };
+    let third = Memory {
+        revision: 3,
+        ..second
+    };
     rebuild(&*store, replace(&third, Some(vec![passage("again")])));
     grew("a replacement");
-    assert_eq!(search(&*store, &filter(), &["changed"]), Vec::<String>::new());
+    assert_eq!(
+        search(&*store, &filter(), &["changed"]),
+        Vec::<String>::new()
+    );
     assert_eq!(search(&*store, &filter(), &["again"]), ["a"]);
     let answer = keyed_answer(None, "key");
-    for batch in [enqueue("a", NOW), put_note_file(&note_file("a.md", Some("a"))), keep_answer(&answer)] {
+    for batch in [
+        enqueue("a", NOW),
+        put_note_file(&note_file("a.md", Some("a"))),
+        keep_answer(&answer),
+    ] {
         rebuild(&*store, batch);
     }
     assert_eq!(store.job_counts().map(|counts| counts.waiting), Ok(1));
-    assert_eq!(store.note_file_of(&third.space, &third.id), Ok(Some(note_file("a.md", Some("a")))));
-    assert_eq!(store.keyed_answer(&answer.space, None, "append", "key", NOW), Ok(Some(answer)));
+    assert_eq!(
+        store.note_file_of(&third.space, &third.id),
+        Ok(Some(note_file("a.md", Some("a"))))
+    );
+    assert_eq!(
+        store.keyed_answer(&answer.space, None, "append", "key", NOW),
+        Ok(Some(answer))
+    );
     rebuild(&*store, delete(&third));
     grew("a deletion");
-    assert_eq!((found(&*store, &third), admitted(&*store, &filter())), (None, Vec::new()));
-    rebuild(&*store, Batch { space: third.space, changes: Vec::new() });
+    assert_eq!(
+        (found(&*store, &third), admitted(&*store, &filter())),
+        (None, Vec::new())
+    );
+    rebuild(
+        &*store,
+        Batch {
+            space: third.space,
+            changes: Vec::new(),
+        },
+    );
 }
 
 pub(super) fn what_is_rebuildable_happens_whole_or_not_at_all(make: MakeStore<'_>) {
     let store = make();
     let since = store.version().expect("the store can be read");
-    store.wipe(&memory("a").space, "ann", None, None, NOW).expect("the data is wiped");
+    store
+        .wipe(&memory("a").space, "ann", None, None, NOW)
+        .expect("the data is wiped");
     add(&*store, &memory("a"));
     add(&*store, &message("bob", 0));
     commit(&*store, keep_answer(&keyed_answer(None, "key")));
-    let stranger = put(&Memory { space: space("other"), ..memory("b") }, Vec::new());
+    let stranger = put(
+        &Memory {
+            space: space("other"),
+            ..memory("b")
+        },
+        Vec::new(),
+    );
     for (refused, code) in [
         (put(&memory("a"), Vec::new()), ErrorCode::Conflict),
-        (replace(&Memory { revision: 9, ..memory("a") }, None), ErrorCode::Conflict),
+        (
+            replace(
+                &Memory {
+                    revision: 9,
+                    ..memory("a")
+                },
+                None,
+            ),
+            ErrorCode::Conflict,
+        ),
         (delete(&memory("unknown")), ErrorCode::Conflict),
         (enqueue("unknown", NOW), ErrorCode::Conflict),
         (not_wiped("ann", "vault", since), ErrorCode::Conflict),
-        (put(&Memory { id: memory("x").id, ..message("bob", 0) }, Vec::new()), ErrorCode::Conflict),
+        (
+            put(
+                &Memory {
+                    id: memory("x").id,
+                    ..message("bob", 0)
+                },
+                Vec::new(),
+            ),
+            ErrorCode::Conflict,
+        ),
         (keep_answer(&keyed_answer(None, "key")), ErrorCode::Conflict),
         (stranger, ErrorCode::Internal),
     ] {
         let mut batch = put(&memory("new"), vec![findable()]);
-        batch.changes.extend(put_note_file(&note_file("new.md", Some("new"))).changes);
+        batch
+            .changes
+            .extend(put_note_file(&note_file("new.md", Some("new"))).changes);
         batch.changes.extend(refused.changes);
-        let error = store.commit_rebuildable(batch.clone()).expect_err("the commit is refused");
+        let error = store
+            .commit_rebuildable(batch.clone())
+            .expect_err("the commit is refused");
         assert_eq!(error.code, code, "{:?}", batch.changes.last());
         assert_eq!(admitted(&*store, &filter()), ["a", "bob-0"]);
         assert_eq!(store.note_files(&batch.space), Ok(Vec::new()));
@@ -87,7 +151,11 @@ pub(super) fn concurrent_commits_of_both_kinds_lose_nothing(make: MakeStore<'_>)
     let shared: &dyn Store = &*store;
     commit(&*store, put(&memory("shared"), vec![passage("word")]));
     let write = |batch, is_rebuildable| {
-        if is_rebuildable { shared.commit_rebuildable(batch) } else { shared.commit(batch) }
+        if is_rebuildable {
+            shared.commit_rebuildable(batch)
+        } else {
+            shared.commit(batch)
+        }
     };
     // Two of three writers keep to one kind, the third takes turns.
     let work = |writer: usize| {
@@ -107,13 +175,26 @@ pub(super) fn concurrent_commits_of_both_kinds_lose_nothing(make: MakeStore<'_>)
         }
     });
     let counted = found(&*store, &memory("shared")).expect("it is there");
-    assert_eq!(counted.revision, 1 + (WRITERS * MEMORIES) as u64, "an update was lost");
-    assert_eq!(search(&*store, &filter(), &["word"]).len(), 1 + WRITERS * MEMORIES);
+    assert_eq!(
+        counted.revision,
+        1 + (WRITERS * MEMORIES) as u64,
+        "an update was lost"
+    );
+    assert_eq!(
+        search(&*store, &filter(), &["word"]).len(),
+        1 + WRITERS * MEMORIES
+    );
 }
 
 /// The shared memory with its next revision.
 fn counted_up(store: &dyn Store) -> Memory {
     let before = memory("shared");
-    let before = store.get(&before.space, &before.id).expect("the store can be read").expect("it is there");
-    Memory { revision: before.revision + 1, ..before }
+    let before = store
+        .get(&before.space, &before.id)
+        .expect("the store can be read")
+        .expect("it is there");
+    Memory {
+        revision: before.revision + 1,
+        ..before
+    }
 }

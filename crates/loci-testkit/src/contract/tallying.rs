@@ -1,13 +1,16 @@
-//! What counting memories by place promises: that it agrees with what is there, whatever a store keeps count of.
+//! What counting memories by place promises: that it agrees with what is there, whatever a store
+//! keeps count of.
 
 use std::collections::BTreeMap;
 use std::thread;
 
-use loci_core::{Batch, Filter, Forgotten, Memory, Page, Space, Sweep, Tally, Tier, Timestamp, Visibility};
+use loci_core::{
+    Batch, Filter, Forgotten, Memory, Page, Space, Sweep, Tally, Tier, Timestamp, Visibility,
+};
 
 use super::examples::{
-    NOW, ODD_TEXTS, delete, filed_in, filter, forgotten, memory, message, not_wiped, private, put, reader, replace,
-    space, sweep_of_expired, tally, words,
+    NOW, ODD_TEXTS, delete, filed_in, filter, forgotten, memory, message, not_wiped, private, put,
+    reader, replace, space, sweep_of_expired, tally, words,
 };
 use super::generator::Generator;
 use super::reading::{ALL, add, admitted, id};
@@ -18,18 +21,30 @@ use super::{MakeStore, StoreAndTokens};
 /// The counts under that filter, after checking that they are those of a recount and of a listing.
 pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Tally> {
     let tallies = store.tally(filter).expect("the store can be read");
-    assert_eq!(store.recount(filter).as_ref(), Ok(&tallies), "recount and tally differ under {filter:?}");
+    assert_eq!(
+        store.recount(filter).as_ref(),
+        Ok(&tallies),
+        "recount and tally differ under {filter:?}"
+    );
     let mut by_place = BTreeMap::new();
     for Memory { place, kind, .. } in store.list(filter, ALL).expect("the store can be read") {
-        *by_place.entry((place.collection, place.section, kind)).or_insert(0) += 1;
+        *by_place
+            .entry((place.collection, place.section, kind))
+            .or_insert(0) += 1;
     }
-    let listed = by_place.into_iter().map(|((collection, section, kind), memories)| Tally {
-        collection,
-        section,
-        kind,
-        memories,
-    });
-    assert_eq!(tallies, listed.collect::<Vec<_>>(), "tally and list differ under {filter:?}");
+    let listed = by_place
+        .into_iter()
+        .map(|((collection, section, kind), memories)| Tally {
+            collection,
+            section,
+            kind,
+            memories,
+        });
+    assert_eq!(
+        tallies,
+        listed.collect::<Vec<_>>(),
+        "tally and list differ under {filter:?}"
+    );
     tallies
 }
 
@@ -37,8 +52,18 @@ pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Tally>
 fn counts(store: &dyn StoreAndTokens) -> Vec<Tally> {
     let mut random = Generator::new(7);
     for number in 0..25 {
-        let asked = if number < 20 { random.counted_filter() } else { random.filter() };
-        counted(store, &Filter { space: Space::default(), ..asked });
+        let asked = if number < 20 {
+            random.counted_filter()
+        } else {
+            random.filter()
+        };
+        counted(
+            store,
+            &Filter {
+                space: Space::default(),
+                ..asked
+            },
+        );
     }
     counted(store, &filter())
 }
@@ -46,12 +71,36 @@ fn counts(store: &dyn StoreAndTokens) -> Vec<Tally> {
 pub(super) fn tallies_come_by_place_and_kind(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(counts(&*store), []);
-    let places = [(Some("b"), "x"), (None, "y"), (Some("a"), "z"), (Some("a"), "x"), (Some("a"), "x"), (None, "x")];
+    let places = [
+        (Some("b"), "x"),
+        (None, "y"),
+        (Some("a"), "z"),
+        (Some("a"), "x"),
+        (Some("a"), "x"),
+        (None, "x"),
+    ];
     for (number, (collection, section)) in places.into_iter().enumerate() {
         let kind = ["rule", "fact"][number / 4].to_owned();
-        add(&*store, &filed_in(collection, section, Memory { kind, ..memory(&number.to_string()) }));
+        add(
+            &*store,
+            &filed_in(
+                collection,
+                section,
+                Memory {
+                    kind,
+                    ..memory(&number.to_string())
+                },
+            ),
+        );
     }
-    let of_a_x = filed_in(Some("a"), "x", Memory { kind: "Z".to_owned(), ..memory("upper case") });
+    let of_a_x = filed_in(
+        Some("a"),
+        "x",
+        Memory {
+            kind: "Z".to_owned(),
+            ..memory("upper case")
+        },
+    );
     add(&*store, &of_a_x);
     let expected = [
         tally(None, "x", "fact", 1),
@@ -63,26 +112,50 @@ pub(super) fn tallies_come_by_place_and_kind(make: MakeStore<'_>) {
         tally(Some("b"), "x", "rule", 1),
     ];
     assert_eq!(counts(&*store), expected);
-    let of_other = Filter { space: space("other"), ..filter() };
+    let of_other = Filter {
+        space: space("other"),
+        ..filter()
+    };
     assert_eq!(counted(&*store, &of_other), []);
     for (number, text) in ODD_TEXTS.into_iter().enumerate() {
         for (part, collection) in [None, Some(text)].into_iter().enumerate() {
-            let odd = Memory { space: space("other"), kind: text.to_owned(), ..memory(&format!("{number} {part}")) };
+            let odd = Memory {
+                space: space("other"),
+                kind: text.to_owned(),
+                ..memory(&format!("{number} {part}"))
+            };
             add(&*store, &filed_in(collection, text, odd));
         }
     }
     let mut texts = ODD_TEXTS;
     texts.sort_unstable();
-    let named = texts.into_iter().map(|text| tally(Some(text), text, text, 1));
-    let odd: Vec<_> = texts.into_iter().map(|text| tally(None, text, text, 1)).chain(named).collect();
-    assert_eq!(counted(&*store, &of_other), odd, "none is another collection than an empty name");
+    let named = texts
+        .into_iter()
+        .map(|text| tally(Some(text), text, text, 1));
+    let odd: Vec<_> = texts
+        .into_iter()
+        .map(|text| tally(None, text, text, 1))
+        .chain(named)
+        .collect();
+    assert_eq!(
+        counted(&*store, &of_other),
+        odd,
+        "none is another collection than an empty name"
+    );
     assert_eq!(counts(&*store), expected, "spaces are apart");
 }
 
 pub(super) fn counts_follow_every_change_of_a_memory(make: MakeStore<'_>) {
     let store = make();
     let first = filed_in(Some("a"), "x", private("ann", memory("1")));
-    let second = filed_in(Some("a"), "x", Memory { owner: Some("bob".to_owned()), ..memory("2") });
+    let second = filed_in(
+        Some("a"),
+        "x",
+        Memory {
+            owner: Some("bob".to_owned()),
+            ..memory("2")
+        },
+    );
     add(&*store, &first);
     assert_eq!(counts(&*store), [tally(Some("a"), "x", "fact", 1)]);
     add(&*store, &second);
@@ -91,33 +164,87 @@ pub(super) fn counts_follow_every_change_of_a_memory(make: MakeStore<'_>) {
     let mut revision = 1;
     let mut becomes = |memory: Memory, expected: &[Tally]| {
         revision += 1;
-        commit(&*store, replace(&Memory { revision, ..memory.clone() }, None));
+        commit(
+            &*store,
+            replace(
+                &Memory {
+                    revision,
+                    ..memory.clone()
+                },
+                None,
+            ),
+        );
         assert_eq!(counts(&*store), expected, "{memory:?}");
     };
     let other = || tally(Some("a"), "x", "fact", 1);
     let moved = filed_in(None, "y", first.clone());
     becomes(moved.clone(), &[tally(None, "y", "fact", 1), other()]);
-    becomes(Memory { kind: "rule".to_owned(), ..moved }, &[tally(None, "y", "rule", 1), other()]);
+    becomes(
+        Memory {
+            kind: "rule".to_owned(),
+            ..moved
+        },
+        &[tally(None, "y", "rule", 1), other()],
+    );
     becomes(first.clone(), &both);
     for visibility in [Visibility::Shared, Visibility::Common, Visibility::Private] {
         for owner in [Some("bob"), None, Some("ann")] {
             for origin in ["engram", "mememory", ""] {
                 let (owner, origin) = (owner.map(str::to_owned), origin.to_owned());
-                becomes(Memory { visibility, owner, origin, ..first.clone() }, &both);
+                becomes(
+                    Memory {
+                        visibility,
+                        owner,
+                        origin,
+                        ..first.clone()
+                    },
+                    &both,
+                );
             }
         }
     }
     for tier in [Tier::Apart, Tier::ShortTerm, Tier::LongTerm] {
-        let expiring = Memory { tier, expires_at: Some(NOW.plus_seconds(3)), ..first.clone() };
-        becomes(Memory { tier, ..first.clone() }, &both);
-        becomes(forgotten(Memory { tier, ..first.clone() }), &both);
+        let expiring = Memory {
+            tier,
+            expires_at: Some(NOW.plus_seconds(3)),
+            ..first.clone()
+        };
+        becomes(
+            Memory {
+                tier,
+                ..first.clone()
+            },
+            &both,
+        );
+        becomes(
+            forgotten(Memory {
+                tier,
+                ..first.clone()
+            }),
+            &both,
+        );
         becomes(forgotten(expiring.clone()), &both);
         becomes(expiring.clone(), &both);
-        becomes(Memory { expires_at: Some(NOW), ..expiring.clone() }, &[other()]);
-        becomes(Memory { expires_at: Some(NOW.plus_seconds(9)), ..expiring }, &both);
+        becomes(
+            Memory {
+                expires_at: Some(NOW),
+                ..expiring.clone()
+            },
+            &[other()],
+        );
+        becomes(
+            Memory {
+                expires_at: Some(NOW.plus_seconds(9)),
+                ..expiring
+            },
+            &both,
+        );
     }
     becomes(forgotten(first.clone()), &both);
-    let hiding = Filter { forgotten: Forgotten::Hide, ..filter() };
+    let hiding = Filter {
+        forgotten: Forgotten::Hide,
+        ..filter()
+    };
     assert_eq!(counted(&*store, &hiding), [other()]);
     becomes(first.clone(), &both);
     commit(&*store, delete(&Memory { revision, ..first }));
@@ -133,8 +260,11 @@ fn add_many(store: &dyn StoreAndTokens) {
         let collection = Some(at(["a", "b", ""], 1)).filter(|name| !name.is_empty());
         let plain = Memory {
             tier: Tier::ALL[number / 3 % 3],
-            owner: Some(at(["ann", "bob", ""], 2)).filter(|owner| !owner.is_empty()).map(str::to_owned),
-            visibility: [Visibility::Private, Visibility::Shared, Visibility::Common][number / 9 % 3],
+            owner: Some(at(["ann", "bob", ""], 2))
+                .filter(|owner| !owner.is_empty())
+                .map(str::to_owned),
+            visibility: [Visibility::Private, Visibility::Shared, Visibility::Common]
+                [number / 9 % 3],
             origin: at(["engram", "mememory", ""], 4).to_owned(),
             kind: at(["fact", "rule", "diary"], 5).to_owned(),
             expires_at: (number % 5 == 0).then(|| NOW.plus_seconds(number as i64 % 4 + 1)),
@@ -148,61 +278,130 @@ fn add_many(store: &dyn StoreAndTokens) {
 pub(super) fn counts_follow_what_removes_many_memories(make: MakeStore<'_>) {
     let store = make();
     add_many(&*store);
-    let all = || counts(&*store).iter().map(|tally| tally.memories).sum::<u64>();
+    let all = || {
+        counts(&*store)
+            .iter()
+            .map(|tally| tally.memories)
+            .sum::<u64>()
+    };
     assert_eq!(all(), 54);
-    let narrow = Filter { sections: words(&["x"]), ..filter() };
+    let narrow = Filter {
+        sections: words(&["x"]),
+        ..filter()
+    };
     assert_eq!(store.soft_delete(&narrow, None, NOW, 7), Ok(7));
     assert_eq!(all(), 47);
-    assert_eq!(sweep_all(&*store, &Sweep { deleted_until: NOW, ..sweep_of_expired(Timestamp::MIN) }), 7);
+    assert_eq!(
+        sweep_all(
+            &*store,
+            &Sweep {
+                deleted_until: NOW,
+                ..sweep_of_expired(Timestamp::MIN)
+            }
+        ),
+        7
+    );
     assert_eq!(all(), 47);
     let expired = sweep_all(&*store, &sweep_of_expired(NOW.plus_seconds(2)));
     assert!((1..11).contains(&expired));
     let mut left = 47 - expired as u64;
     assert_eq!(all(), left);
-    assert_eq!(store.soft_delete(&filter(), None, NOW.plus_seconds(1), 3), Ok(3));
+    assert_eq!(
+        store.soft_delete(&filter(), None, NOW.plus_seconds(1), 3),
+        Ok(3)
+    );
     left -= 3;
-    for (owner, origin) in [("ann", Some("engram")), ("bob", Some("unknown")), ("ann", None), ("bob", None)] {
+    for (owner, origin) in [
+        ("ann", Some("engram")),
+        ("bob", Some("unknown")),
+        ("ann", None),
+        ("bob", None),
+    ] {
         let before = left;
-        let wiped = store.wipe(&memory("a").space, owner, origin, None, NOW).expect("the data is wiped");
+        let wiped = store
+            .wipe(&memory("a").space, owner, origin, None, NOW)
+            .expect("the data is wiped");
         left = all();
-        assert!(left <= before && before - left <= wiped.memories, "{owner} {origin:?}");
+        assert!(
+            left <= before && before - left <= wiped.memories,
+            "{owner} {origin:?}"
+        );
     }
     assert!(0 < left && left < 44, "{left} are left");
-    let anns = Filter { reader: reader(Some("ann")), ..filter() };
-    let commons = counted(&*store, &anns).iter().map(|tally| tally.memories).sum::<u64>();
+    let anns = Filter {
+        reader: reader(Some("ann")),
+        ..filter()
+    };
+    let commons = counted(&*store, &anns)
+        .iter()
+        .map(|tally| tally.memories)
+        .sum::<u64>();
     assert!(commons > 0, "what lost its owner is still counted");
 }
 
 pub(super) fn counts_change_with_their_batch_or_not_at_all(make: MakeStore<'_>) {
     let store = make();
-    let (one, two) = (filed_in(Some("a"), "x", memory("1")), filed_in(Some("a"), "y", memory("2")));
+    let (one, two) = (
+        filed_in(Some("a"), "x", memory("1")),
+        filed_in(Some("a"), "y", memory("2")),
+    );
     add(&*store, &one);
     let before = [tally(Some("a"), "x", "fact", 1)];
-    let moved = Memory { revision: 2, ..filed_in(Some("b"), "x", one.clone()) };
-    let again = Memory { kind: "rule".to_owned(), ..filed_in(None, "z", one) };
-    let parts = [put(&two, Vec::new()), replace(&moved, None), delete(&moved), put(&again, Vec::new()), delete(&two)];
-    let batch = Batch { space: two.space.clone(), changes: parts.into_iter().flat_map(|part| part.changes).collect() };
+    let moved = Memory {
+        revision: 2,
+        ..filed_in(Some("b"), "x", one.clone())
+    };
+    let again = Memory {
+        kind: "rule".to_owned(),
+        ..filed_in(None, "z", one)
+    };
+    let parts = [
+        put(&two, Vec::new()),
+        replace(&moved, None),
+        delete(&moved),
+        put(&again, Vec::new()),
+        delete(&two),
+    ];
+    let batch = Batch {
+        space: two.space.clone(),
+        changes: parts.into_iter().flat_map(|part| part.changes).collect(),
+    };
     let mut too_much = batch.clone();
     too_much.changes.extend(delete(&memory("unknown")).changes);
     refused(&*store, too_much);
     assert_eq!(counts(&*store), before);
     let since = store.version().expect("the store can be read");
-    store.wipe(&two.space, "ann", None, None, NOW).expect("the data is wiped");
+    store
+        .wipe(&two.space, "ann", None, None, NOW)
+        .expect("the data is wiped");
     let mut too_late = batch.clone();
-    too_late.changes.extend(not_wiped("ann", "engram", since).changes);
+    too_late
+        .changes
+        .extend(not_wiped("ann", "engram", since).changes);
     refused(&*store, too_late);
     assert_eq!(counts(&*store), before);
-    store.commit_rebuildable(batch).expect("the commit succeeds");
+    store
+        .commit_rebuildable(batch)
+        .expect("the commit succeeds");
     assert_eq!(counts(&*store), [tally(None, "z", "rule", 1)]);
 }
 
 pub(super) fn what_expires_is_counted_until_then(make: MakeStore<'_>) {
     let store = make();
-    let expires = |seconds, memory: Memory| Memory { expires_at: Some(NOW.plus_seconds(seconds)), ..memory };
+    let expires = |seconds, memory: Memory| Memory {
+        expires_at: Some(NOW.plus_seconds(seconds)),
+        ..memory
+    };
     for written in [
         memory("for good"),
         expires(1, memory("soon")),
-        expires(2, Memory { tier: Tier::Apart, ..memory("apart, later") }),
+        expires(
+            2,
+            Memory {
+                tier: Tier::Apart,
+                ..memory("apart, later")
+            },
+        ),
         expires(2, message("ann", 0)),
         expires(-1, memory("expired")),
     ] {
@@ -219,8 +418,15 @@ pub(super) fn what_expires_is_counted_until_then(make: MakeStore<'_>) {
         (1, &[Tier::Apart, Tier::LongTerm], 2),
         (9, &[Tier::Apart], 0),
     ] {
-        let filter = Filter { live_at: NOW.plus_seconds(seconds), tiers: tiers.to_vec(), ..filter() };
-        let counted: u64 = counted(&*store, &filter).iter().map(|tally| tally.memories).sum();
+        let filter = Filter {
+            live_at: NOW.plus_seconds(seconds),
+            tiers: tiers.to_vec(),
+            ..filter()
+        };
+        let counted: u64 = counted(&*store, &filter)
+            .iter()
+            .map(|tally| tally.memories)
+            .sum();
         assert_eq!(counted, memories, "{seconds} {tiers:?}");
     }
 }
@@ -230,18 +436,39 @@ pub(super) fn what_is_apart_is_counted_for_its_tool_set(make: MakeStore<'_>) {
     for origin in ["engram", "mempalace"] {
         for tier in Tier::ALL {
             let kind = format!("{} of {origin}", tier.name());
-            add(&*store, &Memory { tier, origin: origin.to_owned(), kind: kind.clone(), ..memory(&kind) });
+            add(
+                &*store,
+                &Memory {
+                    tier,
+                    origin: origin.to_owned(),
+                    kind: kind.clone(),
+                    ..memory(&kind)
+                },
+            );
         }
     }
     let kinds = |tiers: &[Tier], apart_origin: Option<&str>| {
-        let filter = Filter { tiers: tiers.to_vec(), apart_origin: apart_origin.map(str::to_owned), ..filter() };
-        counted(&*store, &filter).into_iter().map(|tally| tally.kind).collect::<Vec<_>>()
+        let filter = Filter {
+            tiers: tiers.to_vec(),
+            apart_origin: apart_origin.map(str::to_owned),
+            ..filter()
+        };
+        counted(&*store, &filter)
+            .into_iter()
+            .map(|tally| tally.kind)
+            .collect::<Vec<_>>()
     };
     let durable = [Tier::LongTerm, Tier::Apart];
     let of_all = ["long_term of engram", "long_term of mempalace"];
-    assert_eq!(kinds(&durable, Some("engram")), [&["apart of engram"], &of_all[..]].concat());
+    assert_eq!(
+        kinds(&durable, Some("engram")),
+        [&["apart of engram"], &of_all[..]].concat()
+    );
     assert_eq!(kinds(&durable, Some("unknown")), of_all);
-    assert_eq!(kinds(&[Tier::Apart], Some("mempalace")), ["apart of mempalace"]);
+    assert_eq!(
+        kinds(&[Tier::Apart], Some("mempalace")),
+        ["apart of mempalace"]
+    );
     assert_eq!(kinds(&[Tier::LongTerm], Some("mempalace")), of_all);
     assert_eq!(kinds(&durable, None).len(), 4);
     assert_eq!(kinds(&[], Some("engram")).len(), 5);
@@ -256,7 +483,10 @@ pub(super) fn concurrent_writers_are_all_counted(make: MakeStore<'_>) {
         for number in 0..MEMORIES {
             let own = filed_in(Some("a"), "x", memory(&format!("{writer}-{number}")));
             add(shared, &own);
-            let moved = Memory { revision: 2, ..filed_in(Some("b"), ["x", "y"][number % 2], own) };
+            let moved = Memory {
+                revision: 2,
+                ..filed_in(Some("b"), ["x", "y"][number % 2], own)
+            };
             commit(shared, replace(&moved, None));
             if number % 5 == 0 {
                 commit(shared, delete(&moved));
@@ -269,7 +499,13 @@ pub(super) fn concurrent_writers_are_all_counted(make: MakeStore<'_>) {
         }
     });
     let each = (WRITERS * MEMORIES * 2 / 5) as u64;
-    assert_eq!(counts(&*store), [tally(Some("b"), "x", "fact", each), tally(Some("b"), "y", "fact", each)]);
+    assert_eq!(
+        counts(&*store),
+        [
+            tally(Some("b"), "x", "fact", each),
+            tally(Some("b"), "y", "fact", each)
+        ]
+    );
 }
 
 pub(super) fn a_reload_changes_no_answer(make: MakeStore<'_>) {
@@ -278,7 +514,18 @@ pub(super) fn a_reload_changes_no_answer(make: MakeStore<'_>) {
     add_many(&*store);
     let everything = || {
         let ids = admitted(&*store, &filter());
-        (ids, counts(&*store), store.list(&filter(), Page { offset: 0, limit: 99 }), store.version())
+        (
+            ids,
+            counts(&*store),
+            store.list(
+                &filter(),
+                Page {
+                    offset: 0,
+                    limit: 99,
+                },
+            ),
+            store.version(),
+        )
     };
     let before = everything();
     for _ in 0..2 {

@@ -2,11 +2,14 @@
 
 use std::thread;
 
-use loci_core::{Batch, Change, ErrorCode, Memory, MemoryId, Space, Store, Sweep, Tier, Timestamp, Tunnel, TunnelEnd};
+use loci_core::{
+    Batch, Change, ErrorCode, Memory, MemoryId, Space, Store, Sweep, Tier, Timestamp, Tunnel,
+    TunnelEnd,
+};
 
 use super::examples::{
-    NOW, ODD_TEXTS, change, delete, end, filter, forgotten, memory, private, put, put_tunnel, replace, space,
-    sweep_of_expired, tunnel,
+    NOW, ODD_TEXTS, change, delete, end, filter, forgotten, memory, private, put, put_tunnel,
+    replace, space, sweep_of_expired, tunnel,
 };
 use super::reading::{add, id};
 use super::sweeping::sweep_all;
@@ -15,13 +18,18 @@ use super::{MakeStore, StoreAndTokens};
 
 /// All tunnels of the default space.
 fn tunnels(store: &dyn StoreAndTokens) -> Vec<Tunnel> {
-    store.tunnels(&Space::default()).expect("the store can be read")
+    store
+        .tunnels(&Space::default())
+        .expect("the store can be read")
 }
 
 /// What the ends of each tunnel of the default space name.
 fn named(store: &dyn StoreAndTokens) -> Vec<[Option<String>; 2]> {
     let of = |end: TunnelEnd| end.memory.map(|id| id.as_str().to_owned());
-    tunnels(store).into_iter().map(|tunnel| [of(tunnel.source), of(tunnel.target)]).collect()
+    tunnels(store)
+        .into_iter()
+        .map(|tunnel| [of(tunnel.source), of(tunnel.target)])
+        .collect()
 }
 
 /// The tunnel with these memories at its ends.
@@ -29,14 +37,24 @@ fn between(id: &str, memories: [Option<&str>; 2]) -> Tunnel {
     let [source, target] = memories.map(|memory| memory.map(MemoryId::new));
     let plain = tunnel(id);
     Tunnel {
-        source: TunnelEnd { memory: source, ..plain.source },
-        target: TunnelEnd { memory: target, ..plain.target },
+        source: TunnelEnd {
+            memory: source,
+            ..plain.source
+        },
+        target: TunnelEnd {
+            memory: target,
+            ..plain.target
+        },
         ..plain
     }
 }
 
 fn owned(tunnel: Tunnel, owner: Option<&str>, is_common: bool) -> Tunnel {
-    Tunnel { owner: owner.map(str::to_owned), is_common, ..tunnel }
+    Tunnel {
+        owner: owner.map(str::to_owned),
+        is_common,
+        ..tunnel
+    }
 }
 
 fn delete_tunnel(id: &str) -> Batch {
@@ -47,38 +65,76 @@ pub(super) fn a_tunnel_comes_back_as_it_was_put(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(tunnels(&*store), []);
     let odd = ODD_TEXTS.into_iter().map(|text| Tunnel {
-        source: TunnelEnd { memory: Some(MemoryId::new(format!("odd {text}"))), ..end(Some(text), text) },
+        source: TunnelEnd {
+            memory: Some(MemoryId::new(format!("odd {text}"))),
+            ..end(Some(text), text)
+        },
         target: end(None, text),
         label: text.to_owned(),
         ..owned(tunnel(text), Some(text), false)
     });
-    let at = |seconds, tunnel: Tunnel| Tunnel { created_at: NOW.plus_seconds(seconds), ..tunnel };
+    let at = |seconds, tunnel: Tunnel| Tunnel {
+        created_at: NOW.plus_seconds(seconds),
+        ..tunnel
+    };
     let moment = Timestamp::from_microseconds;
     let one_by_one = [
         at(-1, between("z", [Some("one"), Some("other")])),
         at(-2, between("y", [None, Some("one")])),
         at(1, owned(tunnel("B"), None, false)),
         at(1, owned(tunnel("a"), Some("ann"), true)),
-        at(1, Tunnel { source: end(Some(""), ""), target: end(None, ""), ..tunnel("b") }),
-        Tunnel { created_at: moment(i64::MIN), updated_at: moment(i64::MAX), ..tunnel("moments") },
+        at(
+            1,
+            Tunnel {
+                source: end(Some(""), ""),
+                target: end(None, ""),
+                ..tunnel("b")
+            },
+        ),
+        Tunnel {
+            created_at: moment(i64::MIN),
+            updated_at: moment(i64::MAX),
+            ..tunnel("moments")
+        },
     ];
     let mut all: Vec<Tunnel> = odd.chain(one_by_one).collect();
-    for id in ODD_TEXTS.map(|text| format!("odd {text}")).iter().map(String::as_str).chain(["one", "other"]) {
+    for id in ODD_TEXTS
+        .map(|text| format!("odd {text}"))
+        .iter()
+        .map(String::as_str)
+        .chain(["one", "other"])
+    {
         add(&*store, &memory(id));
     }
     for tunnel in &all {
         commit(&*store, put_tunnel(tunnel, None));
     }
-    commit(&*store, put_tunnel(&Tunnel { space: space("other"), ..tunnel("elsewhere") }, None));
+    commit(
+        &*store,
+        put_tunnel(
+            &Tunnel {
+                space: space("other"),
+                ..tunnel("elsewhere")
+            },
+            None,
+        ),
+    );
     all.sort_by_key(|tunnel| (tunnel.created_at, tunnel.id.clone()));
     assert_eq!(tunnels(&*store), all);
-    assert_eq!(store.tunnels(&space("other")).map(|tunnels| tunnels.len()), Ok(1));
+    assert_eq!(
+        store.tunnels(&space("other")).map(|tunnels| tunnels.len()),
+        Ok(1)
+    );
     assert_eq!(store.tunnels(&space("empty")), Ok(Vec::new()));
 }
 
 pub(super) fn a_tunnel_is_replaced_and_deleted_by_its_id(make: MakeStore<'_>) {
     let store = make();
-    let full = owned(between("id", [Some("one"), Some("other")]), Some("ann"), false);
+    let full = owned(
+        between("id", [Some("one"), Some("other")]),
+        Some("ann"),
+        false,
+    );
     let plain = Tunnel {
         source: end(None, "y"),
         target: end(Some("c"), "z"),
@@ -87,56 +143,117 @@ pub(super) fn a_tunnel_is_replaced_and_deleted_by_its_id(make: MakeStore<'_>) {
         updated_at: NOW.plus_seconds(6),
         ..tunnel("id")
     };
-    let (other, elsewhere) = (tunnel("ID"), Tunnel { space: space("other"), ..plain.clone() });
+    let (other, elsewhere) = (
+        tunnel("ID"),
+        Tunnel {
+            space: space("other"),
+            ..plain.clone()
+        },
+    );
     for written in ["one", "other"] {
         add(&*store, &memory(written));
     }
-    for (put, expect) in [(&full, None), (&other, None), (&elsewhere, None), (&plain, Some(&full))] {
+    for (put, expect) in [
+        (&full, None),
+        (&other, None),
+        (&elsewhere, None),
+        (&plain, Some(&full)),
+    ] {
         commit(&*store, put_tunnel(put, expect));
     }
-    assert_eq!(tunnels(&*store), [other.clone(), plain.clone()], "nothing of the one before is left");
+    assert_eq!(
+        tunnels(&*store),
+        [other.clone(), plain.clone()],
+        "nothing of the one before is left"
+    );
     commit(&*store, put_tunnel(&full, Some(&plain)));
     let mut batch = put(&memory("new"), Vec::new());
     batch.changes.extend(delete_tunnel("id").changes);
-    batch.changes.extend(put_tunnel(&tunnel("new"), None).changes);
+    batch
+        .changes
+        .extend(put_tunnel(&tunnel("new"), None).changes);
     for missing in ["unknown", "Id", "id"] {
         let mut batch = batch.clone();
         batch.changes.extend(delete_tunnel(missing).changes);
-        assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{missing} is not there");
+        assert_eq!(
+            refused(&*store, batch).code,
+            ErrorCode::Conflict,
+            "{missing} is not there"
+        );
         assert_eq!(tunnels(&*store), [other.clone(), full.clone()]);
         assert_eq!(found(&*store, &memory("new")), None);
     }
     commit(&*store, batch);
     assert_eq!(tunnels(&*store), [other.clone(), tunnel("new")]);
     let mut batch = put_tunnel(&plain, None);
-    batch.changes.extend(["id", "new"].map(delete_tunnel).into_iter().flat_map(|batch| batch.changes));
+    batch.changes.extend(
+        ["id", "new"]
+            .map(delete_tunnel)
+            .into_iter()
+            .flat_map(|batch| batch.changes),
+    );
     commit(&*store, batch);
     assert_eq!(tunnels(&*store), [other]);
-    assert_eq!(store.tunnels(&space("other")), Ok(vec![elsewhere]), "spaces are apart");
+    assert_eq!(
+        store.tunnels(&space("other")),
+        Ok(vec![elsewhere]),
+        "spaces are apart"
+    );
 }
 
 pub(super) fn a_tunnel_that_changed_is_not_replaced(make: MakeStore<'_>) {
     let store = make();
     add(&*store, &memory("one"));
     let first = owned(between("id", [Some("one"), None]), Some("ann"), false);
-    let next = Tunnel { label: "another label".to_owned(), ..first.clone() };
+    let next = Tunnel {
+        label: "another label".to_owned(),
+        ..first.clone()
+    };
     let others = [
-        Tunnel { id: "ID".to_owned(), ..first.clone() },
-        Tunnel { space: space("other"), ..first.clone() },
-        Tunnel { source: end(Some("a"), "x"), ..first.clone() },
-        Tunnel { target: end(Some("b"), "y"), ..first.clone() },
-        Tunnel { label: String::new(), ..first.clone() },
+        Tunnel {
+            id: "ID".to_owned(),
+            ..first.clone()
+        },
+        Tunnel {
+            space: space("other"),
+            ..first.clone()
+        },
+        Tunnel {
+            source: end(Some("a"), "x"),
+            ..first.clone()
+        },
+        Tunnel {
+            target: end(Some("b"), "y"),
+            ..first.clone()
+        },
+        Tunnel {
+            label: String::new(),
+            ..first.clone()
+        },
         owned(first.clone(), None, false),
         owned(first.clone(), Some("ann"), true),
-        Tunnel { created_at: NOW.plus_seconds(1), ..first.clone() },
-        Tunnel { updated_at: NOW.plus_seconds(1), ..first.clone() },
+        Tunnel {
+            created_at: NOW.plus_seconds(1),
+            ..first.clone()
+        },
+        Tunnel {
+            updated_at: NOW.plus_seconds(1),
+            ..first.clone()
+        },
     ];
     let conflicts = |expect: Option<&Tunnel>| {
         let before = tunnels(&*store);
         let mut batch = put(&memory("new"), Vec::new());
         batch.changes.extend(put_tunnel(&next, expect).changes);
-        assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{expect:?}");
-        assert_eq!((found(&*store, &memory("new")), tunnels(&*store)), (None, before));
+        assert_eq!(
+            refused(&*store, batch).code,
+            ErrorCode::Conflict,
+            "{expect:?}"
+        );
+        assert_eq!(
+            (found(&*store, &memory("new")), tunnels(&*store)),
+            (None, before)
+        );
     };
     conflicts(Some(&first));
     commit(&*store, put_tunnel(&first, None));
@@ -145,14 +262,24 @@ pub(super) fn a_tunnel_that_changed_is_not_replaced(make: MakeStore<'_>) {
         conflicts(Some(other));
     }
     let mut batch = put_tunnel(&next, Some(&first));
-    batch.changes.extend(put_tunnel(&first, Some(&next)).changes);
-    batch.changes.extend(put_tunnel(&next, Some(&first)).changes);
+    batch
+        .changes
+        .extend(put_tunnel(&first, Some(&next)).changes);
+    batch
+        .changes
+        .extend(put_tunnel(&next, Some(&first)).changes);
     commit(&*store, batch);
     conflicts(Some(&first));
     // What removes the memory changes the tunnel.
     commit(&*store, delete(&memory("one")));
     conflicts(Some(&next));
-    assert_eq!(tunnels(&*store), [Tunnel { source: end(Some("a"), "x"), ..next.clone() }]);
+    assert_eq!(
+        tunnels(&*store),
+        [Tunnel {
+            source: end(Some("a"), "x"),
+            ..next.clone()
+        }]
+    );
 }
 
 pub(super) fn concurrent_changes_of_a_tunnel_lose_nothing(make: MakeStore<'_>) {
@@ -161,8 +288,14 @@ pub(super) fn concurrent_changes_of_a_tunnel_lose_nothing(make: MakeStore<'_>) {
     let store = make();
     let shared: &dyn Store = &*store;
     let add_to_label = |mark: char| {
-        let before = shared.tunnels(&Space::default()).expect("the store can be read").pop();
-        let mut after = before.clone().unwrap_or(Tunnel { label: String::new(), ..tunnel("id") });
+        let before = shared
+            .tunnels(&Space::default())
+            .expect("the store can be read")
+            .pop();
+        let mut after = before.clone().unwrap_or(Tunnel {
+            label: String::new(),
+            ..tunnel("id")
+        });
         after.label.push(mark);
         match shared.commit(put_tunnel(&after, before.as_ref())) {
             Ok(()) => true,
@@ -174,12 +307,21 @@ pub(super) fn concurrent_changes_of_a_tunnel_lose_nothing(make: MakeStore<'_>) {
     };
     thread::scope(|scope| {
         for writer in 0..WRITERS {
-            scope.spawn(move || (0..MARKS).for_each(|_| while !add_to_label(char::from(b'a' + writer)) {}));
+            scope.spawn(move || {
+                (0..MARKS).for_each(|_| while !add_to_label(char::from(b'a' + writer)) {});
+            });
         }
     });
-    let label: String = tunnels(&*store).into_iter().map(|tunnel| tunnel.label).collect();
+    let label: String = tunnels(&*store)
+        .into_iter()
+        .map(|tunnel| tunnel.label)
+        .collect();
     for writer in 0..WRITERS {
-        assert_eq!(label.matches(char::from(b'a' + writer)).count(), MARKS, "{label}");
+        assert_eq!(
+            label.matches(char::from(b'a' + writer)).count(),
+            MARKS,
+            "{label}"
+        );
     }
 }
 
@@ -188,19 +330,46 @@ pub(super) fn a_tunnel_leads_to_memories_that_are_there(make: MakeStore<'_>) {
     for written in ["stays", "deleted", "swept", "softly deleted"] {
         add(&*store, &memory(written));
     }
-    add(&*store, &Memory { space: space("other"), ..memory("elsewhere") });
+    add(
+        &*store,
+        &Memory {
+            space: space("other"),
+            ..memory("elsewhere")
+        },
+    );
     commit(&*store, delete(&memory("deleted")));
     for name in ["swept", "softly deleted"] {
         let moment = NOW.plus_seconds(i64::from(name != "swept"));
-        assert_eq!(store.soft_delete(&filter(), Some(&id(name)), moment, 1), Ok(1));
+        assert_eq!(
+            store.soft_delete(&filter(), Some(&id(name)), moment, 1),
+            Ok(1)
+        );
     }
-    assert_eq!(sweep_all(&*store, &Sweep { deleted_until: NOW, ..sweep_of_expired(Timestamp::MIN) }), 1);
+    assert_eq!(
+        sweep_all(
+            &*store,
+            &Sweep {
+                deleted_until: NOW,
+                ..sweep_of_expired(Timestamp::MIN)
+            }
+        ),
+        1
+    );
     for gone in ["never there", "deleted", "swept", "elsewhere", "Stays"] {
         for memories in [[Some(gone), None], [Some("stays"), Some(gone)]] {
             let mut batch = put(&memory("new"), Vec::new());
-            batch.changes.extend(put_tunnel(&between("id", memories), None).changes);
-            assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict, "{memories:?}");
-            assert_eq!((found(&*store, &memory("new")), tunnels(&*store)), (None, Vec::new()));
+            batch
+                .changes
+                .extend(put_tunnel(&between("id", memories), None).changes);
+            assert_eq!(
+                refused(&*store, batch).code,
+                ErrorCode::Conflict,
+                "{memories:?}"
+            );
+            assert_eq!(
+                (found(&*store, &memory("new")), tunnels(&*store)),
+                (None, Vec::new())
+            );
         }
     }
     let there = between("id", [Some("stays"), Some("softly deleted")]);
@@ -208,8 +377,14 @@ pub(super) fn a_tunnel_leads_to_memories_that_are_there(make: MakeStore<'_>) {
     // A batch sees what it added and removed before.
     let [kept, lost] = ["new", "stays"].map(|name| between("id", [None, Some(name)]));
     let mut batch = put_tunnel(&kept, Some(&there));
-    batch.changes.extend(put(&memory("new"), Vec::new()).changes);
-    assert_eq!(refused(&*store, batch.clone()).code, ErrorCode::Conflict, "it comes too late");
+    batch
+        .changes
+        .extend(put(&memory("new"), Vec::new()).changes);
+    assert_eq!(
+        refused(&*store, batch.clone()).code,
+        ErrorCode::Conflict,
+        "it comes too late"
+    );
     batch.changes.rotate_left(1);
     commit(&*store, batch);
     let mut batch = delete(&memory("stays"));
@@ -222,10 +397,16 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
     let store = make();
     for written in [
         memory("deleted"),
-        Memory { expires_at: Some(NOW), ..memory("expired") },
+        Memory {
+            expires_at: Some(NOW),
+            ..memory("expired")
+        },
         memory("softly deleted"),
         private("ann", memory("wiped")),
-        Memory { origin: "engram".to_owned(), ..private("ann", memory("wiped first")) },
+        Memory {
+            origin: "engram".to_owned(),
+            ..private("ann", memory("wiped first"))
+        },
         memory("stays"),
     ] {
         add(&*store, &written);
@@ -238,12 +419,23 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
         [Some("deleted"), Some("deleted")],
         [None, Some("deleted")],
     ];
-    let mut all: Vec<Tunnel> =
-        (0..).zip(pairs).map(|(number, memories)| between(&format!("tunnel {number}"), memories)).collect();
+    let mut all: Vec<Tunnel> = (0..)
+        .zip(pairs)
+        .map(|(number, memories)| between(&format!("tunnel {number}"), memories))
+        .collect();
     all[1] = owned(all[1].clone(), Some("bob"), false);
-    let elsewhere = Tunnel { space: space("other"), ..all[0].clone() };
+    let elsewhere = Tunnel {
+        space: space("other"),
+        ..all[0].clone()
+    };
     for name in ["deleted", "expired"] {
-        add(&*store, &Memory { space: space("other"), ..memory(name) });
+        add(
+            &*store,
+            &Memory {
+                space: space("other"),
+                ..memory(name)
+            },
+        );
     }
     for tunnel in all.iter().chain([&elsewhere]) {
         commit(&*store, put_tunnel(tunnel, None));
@@ -251,31 +443,75 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
     let mut gone: Vec<&str> = Vec::new();
     let mut check = |removed: &'static str| {
         gone.push(removed);
-        let left = pairs.map(|pair| pair.map(|id| id.filter(|id| !gone.contains(id)).map(str::to_owned)));
+        let left =
+            pairs.map(|pair| pair.map(|id| id.filter(|id| !gone.contains(id)).map(str::to_owned)));
         assert_eq!(named(&*store), left, "after {removed}");
     };
     commit(&*store, delete(&memory("deleted")));
     check("deleted");
     assert_eq!(sweep_all(&*store, &sweep_of_expired(NOW)), 1);
     check("expired");
-    assert_eq!(store.soft_delete(&filter(), Some(&id("softly deleted")), NOW, 1), Ok(1));
-    assert_eq!(sweep_all(&*store, &Sweep { deleted_until: NOW, ..sweep_of_expired(Timestamp::MIN) }), 1);
+    assert_eq!(
+        store.soft_delete(&filter(), Some(&id("softly deleted")), NOW, 1),
+        Ok(1)
+    );
+    assert_eq!(
+        sweep_all(
+            &*store,
+            &Sweep {
+                deleted_until: NOW,
+                ..sweep_of_expired(Timestamp::MIN)
+            }
+        ),
+        1
+    );
     check("softly deleted");
-    assert_eq!(store.wipe(&Space::default(), "ann", Some("engram"), None, NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(
+        store
+            .wipe(&Space::default(), "ann", Some("engram"), None, NOW)
+            .map(|wiped| wiped.memories),
+        Ok(1)
+    );
     check("wiped first");
-    assert_eq!(store.wipe(&Space::default(), "ann", None, None, NOW).map(|wiped| wiped.memories), Ok(1));
+    assert_eq!(
+        store
+            .wipe(&Space::default(), "ann", None, None, NOW)
+            .map(|wiped| wiped.memories),
+        Ok(1)
+    );
     check("wiped");
     let memoryless = |tunnel: Tunnel| Tunnel {
-        source: TunnelEnd { memory: None, ..tunnel.source },
-        target: TunnelEnd { memory: None, ..tunnel.target },
+        source: TunnelEnd {
+            memory: None,
+            ..tunnel.source
+        },
+        target: TunnelEnd {
+            memory: None,
+            ..tunnel.target
+        },
         ..tunnel
     };
-    assert_eq!(tunnels(&*store)[1], memoryless(all[1].clone()), "nothing else of it changes");
-    assert_eq!(store.tunnels(&space("other")), Ok(vec![elsewhere]), "spaces are apart");
+    assert_eq!(
+        tunnels(&*store)[1],
+        memoryless(all[1].clone()),
+        "nothing else of it changes"
+    );
+    assert_eq!(
+        store.tunnels(&space("other")),
+        Ok(vec![elsewhere]),
+        "spaces are apart"
+    );
     add(&*store, &memory("deleted"));
-    assert_eq!(named(&*store)[5], [None, None], "a new memory of that name is another one");
+    assert_eq!(
+        named(&*store)[5],
+        [None, None],
+        "a new memory of that name is another one"
+    );
     let before = tunnels(&*store).pop();
-    let mut batch = put_tunnel(&between("tunnel 5", [Some("deleted"), Some("stays")]), before.as_ref());
+    let mut batch = put_tunnel(
+        &between("tunnel 5", [Some("deleted"), Some("stays")]),
+        before.as_ref(),
+    );
     batch.changes.extend(delete(&memory("deleted")).changes);
     commit(&*store, batch);
     assert_eq!(named(&*store)[5], [None, Some("stays".to_owned())]);
@@ -283,32 +519,78 @@ pub(super) fn a_tunnel_loses_memories_that_are_removed(make: MakeStore<'_>) {
 
 pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
     let store = make();
-    let names = ["replaced", "forgotten", "softly deleted", "expired", "common", "refused"];
+    let names = [
+        "replaced",
+        "forgotten",
+        "softly deleted",
+        "expired",
+        "common",
+        "refused",
+    ];
     for name in &names[..4] {
         add(&*store, &memory(name));
     }
-    let common = Memory { owner: Some("ann".to_owned()), ..memory("common") };
-    for written in [&common, &memory("refused"), &Memory { space: space("other"), ..memory("replaced") }] {
+    let common = Memory {
+        owner: Some("ann".to_owned()),
+        ..memory("common")
+    };
+    for written in [
+        &common,
+        &memory("refused"),
+        &Memory {
+            space: space("other"),
+            ..memory("replaced")
+        },
+    ] {
         add(&*store, written);
     }
     for name in names {
-        commit(&*store, put_tunnel(&between(name, [Some(name), Some(name)]), None));
+        commit(
+            &*store,
+            put_tunnel(&between(name, [Some(name), Some(name)]), None),
+        );
     }
     let before = tunnels(&*store);
-    let moved = Memory { kind: "rule".to_owned(), tier: Tier::Apart, revision: 2, ..memory("replaced") };
+    let moved = Memory {
+        kind: "rule".to_owned(),
+        tier: Tier::Apart,
+        revision: 2,
+        ..memory("replaced")
+    };
     for change in [
         replace(&moved, None),
-        replace(&Memory { revision: 2, ..forgotten(memory("forgotten")) }, None),
-        replace(&Memory { expires_at: Some(NOW), revision: 2, ..memory("expired") }, None),
-        delete(&Memory { space: space("other"), ..memory("replaced") }),
+        replace(
+            &Memory {
+                revision: 2,
+                ..forgotten(memory("forgotten"))
+            },
+            None,
+        ),
+        replace(
+            &Memory {
+                expires_at: Some(NOW),
+                revision: 2,
+                ..memory("expired")
+            },
+            None,
+        ),
+        delete(&Memory {
+            space: space("other"),
+            ..memory("replaced")
+        }),
     ] {
         commit(&*store, change);
     }
-    assert_eq!(store.soft_delete(&filter(), Some(&id("softly deleted")), NOW, 1), Ok(1));
+    assert_eq!(
+        store.soft_delete(&filter(), Some(&id("softly deleted")), NOW, 1),
+        Ok(1)
+    );
     let mut batch = delete(&memory("refused"));
     batch.changes.extend(delete_tunnel("unknown").changes);
     assert_eq!(refused(&*store, batch).code, ErrorCode::Conflict);
-    store.wipe(&Space::default(), "ann", None, None, NOW).expect("the data is wiped");
+    store
+        .wipe(&Space::default(), "ann", None, None, NOW)
+        .expect("the data is wiped");
     assert_eq!(tunnels(&*store), before);
     assert!(found(&*store, &common).is_some());
 }
@@ -316,7 +598,10 @@ pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
 pub(super) fn a_wipe_takes_the_owner_off_tunnels(make: MakeStore<'_>) {
     let store = make();
     let of = |id: &str, owner, is_common| owned(tunnel(id), owner, is_common);
-    let (anns, private_one) = (of("1 common", Some("ann"), true), of("2 private", Some("ann"), false));
+    let (anns, private_one) = (
+        of("1 common", Some("ann"), true),
+        of("2 private", Some("ann"), false),
+    );
     let others = [
         of("3 bob", Some("bob"), false),
         of("4 bob", Some("bob"), true),
@@ -324,18 +609,36 @@ pub(super) fn a_wipe_takes_the_owner_off_tunnels(make: MakeStore<'_>) {
         of("6 nobody", None, true),
         of("7 case", Some("Ann"), false),
     ];
-    let elsewhere = Tunnel { space: space("other"), ..private_one.clone() };
+    let elsewhere = Tunnel {
+        space: space("other"),
+        ..private_one.clone()
+    };
     for tunnel in [&anns, &private_one, &elsewhere].into_iter().chain(&others) {
         commit(&*store, put_tunnel(tunnel, None));
     }
     let before = tunnels(&*store);
     for origin in ["", "engram"] {
-        store.wipe(&Space::default(), "ann", Some(origin), None, NOW).expect("the data is wiped");
-        assert_eq!(tunnels(&*store), before, "a wipe of one tool set leaves them");
+        store
+            .wipe(&Space::default(), "ann", Some(origin), None, NOW)
+            .expect("the data is wiped");
+        assert_eq!(
+            tunnels(&*store),
+            before,
+            "a wipe of one tool set leaves them"
+        );
     }
-    store.wipe(&Space::default(), "ann", None, None, NOW.plus_seconds(5)).expect("the data is wiped");
-    let mut expected = vec![Tunnel { owner: None, ..anns }];
+    store
+        .wipe(&Space::default(), "ann", None, None, NOW.plus_seconds(5))
+        .expect("the data is wiped");
+    let mut expected = vec![Tunnel {
+        owner: None,
+        ..anns
+    }];
     expected.extend(others);
     assert_eq!(tunnels(&*store), expected);
-    assert_eq!(store.tunnels(&space("other")), Ok(vec![elsewhere]), "spaces are apart");
+    assert_eq!(
+        store.tunnels(&space("other")),
+        Ok(vec![elsewhere]),
+        "spaces are apart"
+    );
 }

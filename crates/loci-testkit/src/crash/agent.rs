@@ -56,7 +56,10 @@ impl Agent {
     /// # Panics
     /// It cannot be started.
     pub fn start(number: usize, mut command: Command, events: &Sender<Event>) -> Self {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let stdin = child.stdin.take();
         let mut readers = Vec::new();
@@ -65,21 +68,31 @@ impl Agent {
             let words = events.clone();
             readers.push(thread::spawn(move || {
                 for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                    let _ = words.send(Event::Words { agent: number, line });
+                    let _ = words.send(Event::Words {
+                        agent: number,
+                        line,
+                    });
                 }
             }));
             readers.push(thread::spawn(move || {
                 let mut stdout = BufReader::new(stdout);
                 let mut line = String::new();
                 // What a kill cut off was not said.
-                while stdout.read_line(&mut line).is_ok_and(|length| length > 0) && line.ends_with('\n') {
+                while stdout.read_line(&mut line).is_ok_and(|length| length > 0)
+                    && line.ends_with('\n')
+                {
                     let _ = events.send(event(number, &line));
                     line.clear();
                 }
                 let _ = events.send(Event::End { agent: number });
             }));
         }
-        Agent { number, child, stdin, readers }
+        Agent {
+            number,
+            child,
+            stdin,
+            readers,
+        }
     }
 
     /// Its process id.
@@ -97,7 +110,9 @@ impl Agent {
         let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
         let line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
         if let Some(stdin) = &mut self.stdin {
-            let _ = stdin.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdin.flush());
+            let _ = stdin
+                .write_all(format!("{line}\n").as_bytes())
+                .and_then(|()| stdin.flush());
         }
     }
 
@@ -117,7 +132,10 @@ impl Agent {
     /// The system does not tell.
     pub fn wait(mut self) -> Option<i32> {
         self.stdin = None;
-        let status = self.child.wait().expect("the program is a child of this one");
+        let status = self
+            .child
+            .wait()
+            .expect("the program is a child of this one");
         for reader in std::mem::take(&mut self.readers) {
             let _ = reader.join();
         }
@@ -134,9 +152,16 @@ impl Drop for Agent {
 
 /// What a line of an answer says.
 fn event(agent: usize, line: &str) -> Event {
-    let nonsense = || Event::Nonsense { agent, line: line.to_owned() };
-    let Ok(message) = serde_json::from_str::<Value>(line) else { return nonsense() };
-    let Some(id) = message["id"].as_u64() else { return nonsense() };
+    let nonsense = || Event::Nonsense {
+        agent,
+        line: line.to_owned(),
+    };
+    let Ok(message) = serde_json::from_str::<Value>(line) else {
+        return nonsense();
+    };
+    let Some(id) = message["id"].as_u64() else {
+        return nonsense();
+    };
     let result = &message["result"];
     let outcome = match result["isError"].as_bool() {
         Some(false) => Ok(result["structuredContent"].clone()),

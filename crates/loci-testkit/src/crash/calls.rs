@@ -13,7 +13,8 @@ const SHORT_MAX: usize = 30;
 const SETTING: u32 = 0;
 
 impl Ledger {
-    /// The places that tunnels tie, as arguments of `mempalace_add_drawer`: they have to be there first.
+    /// The places that tunnels tie, as arguments of `mempalace_add_drawer`: they have to be there
+    /// first.
     pub fn anchors() -> Vec<Value> {
         let rooms = |wing: &'static str| {
             let content = move |room| format!("an anchor in room {room} of {wing}");
@@ -45,7 +46,8 @@ impl Ledger {
     fn vault(&mut self, random: &mut Random) -> Option<Call> {
         if random.chance(75) {
             let (number, state) = self.make(ThingKind::Note, "", "");
-            let mut arguments = json!({"title": format!("Note {}", number % 7), "body": text(number, 1)});
+            let mut arguments =
+                json!({"title": format!("Note {}", number % 7), "body": text(number, 1)});
             let is_keyed = random.chance(60);
             if is_keyed {
                 arguments["idempotency_key"] = json!(format!("key {number}"));
@@ -58,12 +60,18 @@ impl Ledger {
     }
 
     fn mememory(&mut self, random: &mut Random) -> Option<Call> {
-        const KINDS: [ThingKind; 5] =
-            [ThingKind::Memory, ThingKind::Note, ThingKind::Engram, ThingKind::Drawer, ThingKind::Diary];
+        const KINDS: [ThingKind; 5] = [
+            ThingKind::Memory,
+            ThingKind::Note,
+            ThingKind::Engram,
+            ThingKind::Drawer,
+            ThingKind::Diary,
+        ];
         match random.below(100) {
             0..45 => {
                 let (number, state) = self.make(ThingKind::Memory, "", "");
-                let mut arguments = json!({"content": text(number, 1), "tags": format!("t{}", number % 5)});
+                let mut arguments =
+                    json!({"content": text(number, 1), "tags": format!("t{}", number % 5)});
                 if random.chance(50) {
                     arguments["project"] = json!(format!("p{}", random.below(4)));
                 }
@@ -95,9 +103,14 @@ impl Ledger {
             }
             52..58 => {
                 let entry = self.live(&[ThingKind::Cache], random)?;
-                let arguments =
-                    json!({"user_id": entry.group, "pattern": format!("thing {:05} question", entry.number)});
-                Some(self.one("memory-mcp", "cache_invalidate", arguments, entry.number, None))
+                let arguments = json!({"user_id": entry.group, "pattern": format!("thing {:05} question", entry.number)});
+                Some(self.one(
+                    "memory-mcp",
+                    "cache_invalidate",
+                    arguments,
+                    entry.number,
+                    None,
+                ))
             }
             58..82 => {
                 let (number, user) = match self.live(&[ThingKind::Decision], random) {
@@ -106,15 +119,31 @@ impl Ledger {
                 };
                 let version = self.next_version(number);
                 let value = text(number, version);
-                let arguments = json!({"user_id": user, "key": format!("thing {number:05}"), "value": value});
-                Some(self.one("memory-mcp", "store_decision", arguments, number, Some(format!("v{version}"))))
+                let arguments =
+                    json!({"user_id": user, "key": format!("thing {number:05}"), "value": value});
+                Some(self.one(
+                    "memory-mcp",
+                    "store_decision",
+                    arguments,
+                    number,
+                    Some(format!("v{version}")),
+                ))
             }
             82..98 => {
                 let message = self.live(&[ThingKind::Message], random)?;
                 let arguments = json!({"user_id": message.group, "memory_id": message.id});
-                let call = self.one("memory-mcp", "delete_memory", arguments, message.number, None);
+                let call = self.one(
+                    "memory-mcp",
+                    "delete_memory",
+                    arguments,
+                    message.number,
+                    None,
+                );
                 // With a message goes what was made of it, unless that was sorted already.
-                Some(Call { may_remove: Some(Ledger::kept(message.number)), ..call })
+                Some(Call {
+                    may_remove: Some(Ledger::kept(message.number)),
+                    ..call
+                })
             }
             _ => {
                 let arguments = json!({"user_id": user, "confirm": true});
@@ -134,14 +163,24 @@ impl Ledger {
             effects.push((number, state.clone()));
             if role == "user" && text(number, 1).len() > SHORT_MAX {
                 let number = Ledger::kept(number);
-                self.things.insert(number, Thing { number, ..new_thing(ThingKind::Kept, user) });
+                self.things.insert(
+                    number,
+                    Thing {
+                        number,
+                        ..new_thing(ThingKind::Kept, user)
+                    },
+                );
                 kept.push((number, state));
             }
         }
         effects.extend(kept);
         let thread = format!("talk {}", random.below(5));
         let arguments = json!({"user_id": user, "conversation_id": thread, "messages": messages});
-        Call { effects, is_atomic: true, ..self.bare("memory-mcp", "store_memory", arguments) }
+        Call {
+            effects,
+            is_atomic: true,
+            ..self.bare("memory-mcp", "store_memory", arguments)
+        }
     }
 
     fn engram(&mut self, random: &mut Random) -> Option<Call> {
@@ -153,12 +192,12 @@ impl Ledger {
         match random.below(100) {
             0..38 => {
                 let (number, state) = self.make(ThingKind::Engram, &scope, " private");
-                let arguments =
-                    json!({"content": text(number, 1), "scope": scope, "source": "user-said", "category": "gotcha"});
+                let arguments = json!({"content": text(number, 1), "scope": scope, "source": "user-said", "category": "gotcha"});
                 Some(self.one("engram", "store_memory", arguments, number, state))
             }
             38..50 => {
-                let (number, state) = self.make(ThingKind::Discovery, "discovery:repo:loci", " private");
+                let (number, state) =
+                    self.make(ThingKind::Discovery, "discovery:repo:loci", " private");
                 let citations = json!([{"kind": "file", "ref": "src/main.rs"}]);
                 let arguments = json!({
                     "content": text(number, 1), "scope": "discovery:repo:loci", "kind": "fact", "citations": citations,
@@ -176,15 +215,28 @@ impl Ledger {
                 let shared = visibility == "private";
                 let state = format!("{version} {}", if shared { "shared" } else { "private" });
                 let arguments = json!({"id": thing.id, "shared": shared});
-                Some(self.one("engram", "set_visibility", arguments, thing.number, Some(state)))
+                Some(self.one(
+                    "engram",
+                    "set_visibility",
+                    arguments,
+                    thing.number,
+                    Some(state),
+                ))
             }
             82..98 => {
                 let thing = self.live(&KINDS, random)?;
                 Some(self.forgetting("engram", "delete_memory", "id", thing))
             }
             _ => {
-                let of_scope = |thing: &Thing| thing.group == scope && thing.kind == ThingKind::Engram;
-                self.clearing("engram", "delete_all", json!({"scope": scope}), &scope, of_scope)
+                let of_scope =
+                    |thing: &Thing| thing.group == scope && thing.kind == ThingKind::Engram;
+                self.clearing(
+                    "engram",
+                    "delete_all",
+                    json!({"scope": scope}),
+                    &scope,
+                    of_scope,
+                )
             }
         }
     }
@@ -197,7 +249,13 @@ impl Ledger {
             0..30 => {
                 let (number, state) = self.make(ThingKind::Drawer, "", &format!(" {place}"));
                 let arguments = json!({"wing": wing, "room": room, "content": text(number, 1)});
-                Some(self.one("mempalace", "mempalace_add_drawer", arguments, number, state))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_add_drawer",
+                    arguments,
+                    number,
+                    state,
+                ))
             }
             30..42 => {
                 let thing = self.live(&KINDS, random)?;
@@ -208,7 +266,13 @@ impl Ledger {
                 let state = thing.states[0].clone()?;
                 let state = format!("{} {place}", state.split_once(' ')?.0);
                 let arguments = json!({"drawer_id": thing.id, "wing": wing, "room": room});
-                Some(self.one("mempalace", "mempalace_update_drawer", arguments, thing.number, Some(state)))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_update_drawer",
+                    arguments,
+                    thing.number,
+                    Some(state),
+                ))
             }
             50..62 => {
                 let thing = self.live(&KINDS, random)?;
@@ -217,30 +281,58 @@ impl Ledger {
             62..74 => {
                 let (number, _) = self.make(ThingKind::Fact, "", "");
                 let arguments = fact(number);
-                Some(self.one("mempalace", "mempalace_kg_add", arguments, number, Some("open".to_owned())))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_kg_add",
+                    arguments,
+                    number,
+                    Some("open".to_owned()),
+                ))
             }
             74..80 => {
                 let number = self.pick(random, |thing| {
-                    thing.is_live() && thing.kind == ThingKind::Fact && thing.states[0].as_deref() == Some("open")
+                    thing.is_live()
+                        && thing.kind == ThingKind::Fact
+                        && thing.states[0].as_deref() == Some("open")
                 })?;
                 let arguments = fact(number);
-                Some(self.one("mempalace", "mempalace_kg_invalidate", arguments, number, Some("ended".to_owned())))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_kg_invalidate",
+                    arguments,
+                    number,
+                    Some("ended".to_owned()),
+                ))
             }
             80..92 => self.tunnel(random),
             92..97 => {
                 let (number, state) = self.make(ThingKind::Diary, "", "");
                 let arguments = json!({"agent_name": "ann", "entry": text(number, 1)});
-                Some(self.one("mempalace", "mempalace_diary_write", arguments, number, state))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_diary_write",
+                    arguments,
+                    number,
+                    state,
+                ))
             }
             _ => {
-                self.things.entry(SETTING).or_insert_with(|| new_thing(ThingKind::Setting, ""));
+                self.things
+                    .entry(SETTING)
+                    .or_insert_with(|| new_thing(ThingKind::Setting, ""));
                 if self.things.get(&SETTING)?.is_busy {
                     return None;
                 }
                 let (silent, toast) = (random.chance(50), random.chance(50));
                 let arguments = json!({"silent_save": silent, "desktop_toast": toast});
                 let state = Some(format!("{silent} {toast}"));
-                Some(self.one("mempalace", "mempalace_hook_settings", arguments, SETTING, state))
+                Some(self.one(
+                    "mempalace",
+                    "mempalace_hook_settings",
+                    arguments,
+                    SETTING,
+                    state,
+                ))
             }
         }
     }
@@ -248,7 +340,12 @@ impl Ledger {
     fn tunnel(&mut self, random: &mut Random) -> Option<Call> {
         if random.chance(35) {
             let tunnel = self.live(&[ThingKind::Tunnel], random)?;
-            return Some(self.forgetting("mempalace", "mempalace_delete_tunnel", "tunnel_id", tunnel));
+            return Some(self.forgetting(
+                "mempalace",
+                "mempalace_delete_tunnel",
+                "tunnel_id",
+                tunnel,
+            ));
         }
         // Two places have one tunnel at most, so the places are the thing.
         let rooms = (random.below(ROOMS as usize), random.below(ROOMS as usize));
@@ -260,7 +357,11 @@ impl Ledger {
             None => self.make(ThingKind::Tunnel, &group, "").0,
         };
         let version = self.next_version(number);
-        if let Some(tunnel) = self.things.get_mut(&number).filter(|tunnel| !tunnel.is_live()) {
+        if let Some(tunnel) = self
+            .things
+            .get_mut(&number)
+            .filter(|tunnel| !tunnel.is_live())
+        {
             // It gets another id when it is made anew.
             tunnel.id = None;
         }
@@ -269,14 +370,27 @@ impl Ledger {
             "target_room": format!("r{}", rooms.1), "label": format!("thing {number:05} label {version}"),
         });
         let state = Some(format!("v{version}"));
-        Some(self.one("mempalace", "mempalace_create_tunnel", arguments, number, state))
+        Some(self.one(
+            "mempalace",
+            "mempalace_create_tunnel",
+            arguments,
+            number,
+            state,
+        ))
     }
 
     /// A new thing, and the state of its first version, to which `detail` is added.
     fn make(&mut self, kind: ThingKind, group: &str, detail: &str) -> (u32, Option<String>) {
         self.last_thing += 1;
         let number = self.last_thing;
-        self.things.insert(number, Thing { number, version: u32::from(has_first(kind)), ..new_thing(kind, group) });
+        self.things.insert(
+            number,
+            Thing {
+                number,
+                version: u32::from(has_first(kind)),
+                ..new_thing(kind, group)
+            },
+        );
         (number, Some(format!("v1{detail}")))
     }
 
@@ -290,29 +404,69 @@ impl Ledger {
     /// Something of these kinds that is certainly there, and whose id is known.
     fn live(&self, kinds: &[ThingKind], random: &mut Random) -> Option<Thing> {
         let has_id = |thing: &Thing| {
-            thing.id.is_some() || matches!(thing.kind, ThingKind::Cache | ThingKind::Decision | ThingKind::Fact)
+            thing.id.is_some()
+                || matches!(
+                    thing.kind,
+                    ThingKind::Cache | ThingKind::Decision | ThingKind::Fact
+                )
         };
-        let number = self.pick(random, |thing| kinds.contains(&thing.kind) && thing.is_live() && has_id(thing))?;
+        let number = self.pick(random, |thing| {
+            kinds.contains(&thing.kind) && thing.is_live() && has_id(thing)
+        })?;
         self.things.get(&number).cloned()
     }
 
     fn pick(&self, random: &mut Random, filter: impl Fn(&Thing) -> bool) -> Option<u32> {
-        let fit: Vec<u32> = self.things.values().filter(|thing| filter(thing)).map(|thing| thing.number).collect();
+        let fit: Vec<u32> = self
+            .things
+            .values()
+            .filter(|thing| filter(thing))
+            .map(|thing| thing.number)
+            .collect();
         (!fit.is_empty()).then(|| random.pick(&fit))
     }
 
-    fn changing(&mut self, dialect: &'static str, tool: &'static str, argument: &str, thing: Thing) -> Call {
+    fn changing(
+        &mut self,
+        dialect: &'static str,
+        tool: &'static str,
+        argument: &str,
+        thing: Thing,
+    ) -> Call {
         let version = self.next_version(thing.number);
         let state = thing.states[0].clone().unwrap_or_default();
-        let detail = state.split_once(' ').map(|(_, detail)| format!(" {detail}")).unwrap_or_default();
+        let detail = state
+            .split_once(' ')
+            .map(|(_, detail)| format!(" {detail}"))
+            .unwrap_or_default();
         let arguments = json!({argument: thing.id, "content": text(thing.number, version)});
-        self.one(dialect, tool, arguments, thing.number, Some(format!("v{version}{detail}")))
+        self.one(
+            dialect,
+            tool,
+            arguments,
+            thing.number,
+            Some(format!("v{version}{detail}")),
+        )
     }
 
-    fn forgetting(&mut self, dialect: &'static str, tool: &'static str, argument: &str, thing: Thing) -> Call {
-        let left = thing.states[0].clone().filter(|_| thing.kind == ThingKind::Note);
+    fn forgetting(
+        &mut self,
+        dialect: &'static str,
+        tool: &'static str,
+        argument: &str,
+        thing: Thing,
+    ) -> Call {
+        let left = thing.states[0]
+            .clone()
+            .filter(|_| thing.kind == ThingKind::Note);
         let state = left.map(|version| format!("{version} deleted"));
-        self.one(dialect, tool, json!({argument: thing.id}), thing.number, state)
+        self.one(
+            dialect,
+            tool,
+            json!({argument: thing.id}),
+            thing.number,
+            state,
+        )
     }
 
     /// A call that removes whatever fits; none while another call for one of these is under way.
@@ -328,13 +482,22 @@ impl Ledger {
         if fit().any(|thing| thing.is_busy) {
             return None;
         }
-        let effects = fit().filter(|thing| thing.states != [None]).map(|thing| (thing.number, None)).collect();
-        Some(Call { effects, clears: Some(group.to_owned()), ..self.bare(dialect, tool, arguments) })
+        let effects = fit()
+            .filter(|thing| thing.states != [None])
+            .map(|thing| (thing.number, None))
+            .collect();
+        Some(Call {
+            effects,
+            clears: Some(group.to_owned()),
+            ..self.bare(dialect, tool, arguments)
+        })
     }
 
     /// Whether a call is under way that may remove what is filed in this group meanwhile.
     fn is_being_cleared(&self, group: &str) -> bool {
-        self.open.values().any(|call| call.clears.as_deref() == Some(group))
+        self.open
+            .values()
+            .any(|call| call.clears.as_deref() == Some(group))
     }
 
     fn one(
@@ -345,7 +508,10 @@ impl Ledger {
         thing: u32,
         state: Option<String>,
     ) -> Call {
-        Call { effects: vec![(thing, state)], ..self.bare(dialect, tool, arguments) }
+        Call {
+            effects: vec![(thing, state)],
+            ..self.bare(dialect, tool, arguments)
+        }
     }
 
     fn bare(&mut self, dialect: &'static str, tool: &'static str, arguments: Value) -> Call {
@@ -370,11 +536,22 @@ fn has_first(kind: ThingKind) -> bool {
 }
 
 fn is_of_a_user(kind: ThingKind) -> bool {
-    matches!(kind, ThingKind::Message | ThingKind::Kept | ThingKind::Cache | ThingKind::Decision)
+    matches!(
+        kind,
+        ThingKind::Message | ThingKind::Kept | ThingKind::Cache | ThingKind::Decision
+    )
 }
 
 fn new_thing(kind: ThingKind, group: &str) -> Thing {
-    Thing { number: 0, kind, id: None, group: group.to_owned(), states: vec![None], is_busy: false, version: 1 }
+    Thing {
+        number: 0,
+        kind,
+        id: None,
+        group: group.to_owned(),
+        states: vec![None],
+        is_busy: false,
+        version: 1,
+    }
 }
 
 fn fact(number: u32) -> Value {

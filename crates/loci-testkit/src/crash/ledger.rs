@@ -49,7 +49,8 @@ pub struct Thing {
     pub id: Option<String>,
     /// Whose it is or where it lies, for calls that are for many things.
     pub group: String,
-    /// The states in which it may be: one, but while a call is under way or in doubt. None: it is not there.
+    /// The states in which it may be: one, but while a call is under way or in doubt. None: it is
+    /// not there.
     pub states: Vec<Option<String>>,
     /// Whether a call for it is under way or in doubt.
     pub is_busy: bool,
@@ -122,7 +123,9 @@ impl Thing {
     fn state(&self, seen: &Seen) -> String {
         match self.kind {
             ThingKind::Drawer => format!("{} {}", seen.version, seen.place),
-            ThingKind::Engram | ThingKind::Discovery => format!("{} {}", seen.version, seen.visibility),
+            ThingKind::Engram | ThingKind::Discovery => {
+                format!("{} {}", seen.version, seen.visibility)
+            }
             ThingKind::Note if seen.is_forgotten => format!("{} deleted", seen.version),
             _ => seen.version.clone(),
         }
@@ -143,9 +146,21 @@ impl Ledger {
     /// The same things before anything was asked for.
     #[must_use]
     pub fn anew(&self) -> Self {
-        let before = |thing: &Thing| Thing { states: vec![None], is_busy: false, id: None, ..thing.clone() };
-        let things = self.things.iter().map(|(number, thing)| (*number, before(thing))).collect();
-        Ledger { things, ..Ledger::default() }
+        let before = |thing: &Thing| Thing {
+            states: vec![None],
+            is_busy: false,
+            id: None,
+            ..thing.clone()
+        };
+        let things = self
+            .things
+            .iter()
+            .map(|(number, thing)| (*number, before(thing)))
+            .collect();
+        Ledger {
+            things,
+            ..Ledger::default()
+        }
     }
 
     /// Notes that a call is on its way: from now on its effects may be there.
@@ -158,7 +173,10 @@ impl Ledger {
                 }
             }
         }
-        if let Some(thing) = call.may_remove.and_then(|number| self.things.get_mut(&number)) {
+        if let Some(thing) = call
+            .may_remove
+            .and_then(|number| self.things.get_mut(&number))
+        {
             thing.states.push(None);
         }
         self.open.insert(call.id, call);
@@ -166,14 +184,19 @@ impl Ledger {
 
     /// Notes that a call was acknowledged, with what it replied: its effects must be there.
     pub fn acknowledge(&mut self, id: u64, reply: &Value) {
-        let Some(call) = self.open.remove(&id) else { return };
+        let Some(call) = self.open.remove(&id) else {
+            return;
+        };
         self.acknowledged += 1;
         for (place, (number, state)) in call.effects.iter().enumerate() {
             if let Some(thing) = self.things.get_mut(number) {
                 thing.is_busy = false;
                 thing.states = vec![state.clone()];
                 let names = ["id", "drawer_id", "entry_id", "memory_id", "tunnel_id"];
-                let id = names.iter().find_map(|name| reply[name].as_str()).or(reply["stm_ids"][place].as_str());
+                let id = names
+                    .iter()
+                    .find_map(|name| reply[name].as_str())
+                    .or(reply["stm_ids"][place].as_str());
                 if thing.kind != ThingKind::Kept && thing.id.is_none() {
                     thing.id = id.map(str::to_owned);
                 }
@@ -181,15 +204,21 @@ impl Ledger {
         }
     }
 
-    /// Forgets about calls that nobody will answer any more; what they did is in doubt until [`settle`](Self::settle).
-    /// Returns them.
+    /// Forgets about calls that nobody will answer any more; what they did is in doubt until
+    /// [`settle`](Self::settle). Returns them.
     pub fn give_up(&mut self, is_lost: impl Fn(&Call) -> bool) -> Vec<Call> {
-        let lost: Vec<u64> = self.open.values().filter(|call| is_lost(call)).map(|call| call.id).collect();
+        let lost: Vec<u64> = self
+            .open
+            .values()
+            .filter(|call| is_lost(call))
+            .map(|call| call.id)
+            .collect();
         lost.iter().filter_map(|id| self.open.remove(id)).collect()
     }
 
-    /// What is wrong with what was found; `doubtful` are the calls that were never answered. Files are compared only
-    /// if there are any to compare, since the index of a note may be behind them: `with_index` says whether it must not.
+    /// What is wrong with what was found; `doubtful` are the calls that were never answered. Files
+    /// are compared only if there are any to compare, since the index of a note may be behind them:
+    /// `with_index` says whether it must not.
     pub fn compare(&self, found: &Found, doubtful: &[Call], with_index: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let mut numbers: BTreeSet<u32> = self.things.keys().copied().collect();
@@ -208,11 +237,16 @@ impl Ledger {
             problems.extend(wrong(thing, files, "among the files"));
             if with_index {
                 let live = |seen: &[Seen]| -> Vec<String> {
-                    seen.iter().filter(|seen| !seen.is_forgotten).map(|seen| thing.state(seen)).collect()
+                    seen.iter()
+                        .filter(|seen| !seen.is_forgotten)
+                        .map(|seen| thing.state(seen))
+                        .collect()
                 };
                 if live(stored) != live(files) {
                     let (stored, files) = (live(stored), live(files));
-                    problems.push(format!("note {number} is {files:?} in its file and {stored:?} in the store"));
+                    problems.push(format!(
+                        "note {number} is {files:?} in its file and {stored:?} in the store"
+                    ));
                 }
             }
         }
@@ -225,7 +259,10 @@ impl Ledger {
             };
             let done: Vec<bool> = call.effects.iter().filter_map(done).collect();
             if done.contains(&true) && done.contains(&false) {
-                problems.push(format!("of the call {} of {} only a part is there: {done:?}", call.id, call.tool));
+                problems.push(format!(
+                    "of the call {} of {} only a part is there: {done:?}",
+                    call.id, call.tool
+                ));
             }
         }
         problems
@@ -234,7 +271,11 @@ impl Ledger {
     /// Takes what was found for the truth: what was in doubt is so no more.
     pub fn settle(&mut self, found: &Found) {
         for thing in self.things.values_mut().filter(|thing| thing.is_busy) {
-            let all = if thing.kind == ThingKind::Note { &found.files } else { &found.stored };
+            let all = if thing.kind == ThingKind::Note {
+                &found.files
+            } else {
+                &found.stored
+            };
             let seen = all.get(&thing.number).and_then(|seen| seen.first());
             let seen = seen.filter(|seen| thing.kind == ThingKind::Note || !seen.is_forgotten);
             thing.states = vec![seen.map(|seen| thing.state(seen))];
@@ -248,7 +289,10 @@ impl Ledger {
 
 /// What is wrong with how a thing was found in one place.
 fn wrong(thing: &Thing, seen: &[Seen], place: &str) -> Option<String> {
-    let seen: Vec<&Seen> = seen.iter().filter(|seen| thing.kind == ThingKind::Note || !seen.is_forgotten).collect();
+    let seen: Vec<&Seen> = seen
+        .iter()
+        .filter(|seen| thing.kind == ThingKind::Note || !seen.is_forgotten)
+        .collect();
     let states: Vec<Option<String>> = match &seen[..] {
         [] => vec![None],
         seen => seen.iter().map(|seen| Some(thing.state(seen))).collect(),
@@ -263,19 +307,27 @@ fn wrong(thing: &Thing, seen: &[Seen], place: &str) -> Option<String> {
     }
     let has_other_id = |id: &String| seen.first().is_some_and(|seen| seen.id != *id);
     let id = thing.id.as_ref().filter(|id| has_other_id(id))?;
-    Some(format!("{kind:?} {number} was acknowledged as {id} and is {} {place}", seen[0].id))
+    Some(format!(
+        "{kind:?} {number} was acknowledged as {id} and is {} {place}",
+        seen[0].id
+    ))
 }
 
-/// The text of a version of a thing, which tells whether it is whole: of one line, of some, or of a thousand.
+/// The text of a version of a thing, which tells whether it is whole: of one line, of some, or of a
+/// thousand.
 pub fn text(number: u32, version: u32) -> String {
-    let mixed = number.wrapping_mul(31).wrapping_add(version.wrapping_mul(17));
+    let mixed = number
+        .wrapping_mul(31)
+        .wrapping_add(version.wrapping_mul(17));
     let lines = match mixed % 50 {
         0 => 1_000,
         1..=3 => 90,
         few => few % 5,
     };
     let mut text = format!("thing {number:05} version {version} of {lines}");
-    let words = ["bead", "river", "copper", "Tuesday", "lantern", "harbour", "violin"];
+    let words = [
+        "bead", "river", "copper", "Tuesday", "lantern", "harbour", "violin",
+    ];
     for line in 0..lines {
         let word = words[(mixed.wrapping_add(line) % 7) as usize];
         text += &format!("\nline {line} of {number:05}-{version}: a {word} keeps {mixed:x}");
@@ -283,12 +335,20 @@ pub fn text(number: u32, version: u32) -> String {
     text
 }
 
-/// Which thing a text is of, and its version as [`Seen::version`] has it; none if it is of no thing.
+/// Which thing a text is of, and its version as [`Seen::version`] has it; none if it is of no
+/// thing.
 pub fn version_of(content: &str) -> Option<(u32, String)> {
     let mut words = content.strip_prefix("thing ")?.split([' ', '\n']);
     let number: u32 = words.next()?.parse().ok()?;
     let version: u32 = words.nth(1)?.parse().ok()?;
     let is_whole = content.trim_end() == text(number, version);
     let broken = || format!("v{version}, broken, of {} bytes", content.len());
-    Some((number, if is_whole { format!("v{version}") } else { broken() }))
+    Some((
+        number,
+        if is_whole {
+            format!("v{version}")
+        } else {
+            broken()
+        },
+    ))
 }

@@ -70,14 +70,21 @@ pub fn read_log(path: &Path) -> io::Result<Vec<Operation>> {
     let mut operations = Vec::new();
     let mut rest = bytes.as_slice();
     while rest.len() >= HEAD {
-        let number = |at: usize| u32::from_le_bytes([rest[at], rest[at + 1], rest[at + 2], rest[at + 3]]);
+        let number =
+            |at: usize| u32::from_le_bytes([rest[at], rest[at + 1], rest[at + 2], rest[at + 3]]);
         let wide = |at: usize| u64::from(number(at)) | u64::from(number(at + 4)) << 32;
         let damaged = || io::Error::other("the record of the disk cannot be read");
         if number(0) != MAGIC {
             return Err(damaged());
         }
-        let lengths = [number(40) as usize, number(44) as usize, number(48) as usize];
-        let Some(mut parts) = rest.get(HEAD..HEAD + lengths.iter().sum::<usize>()) else { break };
+        let lengths = [
+            number(40) as usize,
+            number(44) as usize,
+            number(48) as usize,
+        ];
+        let Some(mut parts) = rest.get(HEAD..HEAD + lengths.iter().sum::<usize>()) else {
+            break;
+        };
         let mut part = |length| {
             let (part, others) = parts.split_at(length);
             parts = others;

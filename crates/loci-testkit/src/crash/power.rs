@@ -1,12 +1,15 @@
-//! What a power cut may leave of files, after the usual pessimistic model of a file system with a journal:
+//! What a power cut may leave of files, after the usual pessimistic model of a file system with a
+//! journal:
 //!
-//! - Of a file there is what was written before its last completed flush. Each later write is there or not,
-//!   independently of the others, and the disk may have done any of its sectors.
-//! - A flush that failed has lost what it should have flushed: the kernel counts those pages as clean.
-//! - A change of names (make, rename, exchange, link, unlink) is there for certain after a flush of its folder. Of later
-//!   changes in one folder, the journal has kept any first part, in order, and each of them wholly or not at all.
-//! - A flush of something new makes its own name certain, under which it was made, and those of new folders above it, as
-//!   ext4, XFS, btrfs and F2FS do. It makes no rename certain.
+//! - Of a file there is what was written before its last completed flush. Each later write is there
+//!   or not, independently of the others, and the disk may have done any of its sectors.
+//! - A flush that failed has lost what it should have flushed: the kernel counts those pages as
+//!   clean.
+//! - A change of names (make, rename, exchange, link, unlink) is there for certain after a flush of
+//!   its folder. Of later changes in one folder, the journal has kept any first part, in order, and
+//!   each of them wholly or not at all.
+//! - A flush of something new makes its own name certain, under which it was made, and those of new
+//!   folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename certain.
 //!
 //! `loci.db-shm` is shared memory, which nobody reads after a power cut: SQLite makes it anew.
 
@@ -72,7 +75,9 @@ impl NameChange {
     fn folder(&self) -> &str {
         folder_of(match self {
             NameChange::Made { path, .. } | NameChange::Removed { path } => path,
-            NameChange::Renamed { new, .. } | NameChange::Exchanged { new, .. } | NameChange::Linked { new, .. } => new,
+            NameChange::Renamed { new, .. }
+            | NameChange::Exchanged { new, .. }
+            | NameChange::Linked { new, .. } => new,
         })
     }
 
@@ -96,7 +101,9 @@ impl NameChange {
                 }
             }
             NameChange::Exchanged { old, new } => {
-                if let (Some(first), Some(second)) = (names.get(old).copied(), names.get(new).copied()) {
+                if let (Some(first), Some(second)) =
+                    (names.get(old).copied(), names.get(new).copied())
+                {
                     names.insert(old.clone(), second);
                     names.insert(new.clone(), first);
                 }
@@ -115,7 +122,9 @@ impl Disk {
     /// The folder cannot be read.
     #[cfg(unix)]
     pub fn new(root: &Path) -> io::Result<Self> {
-        let path = root.to_str().ok_or_else(|| io::Error::other("the path is no UTF-8"))?;
+        let path = root
+            .to_str()
+            .ok_or_else(|| io::Error::other("the path is no UTF-8"))?;
         let mut disk = Disk::empty(path);
         disk.read(root, path.to_owned())?;
         Ok(disk)
@@ -124,20 +133,37 @@ impl Disk {
     /// A disk with nothing at all.
     pub(super) fn empty(root: &str) -> Self {
         let root = root.to_owned();
-        Disk { root, files: Vec::new(), inodes: HashMap::new(), names: BTreeMap::new(), changes: Vec::new() }
+        Disk {
+            root,
+            files: Vec::new(),
+            inodes: HashMap::new(),
+            names: BTreeMap::new(),
+            changes: Vec::new(),
+        }
     }
 
     #[cfg(unix)]
     fn read(&mut self, real: &Path, path: String) -> io::Result<()> {
         let metadata = fs::metadata(real)?;
-        let certain = if metadata.is_dir() { Vec::new() } else { fs::read(real)? };
-        let file = File { is_folder: metadata.is_dir(), certain, later: Vec::new() };
+        let certain = if metadata.is_dir() {
+            Vec::new()
+        } else {
+            fs::read(real)?
+        };
+        let file = File {
+            is_folder: metadata.is_dir(),
+            certain,
+            later: Vec::new(),
+        };
         let file = self.add(std::os::unix::fs::MetadataExt::ino(&metadata), file);
         self.names.insert(path.clone(), file);
         if metadata.is_dir() {
             for entry in fs::read_dir(real)? {
                 let entry = entry?;
-                self.read(&entry.path(), format!("{path}/{}", entry.file_name().to_string_lossy()))?;
+                self.read(
+                    &entry.path(),
+                    format!("{path}/{}", entry.file_name().to_string_lossy()),
+                )?;
             }
         }
         Ok(())
@@ -155,7 +181,9 @@ impl Disk {
         let is_shared_memory = operation.path.ends_with("-shm");
         if operation.result < 0 {
             if let (OperationKind::Sync, Some(file)) = (operation.kind, known) {
-                self.files[file].later.retain(|written| matches!(written, Written::Size(_)));
+                self.files[file]
+                    .later
+                    .retain(|written| matches!(written, Written::Size(_)));
             }
             return;
         }
@@ -165,23 +193,45 @@ impl Disk {
             OperationKind::Open | OperationKind::Read | OperationKind::Reply => {}
             OperationKind::Create | OperationKind::Folder => {
                 let is_folder = operation.kind == OperationKind::Folder;
-                let file = self.add(operation.file, File { is_folder, ..File::default() });
+                let file = self.add(
+                    operation.file,
+                    File {
+                        is_folder,
+                        ..File::default()
+                    },
+                );
                 self.changes.push(NameChange::Made { path: path(), file });
             }
             OperationKind::Write | OperationKind::Truncate if is_shared_memory => {}
             OperationKind::Write => {
-                let written = Written::Bytes { offset: operation.offset as usize, bytes: operation.data.clone() };
-                self.files[known.expect("a file is made before it is written")].later.push(written);
+                let written = Written::Bytes {
+                    offset: operation.offset as usize,
+                    bytes: operation.data.clone(),
+                };
+                self.files[known.expect("a file is made before it is written")]
+                    .later
+                    .push(written);
             }
             OperationKind::Truncate => {
                 let size = Written::Size(operation.offset as usize);
-                self.files[known.expect("a file is made before it is cut")].later.push(size);
+                self.files[known.expect("a file is made before it is cut")]
+                    .later
+                    .push(size);
             }
-            OperationKind::Sync => self.flush(known.expect("a file is made before it is flushed"), &operation.path),
+            OperationKind::Sync => self.flush(
+                known.expect("a file is made before it is flushed"),
+                &operation.path,
+            ),
             OperationKind::Rename if operation.flags & EXCHANGE != 0 => {
-                self.changes.push(NameChange::Exchanged { old: path(), new: new() });
+                self.changes.push(NameChange::Exchanged {
+                    old: path(),
+                    new: new(),
+                });
             }
-            OperationKind::Rename => self.changes.push(NameChange::Renamed { old: path(), new: new() }),
+            OperationKind::Rename => self.changes.push(NameChange::Renamed {
+                old: path(),
+                new: new(),
+            }),
             OperationKind::Link => {
                 let file = known.expect("a file is made before it is linked");
                 self.changes.push(NameChange::Linked { file, new: new() });
@@ -195,30 +245,47 @@ impl Disk {
             apply(&mut self.files[file].certain, &written);
         }
         let is_folder = self.files[file].is_folder;
-        let is_above = |made: &str| path.strip_prefix(made).is_some_and(|rest| rest.starts_with('/'));
+        let is_above = |made: &str| {
+            path.strip_prefix(made)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
         let mut later = Vec::new();
-        // From the last to the first: a name cannot be certain before what had it earlier has lost it.
+        // From the last to the first: a name cannot be certain before what had it earlier has lost
+        // it.
         let mut touched: Vec<String> = Vec::new();
         let mut certain = Vec::new();
         for change in std::mem::take(&mut self.changes).into_iter().rev() {
             let is_certain = match &change {
-                NameChange::Made { file: made, path } if self.files[*made].is_folder && is_above(path) => true,
+                NameChange::Made { file: made, path }
+                    if self.files[*made].is_folder && is_above(path) =>
+                {
+                    true
+                }
                 NameChange::Made { file: made, .. } if *made == file => true,
                 change => is_folder && change.folder() == path,
             };
-            if is_certain || change.paths().iter().any(|path| touched.iter().any(|touched| touched == path)) {
+            if is_certain
+                || change
+                    .paths()
+                    .iter()
+                    .any(|path| touched.iter().any(|touched| touched == path))
+            {
                 touched.extend(change.paths().map(str::to_owned));
                 certain.push(change);
             } else {
                 later.push(change);
             }
         }
-        certain.iter().rev().for_each(|change| change.apply(&mut self.names));
+        certain
+            .iter()
+            .rev()
+            .for_each(|change| change.apply(&mut self.names));
         later.reverse();
         self.changes = later;
     }
 
-    /// Writes the folder as it may be found after a cut at this moment into `target`, an empty folder.
+    /// Writes the folder as it may be found after a cut at this moment into `target`, an empty
+    /// folder.
     ///
     /// # Errors
     /// The target cannot be written.
@@ -242,12 +309,22 @@ impl Disk {
                 change.apply(&mut names);
             }
         }
-        let content: Vec<Vec<u8>> = self.files.iter().map(|file| file.cut(survivors, random)).collect();
+        let content: Vec<Vec<u8>> = self
+            .files
+            .iter()
+            .map(|file| file.cut(survivors, random))
+            .collect();
         for (path, file) in &names {
-            let below = path.strip_prefix(&self.root).unwrap_or(path).trim_start_matches('/');
+            let below = path
+                .strip_prefix(&self.root)
+                .unwrap_or(path)
+                .trim_start_matches('/');
             let path = target.join(below);
             // What is in a folder that is not there cannot be reached.
-            if below.is_empty() || !path.parent().is_some_and(Path::is_dir) || below.ends_with("-shm") {
+            if below.is_empty()
+                || !path.parent().is_some_and(Path::is_dir)
+                || below.ends_with("-shm")
+            {
                 continue;
             }
             if self.files[*file].is_folder {
@@ -269,11 +346,16 @@ impl File {
                 (Survivors::Torn(sector), Written::Bytes { offset, bytes }) => {
                     let mut from = 0;
                     while from < bytes.len() {
-                        let to = bytes.len().min((offset + from) / sector * sector + sector - offset);
+                        let to = bytes
+                            .len()
+                            .min((offset + from) / sector * sector + sector - offset);
                         if random.chance(50) {
                             apply(
                                 &mut content,
-                                &Written::Bytes { offset: offset + from, bytes: bytes[from..to].into() },
+                                &Written::Bytes {
+                                    offset: offset + from,
+                                    bytes: bytes[from..to].into(),
+                                },
                             );
                         }
                         from = to;

@@ -16,13 +16,21 @@ pub(crate) fn make_folder_at(path: &Path, _file_mode: u32) -> io::Result<()> {
 impl Folder {
     /// The folder at that path, which may be a link.
     pub fn open(path: &Path) -> io::Result<Self> {
-        if fs::metadata(path)?.is_dir() { Ok(Folder(path.to_owned())) } else { Err(ErrorKind::NotADirectory.into()) }
+        if fs::metadata(path)?.is_dir() {
+            Ok(Folder(path.to_owned()))
+        } else {
+            Err(ErrorKind::NotADirectory.into())
+        }
     }
 
     /// A folder in it, which must not be a link.
     pub fn enter(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
-        if fs::symlink_metadata(&path)?.is_dir() { Ok(Folder(path)) } else { Err(ErrorKind::NotADirectory.into()) }
+        if fs::symlink_metadata(&path)?.is_dir() {
+            Ok(Folder(path))
+        } else {
+            Err(ErrorKind::NotADirectory.into())
+        }
     }
 
     /// Makes a folder in it.
@@ -36,12 +44,24 @@ impl Folder {
 
     /// Opens the regular file of that name for reading.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
-        if self.is_file(name)? { File::open(self.0.join(name)) } else { Err(ErrorKind::InvalidInput.into()) }
+        if self.is_file(name)? {
+            File::open(self.0.join(name))
+        } else {
+            Err(ErrorKind::InvalidInput.into())
+        }
     }
 
     /// Makes a file for writing where nothing is.
-    pub fn create_file(&self, name: &str, _like: Option<&Metadata>, _mode: u32) -> io::Result<File> {
-        OpenOptions::new().write(true).create_new(true).open(self.0.join(name))
+    pub fn create_file(
+        &self,
+        name: &str,
+        _like: Option<&Metadata>,
+        _mode: u32,
+    ) -> io::Result<File> {
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(self.0.join(name))
     }
 
     /// Whether that name is a regular file; no link to one.
@@ -75,7 +95,9 @@ impl Folder {
 
     /// The names in it; those that are no UTF-8, as near as can be.
     pub fn names(&self) -> io::Result<Vec<String>> {
-        fs::read_dir(&self.0)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        fs::read_dir(&self.0)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
     }
 
     /// Exchanges two names in one step. None where the file system cannot.
@@ -84,7 +106,11 @@ impl Folder {
     }
 
     /// Makes the names in it durable, where the system can.
-    #[expect(clippy::unnecessary_wraps, clippy::unused_self, reason = "elsewhere they are needed")]
+    #[expect(
+        clippy::unnecessary_wraps,
+        clippy::unused_self,
+        reason = "elsewhere they are needed"
+    )]
     pub fn flush(&self) -> io::Result<()> {
         Ok(())
     }

@@ -43,23 +43,30 @@ impl Folder {
         self.0.metadata()
     }
 
-    /// Opens what has that name for reading, without waiting for anybody. It must not be a link, and may be
-    /// something else than a file.
+    /// Opens what has that name for reading, without waiting for anybody. It must not be a link,
+    /// and may be something else than a file.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file for writing where nothing is, with the mode and the owner of another one, else with `mode`.
+    /// Makes a file for writing where nothing is, with the mode and the owner of another one, else
+    /// with `mode`.
     pub fn create_file(&self, name: &str, like: Option<&Metadata>, mode: u32) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(like.map_or(mode, |_| 0o600));
         let file = File::from(openat(&self.0, name, flags, mode)?);
         if let Some(like) = like {
             let made = file.metadata()?;
             if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
                 // Only root may give files away.
-                let _ = fchown(&file, Some(Uid::from_raw(like.uid())), Some(Gid::from_raw(like.gid())));
+                let _ = fchown(
+                    &file,
+                    Some(Uid::from_raw(like.uid())),
+                    Some(Gid::from_raw(like.gid())),
+                );
             }
             let mode = Mode::from_raw_mode(like.mode() & 0o7777);
             fchmod(&file, mode).or_else(|error| {
@@ -87,7 +94,8 @@ impl Folder {
             Err(Errno::EXIST) => return Err(ErrorKind::AlreadyExists.into()),
             Err(_) => {}
         }
-        // Nor are there links: whoever writes through loci holds the lock, so only others could come between.
+        // Nor are there links: whoever writes through loci holds the lock, so only others could
+        // come between.
         match self.is_file(to) {
             Err(error) if error.kind() == ErrorKind::NotFound => self.rename(from, to),
             Ok(_) => Err(ErrorKind::AlreadyExists.into()),
@@ -129,7 +137,9 @@ impl Folder {
         if super::testing::IS_PLAIN.get() {
             return Err(Errno::INVAL.into());
         }
-        Ok(rustix::fs::renameat_with(&self.0, from, &self.0, to, flags)?)
+        Ok(rustix::fs::renameat_with(
+            &self.0, from, &self.0, to, flags,
+        )?)
     }
 
     #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
@@ -154,7 +164,11 @@ impl Folder {
 
     /// Exchanges two names in one step. None where the file system cannot.
     #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "android")))]
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "elsewhere they are needed")]
+    #[expect(
+        clippy::unused_self,
+        clippy::unnecessary_wraps,
+        reason = "elsewhere they are needed"
+    )]
     pub fn exchange(&self, _one: &str, _other: &str) -> io::Result<Option<()>> {
         Ok(None)
     }
@@ -167,11 +181,12 @@ pub(crate) fn folder_mode(file_mode: u32) -> u32 {
 
 /// Makes a folder for those who may read files of that mode.
 pub(crate) fn make_folder_at(path: &Path, file_mode: u32) -> io::Result<()> {
-    std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), folder_mode(file_mode)).create(path)
+    std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), folder_mode(file_mode))
+        .create(path)
 }
 
-/// Returns after whoever is just emptying or writing the file: by giving it the mode that it has, for which the
-/// system makes us queue behind them.
+/// Returns after whoever is just emptying or writing the file: by giving it the mode that it has,
+/// for which the system makes us queue behind them.
 pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
     let mode = Mode::from_raw_mode(file.metadata()?.mode() & 0o7777);
     // Only its owner may do that; for others it makes no difference what it has.
@@ -181,6 +196,10 @@ pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
 
 /// Whether the file system or the kernel does not know a kind of renaming.
 fn is_unsupported(error: &io::Error) -> bool {
-    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].map(Errno::raw_os_error);
-    error.kind() == ErrorKind::Unsupported || error.raw_os_error().is_some_and(|code| unknown.contains(&code))
+    let unknown =
+        [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].map(Errno::raw_os_error);
+    error.kind() == ErrorKind::Unsupported
+        || error
+            .raw_os_error()
+            .is_some_and(|code| unknown.contains(&code))
 }

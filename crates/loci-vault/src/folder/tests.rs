@@ -37,7 +37,12 @@ impl Place {
         let root = outside.path().join("notes");
         let clock = Arc::new(FixedClock::default());
         let folder = VaultFolder::new(root.clone(), outside.path().join("lock"), clock.clone());
-        Place { outside, root, folder, clock }
+        Place {
+            outside,
+            root,
+            folder,
+            clock,
+        }
     }
 
     fn with(files: &[(&str, &str)]) -> Self {
@@ -59,15 +64,27 @@ impl Place {
     }
 
     fn read(&self, path: &str) -> FileRead {
-        self.folder.read(path).unwrap().unwrap_or_else(|| panic!("{path} is gone"))
+        self.folder
+            .read(path)
+            .unwrap()
+            .unwrap_or_else(|| panic!("{path} is gone"))
     }
 
     fn problem(&self, path: &str) -> FileProblemKind {
-        self.read(path).problem.unwrap_or_else(|| panic!("nothing is wrong with {path}")).kind
+        self.read(path)
+            .problem
+            .unwrap_or_else(|| panic!("nothing is wrong with {path}"))
+            .kind
     }
 
     fn files(&self) -> Vec<String> {
-        self.folder.scan().unwrap().files.into_iter().map(|(path, _)| path).collect()
+        self.folder
+            .scan()
+            .unwrap()
+            .files
+            .into_iter()
+            .map(|(path, _)| path)
+            .collect()
     }
 
     fn create(&self, note: &Note) -> String {
@@ -83,11 +100,18 @@ fn id(number: u64) -> MemoryId {
 }
 
 fn note(number: u64, title: &str, body: &str) -> Note {
-    Note { id: Some(id(number)), title: Some(title.to_owned()), body: body.to_owned(), ..Note::default() }
+    Note {
+        id: Some(id(number)),
+        title: Some(title.to_owned()),
+        body: body.to_owned(),
+        ..Note::default()
+    }
 }
 
 fn said(read: &FileRead) -> &Note {
-    let Some(NoteContent { note, .. }) = &read.content else { panic!("{read:?}") };
+    let Some(NoteContent { note, .. }) = &read.content else {
+        panic!("{read:?}")
+    };
     note
 }
 
@@ -96,23 +120,36 @@ fn a_new_note_makes_the_folder_and_is_what_is_read() {
     let place = Place::new();
     assert_eq!(place.folder.scan().unwrap(), FolderScan::default());
     assert_eq!(
-        place.folder.read("tea.md").unwrap().map(|read| read.problem.map(|problem| problem.kind)),
+        place
+            .folder
+            .read("tea.md")
+            .unwrap()
+            .map(|read| read.problem.map(|problem| problem.kind)),
         Some(Some(FileProblemKind::Unreadable))
     );
-    let Created::New(path, made) = place.folder.create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n"), false).unwrap()
+    let Created::New(path, made) = place
+        .folder
+        .create(&note(1, "Tea", "green #tea, see [[Cups]]\n\n"), false)
+        .unwrap()
     else {
         panic!()
     };
     assert_eq!(path, "tea.md");
     assert_eq!(
         place.text("tea.md"),
-        format!("---\nuid: {}\ntitle: Tea\nstatus: active\n---\ngreen #tea, see [[Cups]]\n", id(1))
+        format!(
+            "---\nuid: {}\ntitle: Tea\nstatus: active\n---\ngreen #tea, see [[Cups]]\n",
+            id(1)
+        )
     );
     let read = place.read("tea.md");
     assert_eq!(read, made);
     assert_eq!(said(&read), &note(1, "Tea", "green #tea, see [[Cups]]"));
     let content = read.content.unwrap();
-    assert_eq!((content.text_tags, content.links), (vec!["tea".to_owned()], vec!["Cups".to_owned()]));
+    assert_eq!(
+        (content.text_tags, content.links),
+        (vec!["tea".to_owned()], vec!["Cups".to_owned()])
+    );
     let scan = place.folder.scan().unwrap();
     assert_eq!(scan.files, [("tea.md".to_owned(), made.stamp)]);
     assert!(scan.identity.is_some());
@@ -127,14 +164,30 @@ fn creating_and_rewriting_cost_two_flushes() {
     assert_eq!(FLUSHES.get(), 2);
     let read = place.read("tea.md");
     FLUSHES.set(0);
-    place.folder.rewrite("tea.md", &read.hash, &Note { is_deleted: true, ..said(&read).clone() }).unwrap();
+    place
+        .folder
+        .rewrite(
+            "tea.md",
+            &read.hash,
+            &Note {
+                is_deleted: true,
+                ..said(&read).clone()
+            },
+        )
+        .unwrap();
     assert_eq!(FLUSHES.get(), 2);
     // What says so already is not written.
     let read = place.read("tea.md");
     FLUSHES.set(0);
     assert_eq!(
-        place.folder.rewrite("tea.md", &read.hash, said(&read)).unwrap(),
-        FileRead { is_settled: false, ..read }
+        place
+            .folder
+            .rewrite("tea.md", &read.hash, said(&read))
+            .unwrap(),
+        FileRead {
+            is_settled: false,
+            ..read
+        }
     );
     assert_eq!(FLUSHES.get(), 0);
     // A folder that is made is made durable, too.
@@ -167,7 +220,11 @@ fn names_are_numbered_whoever_has_them() {
         ("a\nb", "a-b.md"),
     ] {
         let next = place.folder.scan().unwrap().files.len() as u64;
-        assert_eq!(place.create(&note(next, title, "text")), expected, "{title:?}");
+        assert_eq!(
+            place.create(&note(next, title, "text")),
+            expected,
+            "{title:?}"
+        );
         assert_eq!(said(&place.read(expected)).title.as_deref(), Some(title));
     }
     assert_eq!(place.text("TEA.MD"), "x");
@@ -191,7 +248,10 @@ fn long_and_strange_titles_are_kept() {
     for (number, title) in titles.into_iter().enumerate() {
         let path = place.create(&note(number as u64, &title, "text"));
         assert!(path.len() <= 90 && !path.contains('/'), "{path}");
-        assert_eq!(said(&place.read(&path)).title.as_deref(), Some(title.as_str()));
+        assert_eq!(
+            said(&place.read(&path)).title.as_deref(),
+            Some(title.as_str())
+        );
     }
 }
 
@@ -202,50 +262,93 @@ fn an_earlier_attempt_is_found() {
     place.create(&first);
     place.create(&note(2, "Tea", "black"));
     let later = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019BB3C4-5F0F", 1));
-    let Created::Before(path, read) =
-        place.folder.create(&Note { id: Some(later), ..note(2, "tea", "black") }, true).unwrap()
+    let Created::Before(path, read) = place
+        .folder
+        .create(
+            &Note {
+                id: Some(later),
+                ..note(2, "tea", "black")
+            },
+            true,
+        )
+        .unwrap()
     else {
         panic!()
     };
     assert_eq!(path, "tea-2.md");
     assert_eq!(said(&read), &note(2, "Tea", "black"));
     // The characters alone are not enough: they must be the uid.
-    place.put("cups.md", format!("---\nuid: other\n---\n{}\n", id(3)).as_bytes());
+    place.put(
+        "cups.md",
+        format!("---\nuid: other\n---\n{}\n", id(3)).as_bytes(),
+    );
     assert_eq!(place.create(&note(3, "Cups", "text")), "cups-2.md");
     // Even if the name before it became free.
     fs::remove_file(place.root.join("tea.md")).unwrap();
     let again = place.folder.create(&note(2, "Tea", "black"), true).unwrap();
     assert!(matches!(again, Created::Before(path, _) if path == "tea-2.md"));
     // Who does not ask for it does not get it.
-    let new = place.folder.create(&note(2, "Tea", "black"), false).unwrap();
+    let new = place
+        .folder
+        .create(&note(2, "Tea", "black"), false)
+        .unwrap();
     assert!(matches!(new, Created::New(path, _) if path == "tea.md"));
     // Ids of another kind are never of one making.
-    let plain = Note { id: Some(MemoryId::new("plain")), ..note(1, "Plain", "x") };
-    assert_eq!((place.create(&plain), place.create(&plain)), ("plain.md".to_owned(), "plain-2.md".to_owned()));
+    let plain = Note {
+        id: Some(MemoryId::new("plain")),
+        ..note(1, "Plain", "x")
+    };
+    assert_eq!(
+        (place.create(&plain), place.create(&plain)),
+        ("plain.md".to_owned(), "plain-2.md".to_owned())
+    );
 }
 
-/// The time of the folder is as coarse as its clock: what is written in the instant of a listing is not in that.
+/// The time of the folder is as coarse as its clock: what is written in the instant of a listing is
+/// not in that.
 #[cfg(unix)]
 #[test]
 fn an_earlier_attempt_of_the_same_instant_is_found() {
     let place = Place::new();
     place.create(&note(1, "Cups", "text"));
     let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
-    let other = VaultFolder::new(place.root.clone(), place.outside.path().join("lock"), place.clock.clone());
+    let other = VaultFolder::new(
+        place.root.clone(),
+        place.outside.path().join("lock"),
+        place.clock.clone(),
+    );
     let in_that_instant = |note: &Note| {
-        assert!(matches!(other.create(note, true).unwrap(), Created::New(..)));
-        fs::File::open(&place.root).unwrap().set_modified(instant).unwrap();
+        assert!(matches!(
+            other.create(note, true).unwrap(),
+            Created::New(..)
+        ));
+        fs::File::open(&place.root)
+            .unwrap()
+            .set_modified(instant)
+            .unwrap();
     };
     let earlier = MemoryId::new(id(2).as_str().replacen("019aa3c4-5f0e", "019aa3c4-5f0d", 1));
-    in_that_instant(&Note { id: Some(earlier.clone()), ..note(2, "Tea", "black") });
-    let Created::Before(path, read) = place.folder.create(&note(2, "Tea", "black"), true).unwrap() else { panic!() };
+    in_that_instant(&Note {
+        id: Some(earlier.clone()),
+        ..note(2, "Tea", "black")
+    });
+    let Created::Before(path, read) = place.folder.create(&note(2, "Tea", "black"), true).unwrap()
+    else {
+        panic!()
+    };
     assert_eq!((path.as_str(), &said(&read).id), ("tea.md", &Some(earlier)));
     assert_eq!(place.files(), ["cups.md", "tea.md"]);
     // What is another note keeps its name.
     assert_eq!(place.create(&note(3, "Tea", "green")), "tea-2.md");
     let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
-    assert!(matches!(other.create(&note(4, "Pots", "text"), true).unwrap(), Created::New(..)));
-    fs::File::open(&place.root).unwrap().set_modified(instant).unwrap();
+    assert!(matches!(
+        other.create(&note(4, "Pots", "text"), true).unwrap(),
+        Created::New(..)
+    ));
+    fs::File::open(&place.root)
+        .unwrap()
+        .set_modified(instant)
+        .unwrap();
     assert_eq!(place.create(&note(5, "Pots", "text")), "pots-2.md");
 }
 
@@ -260,10 +363,16 @@ fn a_rewrite_takes_the_place_of_what_was_read_alone() {
         deleted_at: Some(Timestamp::from_microseconds(0)),
         ..said(&read).clone()
     };
-    let error = place.folder.rewrite("sub/Note.md", &ContentHash([7; 32]), &forgotten).unwrap_err();
+    let error = place
+        .folder
+        .rewrite("sub/Note.md", &ContentHash([7; 32]), &forgotten)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert_eq!(place.text("sub/Note.md"), text);
-    let written = place.folder.rewrite("sub/Note.md", &read.hash, &forgotten).unwrap();
+    let written = place
+        .folder
+        .rewrite("sub/Note.md", &read.hash, &forgotten)
+        .unwrap();
     let expected = format!(
         "---\n# mine\nmine: 'x'   # y\nuid: {}\nstatus: deleted\ndeleted_at: 1970-01-01T00:00:00Z\n---\n\nText\n",
         id(1)
@@ -272,16 +381,42 @@ fn a_rewrite_takes_the_place_of_what_was_read_alone() {
     assert_eq!(place.read("sub/Note.md"), written);
     assert_eq!(fs::read_dir(place.root.join("sub")).unwrap().count(), 1);
 
-    let gone = place.folder.rewrite("sub/none.md", &read.hash, &forgotten).unwrap_err();
+    let gone = place
+        .folder
+        .rewrite("sub/none.md", &read.hash, &forgotten)
+        .unwrap_err();
     assert_eq!(gone.code, ErrorCode::NotFound);
     place.put("broken.md", b"---\nalways_load: maybe\n---\n");
     let read = place.read("broken.md");
-    let error = place.folder.rewrite("broken.md", &read.hash, &forgotten).unwrap_err();
+    let error = place
+        .folder
+        .rewrite("broken.md", &read.hash, &forgotten)
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
-    let large = Note { body: "a".repeat(CONTENT_BYTES_MAX + 1), ..forgotten };
-    assert_eq!(place.folder.rewrite("sub/Note.md", &written.hash, &large).unwrap_err().code, ErrorCode::TooLarge);
+    let large = Note {
+        body: "a".repeat(CONTENT_BYTES_MAX + 1),
+        ..forgotten
+    };
     assert_eq!(
-        place.folder.create(&Note { title: Some("x".to_owned()), ..large }, false).unwrap_err().code,
+        place
+            .folder
+            .rewrite("sub/Note.md", &written.hash, &large)
+            .unwrap_err()
+            .code,
+        ErrorCode::TooLarge
+    );
+    assert_eq!(
+        place
+            .folder
+            .create(
+                &Note {
+                    title: Some("x".to_owned()),
+                    ..large
+                },
+                false
+            )
+            .unwrap_err()
+            .code,
         ErrorCode::TooLarge
     );
 }
@@ -306,9 +441,23 @@ fn a_scan_sees_notes_in_the_order_of_paths() {
     ]);
     let scan = place.folder.scan().unwrap();
     let paths: Vec<_> = scan.files.iter().map(|(path, _)| path.as_str()).collect();
-    assert_eq!(paths, ["a-b.md", "a.md", "a/b/c.Md", "a/z.MD", "b.md", "folder.md/x.md", "日本.md"]);
+    assert_eq!(
+        paths,
+        [
+            "a-b.md",
+            "a.md",
+            "a/b/c.Md",
+            "a/z.MD",
+            "b.md",
+            "folder.md/x.md",
+            "日本.md"
+        ]
+    );
     assert_eq!(scan.files[3].1.bytes, 3);
-    assert_eq!((scan.skipped, scan.unreadable_folders), (Vec::new(), Vec::new()));
+    assert_eq!(
+        (scan.skipped, scan.unreadable_folders),
+        (Vec::new(), Vec::new())
+    );
     for (path, stamp) in &scan.files {
         assert_eq!(place.read(path).stamp, *stamp);
     }
@@ -328,8 +477,16 @@ fn what_is_no_file_is_passed_over_and_not_read() {
     symlink(&secret, place.root.join("link.md")).unwrap();
     symlink("real.md", place.root.join("inner.md")).unwrap();
     symlink("nowhere", place.root.join("dangling.md")).unwrap();
-    symlink(place.outside.path().join("secrets"), place.root.join("linked")).unwrap();
-    symlink(place.outside.path().join("secrets"), place.root.join("linked.md")).unwrap();
+    symlink(
+        place.outside.path().join("secrets"),
+        place.root.join("linked"),
+    )
+    .unwrap();
+    symlink(
+        place.outside.path().join("secrets"),
+        place.root.join("linked.md"),
+    )
+    .unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
         place.root.join("pipe.md"),
@@ -348,29 +505,62 @@ fn what_is_no_file_is_passed_over_and_not_read() {
     if has_strange {
         expected.push("strange-\u{fffd}.md");
     }
-    assert_eq!(scan.skipped.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), expected);
-    assert!(scan.skipped.iter().all(|(_, problem)| problem.kind == FileProblemKind::NotAFile));
+    assert_eq!(
+        scan.skipped
+            .iter()
+            .map(|(path, _)| path.as_str())
+            .collect::<Vec<_>>(),
+        expected
+    );
+    assert!(
+        scan.skipped
+            .iter()
+            .all(|(_, problem)| problem.kind == FileProblemKind::NotAFile)
+    );
     for (path, problem) in &scan.skipped {
         let is_strange = path.starts_with("strange");
         assert_eq!(
-            (problem.message.contains("rename it"), problem.message.contains("link")),
+            (
+                problem.message.contains("rename it"),
+                problem.message.contains("link")
+            ),
             (is_strange, !is_strange)
         );
     }
-    for path in
-        ["link.md", "inner.md", "dangling.md", "linked.md", "linked/a.md", "linked.md/a.md", "pipe.md", "real.md/x.md"]
-    {
+    for path in [
+        "link.md",
+        "inner.md",
+        "dangling.md",
+        "linked.md",
+        "linked/a.md",
+        "linked.md/a.md",
+        "pipe.md",
+        "real.md/x.md",
+    ] {
         let read = place.read(path);
-        assert_eq!((read.problem.unwrap().kind, read.content), (FileProblemKind::NotAFile, None), "{path}");
+        assert_eq!(
+            (read.problem.unwrap().kind, read.content),
+            (FileProblemKind::NotAFile, None),
+            "{path}"
+        );
     }
     // Nor are they written.
     let hash = read::hash(b"secret");
     for path in ["link.md", "linked/a.md"] {
-        let error = place.folder.rewrite(path, &hash, &note(1, "x", "mine")).unwrap_err();
-        assert!(matches!(error.code, ErrorCode::Conflict | ErrorCode::Unavailable), "{error}");
+        let error = place
+            .folder
+            .rewrite(path, &hash, &note(1, "x", "mine"))
+            .unwrap_err();
+        assert!(
+            matches!(error.code, ErrorCode::Conflict | ErrorCode::Unavailable),
+            "{error}"
+        );
     }
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
-    assert_eq!(fs::read_to_string(place.outside.path().join("secrets/a.md")).unwrap(), "secret");
+    assert_eq!(
+        fs::read_to_string(place.outside.path().join("secrets/a.md")).unwrap(),
+        "secret"
+    );
     // A link in the place of a new note is something that has the name.
     assert_eq!(place.create(&note(1, "dangling", "text")), "dangling-2.md");
 }
@@ -396,8 +586,15 @@ fn paths_stay_in_the_folder() {
         "b\0.md",
         ".md",
     ] {
-        assert_eq!(place.folder.read(path).unwrap_err().code, ErrorCode::InvalidArgument, "{path:?}");
-        let error = place.folder.rewrite(path, &ContentHash([0; 32]), &Note::default()).unwrap_err();
+        assert_eq!(
+            place.folder.read(path).unwrap_err().code,
+            ErrorCode::InvalidArgument,
+            "{path:?}"
+        );
+        let error = place
+            .folder
+            .rewrite(path, &ContentHash([0; 32]), &Note::default())
+            .unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument, "{path:?}");
     }
     assert_eq!(place.folder.read("a/none.md"), Ok(None));
@@ -408,7 +605,10 @@ fn paths_stay_in_the_folder() {
 fn what_cannot_be_a_note_is_told() {
     let place = Place::with(&[("nul.md", "a\0b"), ("blank.md", "\n\n"), ("empty.md", "")]);
     place.put("latin.md", b"caf\xe9");
-    place.put("binary.md", &(0..=255).cycle().take(100_000).collect::<Vec<u8>>());
+    place.put(
+        "binary.md",
+        &(0..=255).cycle().take(100_000).collect::<Vec<u8>>(),
+    );
     assert_eq!(place.problem("nul.md"), FileProblemKind::NotText);
     assert_eq!(place.problem("latin.md"), FileProblemKind::NotText);
     assert_eq!(place.problem("binary.md"), FileProblemKind::NotText);
@@ -418,31 +618,58 @@ fn what_cannot_be_a_note_is_told() {
     }
     // Sizes: of the text, not of the file.
     let large = "a".repeat(CONTENT_BYTES_MAX);
-    place.put("exact.md", format!("---\ntitle: x\n---\n{large}\n").as_bytes());
+    place.put(
+        "exact.md",
+        format!("---\ntitle: x\n---\n{large}\n").as_bytes(),
+    );
     assert_eq!(said(&place.read("exact.md")).body.len(), CONTENT_BYTES_MAX);
     place.put("above.md", format!("{large}a").as_bytes());
     assert_eq!(place.problem("above.md"), FileProblemKind::TooLarge);
     // Of this one, nothing is read.
-    fs::File::create(place.root.join("huge.md")).unwrap().set_len(50 << 20).unwrap();
+    fs::File::create(place.root.join("huge.md"))
+        .unwrap()
+        .set_len(50 << 20)
+        .unwrap();
     let huge = place.read("huge.md");
-    assert_eq!((huge.problem.unwrap().kind, huge.hash), (FileProblemKind::TooLarge, ContentHash([0; 32])));
+    assert_eq!(
+        (huge.problem.unwrap().kind, huge.hash),
+        (FileProblemKind::TooLarge, ContentHash([0; 32]))
+    );
     assert_eq!(huge.stamp.bytes, 50 << 20);
 }
 
 #[test]
 fn a_file_is_settled_two_seconds_after_its_change() {
     let place = Place::with(&[("a.md", "text")]);
-    let modified =
-        read::read(&Folder::open(&place.root).unwrap(), "a.md", place.clock.now()).unwrap().stamp.modified_nanoseconds;
-    for (seconds, expected) in [(-3600, false), (0, false), (1, false), (2, true), (3600, true)] {
-        place.clock.set(Timestamp::from_microseconds(modified / 1_000 + 1).plus_seconds(seconds));
+    let modified = read::read(
+        &Folder::open(&place.root).unwrap(),
+        "a.md",
+        place.clock.now(),
+    )
+    .unwrap()
+    .stamp
+    .modified_nanoseconds;
+    for (seconds, expected) in [
+        (-3600, false),
+        (0, false),
+        (1, false),
+        (2, true),
+        (3600, true),
+    ] {
+        place
+            .clock
+            .set(Timestamp::from_microseconds(modified / 1_000 + 1).plus_seconds(seconds));
         assert_eq!(place.read("a.md").is_settled, expected, "{seconds}");
     }
 }
 
 #[test]
 fn copies_of_sync_clients_are_told_while_the_note_is_there() {
-    let place = Place::with(&[("sub/tea.md", "green"), ("cups (conflicted copy).md", "text"), ("tea (1).md", "text")]);
+    let place = Place::with(&[
+        ("sub/tea.md", "green"),
+        ("cups (conflicted copy).md", "text"),
+        ("tea (1).md", "text"),
+    ]);
     let copy = "sub/tea (Ann's conflicted copy 2024-01-02).md";
     place.put(copy, b"black");
     let read = place.read(copy);
@@ -463,10 +690,16 @@ fn a_copy_that_comes_before_its_original_is_looked_at_again() {
     let place = Place::with(&[("plan.md", "---\nuid: u\n---\nmine")]);
     place.clock.set(Timestamp::from_microseconds(i64::MAX / 2));
     assert!(place.read("plan.md").is_settled);
-    for copy in ["plan (Ann's conflicted copy 2024-01-02).md", "plan.sync-conflict-20240101-123456-ABCDEFG.md"] {
+    for copy in [
+        "plan (Ann's conflicted copy 2024-01-02).md",
+        "plan.sync-conflict-20240101-123456-ABCDEFG.md",
+    ] {
         fs::rename(place.root.join("plan.md"), place.root.join(copy)).unwrap();
         let read = place.read(copy);
-        assert_eq!((said(&read).body.as_str(), read.is_settled), ("mine", false));
+        assert_eq!(
+            (said(&read).body.as_str(), read.is_settled),
+            ("mine", false)
+        );
         place.put("plan.md", b"---\nuid: u\n---\ntheirs");
         assert_eq!(place.problem(copy), FileProblemKind::ConflictCopy);
         assert_eq!(said(&place.read("plan.md")).id, Some(MemoryId::new("u")));
@@ -477,7 +710,10 @@ fn a_copy_that_comes_before_its_original_is_looked_at_again() {
 /// Opens a note as an editor that keeps it open.
 #[cfg(unix)]
 fn open(place: &Place, path: &str) -> fs::File {
-    fs::OpenOptions::new().write(true).open(place.root.join(path)).unwrap()
+    fs::OpenOptions::new()
+        .write(true)
+        .open(place.root.join(path))
+        .unwrap()
 }
 
 #[cfg(unix)]
@@ -490,7 +726,17 @@ fn write(file: &mut fs::File, text: &str) {
 #[cfg(unix)]
 fn change(place: &Place, path: &str, body: &str) {
     let read = place.read(path);
-    place.folder.rewrite(path, &read.hash, &Note { body: body.to_owned(), ..said(&read).clone() }).unwrap();
+    place
+        .folder
+        .rewrite(
+            path,
+            &read.hash,
+            &Note {
+                body: body.to_owned(),
+                ..said(&read).clone()
+            },
+        )
+        .unwrap();
 }
 
 #[cfg(unix)]
@@ -508,7 +754,9 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
     // Not before they pause.
     assert_eq!(place.files(), ["sub/tea.md"]);
     let pause = |editor: &fs::File, second| {
-        editor.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second)).unwrap();
+        editor
+            .set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(second))
+            .unwrap();
         place.clock.set(Timestamp::from_microseconds(10_000_000));
         look();
         look();
@@ -532,7 +780,14 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
     assert_eq!(place.text("sub/two.md"), "two");
     fs::remove_file(place.root.join("sub/one.md")).unwrap();
     fs::remove_file(place.root.join("sub/two.md")).unwrap();
-    assert_eq!(place.files(), ["sub/recovered note 2.md", "sub/recovered note.md", "sub/tea.md"]);
+    assert_eq!(
+        place.files(),
+        [
+            "sub/recovered note 2.md",
+            "sub/recovered note.md",
+            "sub/tea.md"
+        ]
+    );
 }
 
 #[cfg(unix)]
@@ -540,11 +795,18 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
 fn a_displaced_file_is_looked_at_a_last_time() {
     // When the folder is let go.
     let place = Place::with(&[("tea.md", "green")]);
-    let Place { outside, root, folder, clock } = &place;
+    let Place {
+        outside,
+        root,
+        folder,
+        clock,
+    } = &place;
     let other = VaultFolder::new(root.clone(), outside.path().join("lock"), clock.clone());
     let mut editor = open(&place, "tea.md");
     let read = other.read("tea.md").unwrap().unwrap();
-    other.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap();
+    other
+        .rewrite("tea.md", &read.hash, &note(1, "Tea", "black"))
+        .unwrap();
     write(&mut editor, "theirs");
     drop(other);
     assert_eq!(place.text("recovered note.md"), "theirs");
@@ -561,10 +823,17 @@ fn a_displaced_file_is_looked_at_a_last_time() {
     change(&place, "tea.md", "0");
     write(&mut editor, "pushed out");
     for number in 1..=64 {
-        assert_eq!(place.root.join("recovered note 3.md").exists(), number > 64, "{number}");
+        assert_eq!(
+            place.root.join("recovered note 3.md").exists(),
+            number > 64,
+            "{number}"
+        );
         change(&place, "tea.md", &number.to_string());
     }
-    assert_eq!(place.text("recovered note 3.md").split_at(10).0, "pushed out");
+    assert_eq!(
+        place.text("recovered note 3.md").split_at(10).0,
+        "pushed out"
+    );
     assert_eq!(folder.site.keep.files().kept.len(), 64);
 }
 
@@ -610,8 +879,12 @@ fn an_empty_file_of_the_future_can_be_changed() {
     let modified = place.read("tea.md").stamp.modified_nanoseconds / 1_000;
     let read = place.read("tea.md");
     for (seconds, is_changed) in [(-1, false), (1, false), (-3600, true)] {
-        place.clock.set(Timestamp::from_microseconds(modified).plus_seconds(seconds));
-        let changed = place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "green"));
+        place
+            .clock
+            .set(Timestamp::from_microseconds(modified).plus_seconds(seconds));
+        let changed = place
+            .folder
+            .rewrite("tea.md", &read.hash, &note(1, "Tea", "green"));
         assert_eq!(changed.is_ok(), is_changed, "{seconds}: {changed:?}");
     }
 }
@@ -621,16 +894,29 @@ fn an_empty_file_of_the_future_can_be_changed() {
 fn what_is_read_only_is_not_written() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::with(&[("tea.md", "green")]);
-    let mode = |mode| fs::set_permissions(place.root.join("tea.md"), fs::Permissions::from_mode(mode)).unwrap();
+    let mode = |mode| {
+        fs::set_permissions(place.root.join("tea.md"), fs::Permissions::from_mode(mode)).unwrap();
+    };
     mode(0o444);
     let read = place.read("tea.md");
-    assert!(place.folder.rewrite("tea.md", &read.hash, said(&read)).is_ok());
-    let error = place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap_err();
+    assert!(
+        place
+            .folder
+            .rewrite("tea.md", &read.hash, said(&read))
+            .is_ok()
+    );
+    let error = place
+        .folder
+        .rewrite("tea.md", &read.hash, &note(1, "Tea", "black"))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.contains("read-only"), "{error}");
     assert_eq!(place.text("tea.md"), "green");
     mode(0o464);
-    place.folder.rewrite("tea.md", &read.hash, &note(1, "Tea", "black")).unwrap();
+    place
+        .folder
+        .rewrite("tea.md", &read.hash, &note(1, "Tea", "black"))
+        .unwrap();
 }
 
 #[test]
@@ -642,7 +928,10 @@ fn a_folder_that_is_away_is_not_an_empty_one() {
     fs::rename(&place.root, &away).unwrap();
     assert_eq!(place.folder.scan().unwrap(), FolderScan::default());
     assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);
-    let error = place.folder.rewrite("tea.md", &read.hash, &note(1, "x", "y")).unwrap_err();
+    let error = place
+        .folder
+        .rewrite("tea.md", &read.hash, &note(1, "x", "y"))
+        .unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
     fs::rename(&away, &place.root).unwrap();
     assert_eq!(place.folder.scan().unwrap(), before);
@@ -651,7 +940,9 @@ fn a_folder_that_is_away_is_not_an_empty_one() {
     fs::create_dir(&place.root).unwrap();
     assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);
     let other = place.folder.scan().unwrap();
-    assert!(other.files.is_empty() && other.identity.is_some() && other.identity != before.identity);
+    assert!(
+        other.files.is_empty() && other.identity.is_some() && other.identity != before.identity
+    );
     assert_eq!(place.folder.read("tea.md"), Ok(None));
 }
 
@@ -661,7 +952,11 @@ fn a_file_in_the_place_of_the_folder_is_said() {
     fs::write(&place.root, "no folder").unwrap();
     for error in [
         place.folder.scan().map(drop).unwrap_err(),
-        place.folder.create(&note(1, "x", "y"), false).map(drop).unwrap_err(),
+        place
+            .folder
+            .create(&note(1, "x", "y"), false)
+            .map(drop)
+            .unwrap_err(),
     ] {
         assert_eq!(error.code, ErrorCode::Unavailable);
         assert!(error.message.contains("no folder"), "{error}");
@@ -671,9 +966,16 @@ fn a_file_in_the_place_of_the_folder_is_said() {
 #[test]
 fn what_a_crash_left_is_cleared_by_the_next_holder_of_the_lock() {
     let place = Place::with(&[("sub/tea.md", "green")]);
-    let before = VaultFolder::new(place.root.clone(), place.outside.path().join("lock"), place.clock.clone());
+    let before = VaultFolder::new(
+        place.root.clone(),
+        place.outside.path().join("lock"),
+        place.clock.clone(),
+    );
     drop(before.lock().unwrap());
-    let left = place.root.join("sub").join(before.site.temporary.new_name());
+    let left = place
+        .root
+        .join("sub")
+        .join(before.site.temporary.new_name());
     let is_left = |folder: &VaultFolder| {
         drop(folder.lock().unwrap());
         left.exists()
@@ -688,7 +990,11 @@ fn what_a_crash_left_is_cleared_by_the_next_holder_of_the_lock() {
     assert!(!is_left(&place.folder));
     assert_eq!(place.files(), ["sub/tea.md"]);
     // Another lock, another loci.
-    let other = VaultFolder::new(place.root.clone(), place.outside.path().join("other"), place.clock.clone());
+    let other = VaultFolder::new(
+        place.root.clone(),
+        place.outside.path().join("other"),
+        place.clock.clone(),
+    );
     fs::write(&left, "half").unwrap();
     assert!(is_left(&other));
 }
@@ -719,11 +1025,17 @@ proptest::proptest! {
 #[test]
 fn new_files_are_for_their_owner_alone_unless_others_are_let_in() {
     use std::os::unix::fs::PermissionsExt;
-    for (file_mode, folder_mode) in [(None, 0o700), (Some(0o600), 0o700), (Some(0o640), 0o750), (Some(0o644), 0o755)] {
+    for (file_mode, folder_mode) in [
+        (None, 0o700),
+        (Some(0o600), 0o700),
+        (Some(0o640), 0o750),
+        (Some(0o644), 0o755),
+    ] {
         let mut place = Place::new();
         if let Some(mode) = file_mode {
             let lock = place.outside.path().join("lock");
-            place.folder = VaultFolder::new(place.root.clone(), lock, place.clock.clone()).with_file_mode(mode);
+            place.folder = VaultFolder::new(place.root.clone(), lock, place.clock.clone())
+                .with_file_mode(mode);
         }
         let note = Note {
             id: Some(MemoryId::new("m")),
@@ -732,9 +1044,18 @@ fn new_files_are_for_their_owner_alone_unless_others_are_let_in() {
             ..Note::default()
         };
         place.folder.create(&note, false).unwrap();
-        let copy = FileCopy { bytes: b"cake".to_vec(), modified_nanoseconds: 0 };
+        let copy = FileCopy {
+            bytes: b"cake".to_vec(),
+            modified_nanoseconds: 0,
+        };
         place.folder.put_copy("deep/cake.md", &copy).unwrap();
-        let mode = |path: &str| fs::metadata(place.root.join(path)).unwrap().permissions().mode() & 0o777;
+        let mode = |path: &str| {
+            fs::metadata(place.root.join(path))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
         for file in ["tea.md", "deep/cake.md"] {
             assert_eq!(mode(file), file_mode.unwrap_or(0o600), "{file}");
         }

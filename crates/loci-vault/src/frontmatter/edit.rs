@@ -26,7 +26,10 @@ pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
 /// The YAML that says what the note says.
 pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
     let mut pieces = pieces(parsed);
-    let first = parsed.entries.first().map_or("", |entry| parsed.lines[entry.lines.start]);
+    let first = parsed
+        .entries
+        .first()
+        .map_or("", |entry| parsed.lines[entry.lines.start]);
     let indent = &first[..first.len() - first.trim_start_matches(' ').len()];
     for (index, key) in Key::ALL.into_iter().enumerate() {
         if parsed.note.agrees(key, note) {
@@ -34,39 +37,76 @@ pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
         }
         if let Some(entry) = parsed.entry(key) {
             let text = changed(parsed, entry, key, note, indent, end);
-            pieces.iter_mut().filter(|piece| piece.key == Some(key)).for_each(|piece| piece.text.clone_from(&text));
+            pieces
+                .iter_mut()
+                .filter(|piece| piece.key == Some(key))
+                .for_each(|piece| piece.text.clone_from(&text));
             continue;
         }
         let text = lines(key, note, end);
-        let text = text.split_inclusive('\n').flat_map(|line| [indent, line]).collect();
+        let text = text
+            .split_inclusive('\n')
+            .flat_map(|line| [indent, line])
+            .collect();
         let place = place(&pieces, &Key::ALL[..index], &Key::ALL[index + 1..]);
-        pieces.insert(place, Piece { key: Some(key), text });
+        pieces.insert(
+            place,
+            Piece {
+                key: Some(key),
+                text,
+            },
+        );
     }
     pieces.into_iter().map(|piece| piece.text).collect()
 }
 
-/// After the nearest of the keys that come before, else before the nearest of those that follow, else at the end.
+/// After the nearest of the keys that come before, else before the nearest of those that follow,
+/// else at the end.
 fn place(pieces: &[Piece], before: &[Key], after: &[Key]) -> usize {
     let position = |key: &Key| pieces.iter().position(|piece| piece.key == Some(*key));
-    let preceding = before.iter().rev().find_map(position).map(|place| place + 1);
-    preceding.or_else(|| after.iter().find_map(position)).unwrap_or(pieces.len())
+    let preceding = before
+        .iter()
+        .rev()
+        .find_map(position)
+        .map(|place| place + 1);
+    preceding
+        .or_else(|| after.iter().find_map(position))
+        .unwrap_or(pieces.len())
 }
 
 fn pieces(parsed: &Parsed<'_>) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let mut next = 0;
     for entry in &parsed.entries {
-        let Some(key) = Key::named(&entry.name) else { continue };
-        pieces.push(Piece { key: None, text: parsed.lines[next..entry.lines.start].concat() });
-        pieces.push(Piece { key: Some(key), text: parsed.lines[entry.lines.clone()].concat() });
+        let Some(key) = Key::named(&entry.name) else {
+            continue;
+        };
+        pieces.push(Piece {
+            key: None,
+            text: parsed.lines[next..entry.lines.start].concat(),
+        });
+        pieces.push(Piece {
+            key: Some(key),
+            text: parsed.lines[entry.lines.clone()].concat(),
+        });
         next = entry.lines.end;
     }
-    pieces.push(Piece { key: None, text: parsed.lines[next..].concat() });
+    pieces.push(Piece {
+        key: None,
+        text: parsed.lines[next..].concat(),
+    });
     pieces
 }
 
 /// The new lines of an entry that is there.
-fn changed(parsed: &Parsed<'_>, entry: &Entry, key: Key, note: &Note, indent: &str, end: &str) -> String {
+fn changed(
+    parsed: &Parsed<'_>,
+    entry: &Entry,
+    key: Key,
+    note: &Note,
+    indent: &str,
+    end: &str,
+) -> String {
     let lines = &parsed.lines[entry.lines.clone()];
     let (name, comment) = (key.name(), &entry.comment);
     if let Some(value) = note.scalar(key) {
@@ -74,18 +114,28 @@ fn changed(parsed: &Parsed<'_>, entry: &Entry, key: Key, note: &Note, indent: &s
     }
     // Comments on lines of their own stay.
     let is_list = matches!(entry.value, Value::List { .. });
-    let remarks = lines.iter().skip(1).filter(|line| is_list && line.trim_start().starts_with('#'));
+    let remarks = lines
+        .iter()
+        .skip(1)
+        .filter(|line| is_list && line.trim_start().starts_with('#'));
     let remarks: String = remarks.copied().collect();
     if key != Key::Tags || note.tags.is_empty() {
         return remarks;
     }
-    if let Value::List { items, is_block: true } = &entry.value
+    if let Value::List {
+        items,
+        is_block: true,
+    } = &entry.value
         && let Some(text) = kept_items(parsed, entry, items, &note.tags, end)
     {
         return text;
     }
     if lines.len() == 1 && entry.value != Value::Null {
-        let tags: Vec<_> = note.tags.iter().map(|tag| scalar::written(tag, true)).collect();
+        let tags: Vec<_> = note
+            .tags
+            .iter()
+            .map(|tag| scalar::written(tag, true))
+            .collect();
         return format!("{indent}{name}: [{}]{comment}{end}", tags.join(", "));
     }
     block_list(indent, comment, &note.tags, end) + &remarks
@@ -99,15 +149,26 @@ fn block_list(indent: &str, comment: &str, tags: &[String], end: &str) -> String
     text
 }
 
-/// The lines of a list without those of tags that go, and with new ones after its last item. None where an item
-/// is more than a line, or the tags that stay are in another order.
-fn kept_items(parsed: &Parsed<'_>, entry: &Entry, items: &[Item], tags: &[String], end: &str) -> Option<String> {
+/// The lines of a list without those of tags that go, and with new ones after its last item. None
+/// where an item is more than a line, or the tags that stay are in another order.
+fn kept_items(
+    parsed: &Parsed<'_>,
+    entry: &Entry,
+    items: &[Item],
+    tags: &[String],
+    end: &str,
+) -> Option<String> {
     let mut kept: Vec<&str> = Vec::new();
     let mut gone = Vec::new();
     let mut last = None;
     for item in items {
         let line = item.line?;
-        match item.text.as_deref().map(normal_tag).filter(|tag| !tag.is_empty()) {
+        match item
+            .text
+            .as_deref()
+            .map(normal_tag)
+            .filter(|tag| !tag.is_empty())
+        {
             Some(tag) if !tags.iter().any(|wanted| wanted == tag) => gone.push(line),
             Some(tag) if !kept.contains(&tag) => kept.push(tag),
             _ => {}
@@ -127,7 +188,10 @@ fn kept_items(parsed: &Parsed<'_>, entry: &Entry, items: &[Item], tags: &[String
             text += parsed.lines[line];
         }
         if line == last {
-            text.extend(new.iter().map(|tag| format!("{before}- {}{end}", scalar::written(tag, false))));
+            text.extend(
+                new.iter()
+                    .map(|tag| format!("{before}- {}{end}", scalar::written(tag, false))),
+            );
         }
     }
     Some(text)

@@ -16,12 +16,14 @@ const DEPTH_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub name: String,
-    /// The lines, from 0, of the key and its value, without the comments and blank lines that follow.
+    /// The lines, from 0, of the key and its value, without the comments and blank lines that
+    /// follow.
     pub lines: Range<usize>,
     pub value: Value,
     /// A comment at the end of the line, with the blanks before it.
     pub comment: String,
-    /// Whether the value is a block of text, in which what is indented is text, whatever it begins with.
+    /// Whether the value is a block of text, in which what is indented is text, whatever it begins
+    /// with.
     is_block_text: bool,
 }
 
@@ -47,15 +49,18 @@ pub(super) struct Item {
     pub line: Option<usize>,
 }
 
-/// Reads the keys; none, if it is something else than keys with values. What follows the rules of YAML and cannot
-/// be changed line by line is refused too.
+/// Reads the keys; none, if it is something else than keys with values. What follows the rules of
+/// YAML and cannot be changed line by line is refused too.
 pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, Broken> {
     // A text between two rules.
     if !lines.iter().any(|line| may_have_key(line)) && lines.iter().any(|line| is_said(line)) {
         return Ok(None);
     }
     let one_end_each = with_one_end_each(yaml, lines);
-    let mut reader = Reader { parser: Parser::new_from_str(&one_end_each), lines };
+    let mut reader = Reader {
+        parser: Parser::new_from_str(&one_end_each),
+        lines,
+    };
     let mut entries: Vec<Entry> = Vec::new();
     let mut names = HashSet::new();
     let indent = match reader.begin()? {
@@ -64,10 +69,19 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
         Begin::Text => return Ok(None),
     };
     if yaml.len() > FRONTMATTER_BYTES_MAX {
-        return Err(Broken::new(0, format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes")));
+        return Err(Broken::new(
+            0,
+            format!("it is larger than {FRONTMATTER_BYTES_MAX} bytes"),
+        ));
     }
-    if let Some(line) = lines.iter().position(|line| line.trim_end_matches(['\r', '\n']).contains('\r')) {
-        return Err(Broken::new(line + 1, "it has a carriage return in the middle"));
+    if let Some(line) = lines
+        .iter()
+        .position(|line| line.trim_end_matches(['\r', '\n']).contains('\r'))
+    {
+        return Err(Broken::new(
+            line + 1,
+            "it has a carriage return in the middle",
+        ));
     }
     loop {
         let (event, span) = reader.next()?;
@@ -93,7 +107,8 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     Ok(Some(entries))
 }
 
-/// The YAML for a parser that takes each carriage return before a line feed but the last for a line of its own.
+/// The YAML for a parser that takes each carriage return before a line feed but the last for a line
+/// of its own.
 fn with_one_end_each<'a>(yaml: &'a str, lines: &[&str]) -> Cow<'a, str> {
     if !yaml.contains("\r\r\n") {
         return Cow::Borrowed(yaml);
@@ -105,7 +120,12 @@ fn with_one_end_each<'a>(yaml: &'a str, lines: &[&str]) -> Cow<'a, str> {
 /// Whether there may be a key in the line: a colon with nothing or a blank behind it.
 fn may_have_key(line: &str) -> bool {
     line.trim_start().starts_with('{')
-        || line.match_indices(':').any(|(colon, _)| line[colon + 1..].chars().next().is_none_or(char::is_whitespace))
+        || line.match_indices(':').any(|(colon, _)| {
+            line[colon + 1..]
+                .chars()
+                .next()
+                .is_none_or(char::is_whitespace)
+        })
 }
 
 /// Whether the line is neither blank nor a comment.
@@ -146,7 +166,10 @@ impl<'a> Reader<'a> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
             // The parser's own words may quote the text.
-            Some(Err(error)) => Err(Broken::new(error.marker().line(), "it is no YAML from here on")),
+            Some(Err(error)) => Err(Broken::new(
+                error.marker().line(),
+                "it is no YAML from here on",
+            )),
             None => Err(Broken::new(self.lines.len(), "it ends too early")),
         }
     }
@@ -162,7 +185,9 @@ impl<'a> Reader<'a> {
                     return Ok(Begin::Keys(span.start.col()));
                 }
                 Event::MappingStart(..) => "it should have one key on each line, without braces",
-                Event::DocumentStart(true) => "it should have neither directives nor several documents",
+                Event::DocumentStart(true) => {
+                    "it should have neither directives nor several documents"
+                }
                 _ => return Ok(Begin::Text),
             };
             return Err(Broken::new(span.start.line(), problem));
@@ -175,15 +200,27 @@ impl<'a> Reader<'a> {
             match event {
                 Event::DocumentEnd => {}
                 Event::StreamEnd => return Ok(()),
-                _ => return Err(Broken::new(span.start.line(), "it should not have several documents")),
+                _ => {
+                    return Err(Broken::new(
+                        span.start.line(),
+                        "it should not have several documents",
+                    ));
+                }
             }
         }
     }
 
     /// Whether a key stands where the others do, with its colon on its line.
     fn check_key(&self, span: Span, indent: usize) -> Result<(), Broken> {
-        let line = self.lines.get(span.start.line().saturating_sub(1)).copied().unwrap_or_default();
-        let before = line.char_indices().nth(span.start.col()).map_or(line, |(start, _)| &line[..start]);
+        let line = self
+            .lines
+            .get(span.start.line().saturating_sub(1))
+            .copied()
+            .unwrap_or_default();
+        let before = line
+            .char_indices()
+            .nth(span.start.col())
+            .map_or(line, |(start, _)| &line[..start]);
         let is_plain = span.start.col() == indent
             && before.chars().all(|character| character == ' ')
             && span.start.line() == span.end.line()
@@ -213,7 +250,9 @@ impl<'a> Reader<'a> {
                 entry.is_block_text = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
                 let end = match style {
                     ScalarStyle::Plain if !text.is_empty() => span.end,
-                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => self.end_of_quoted(span.start),
+                    ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted => {
+                        self.end_of_quoted(span.start)
+                    }
                     _ => self.after_colon(key.end),
                 };
                 entry.value = scalar(text.into_owned(), style);
@@ -243,10 +282,21 @@ impl<'a> Reader<'a> {
             let (event, span) = self.next()?;
             match event {
                 Event::SequenceEnd => {
-                    let value = if is_flat { Value::List { items, is_block } } else { Value::Other };
+                    let value = if is_flat {
+                        Value::List { items, is_block }
+                    } else {
+                        Value::Other
+                    };
                     let bracket = span.start;
                     let after = Marker::new(bracket.index(), bracket.line(), bracket.col() + 1);
-                    return Ok((value, if is_block { self.after_colon(key.end) } else { after }));
+                    return Ok((
+                        value,
+                        if is_block {
+                            self.after_colon(key.end)
+                        } else {
+                            after
+                        },
+                    ));
                 }
                 Event::Scalar(text, style, ..) => {
                     let text = match scalar(text.into_owned(), style) {
@@ -254,7 +304,11 @@ impl<'a> Reader<'a> {
                         _ => None,
                     };
                     // Between brackets there may be very many on one line.
-                    let line = if is_block { self.line_of_item(span) } else { None };
+                    let line = if is_block {
+                        self.line_of_item(span)
+                    } else {
+                        None
+                    };
                     items.push(Item { text, line });
                 }
                 Event::Alias(_) => is_flat = false,
@@ -280,7 +334,10 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             if depth > DEPTH_MAX {
-                return Err(Broken::new(span.start.line(), format!("it is nested in more than {DEPTH_MAX} levels")));
+                return Err(Broken::new(
+                    span.start.line(),
+                    format!("it is nested in more than {DEPTH_MAX} levels"),
+                ));
             }
         }
     }
@@ -289,7 +346,10 @@ impl<'a> Reader<'a> {
     fn line_of_item(&self, span: Span) -> Option<usize> {
         let line = span.start.line().checked_sub(1)?;
         let text = self.lines.get(line)?;
-        let before = text.char_indices().nth(span.start.col()).map(|(start, _)| &text[..start])?;
+        let before = text
+            .char_indices()
+            .nth(span.start.col())
+            .map(|(start, _)| &text[..start])?;
         (before.trim() == "-" && span.start.line() == span.end.line()).then_some(line)
     }
 
@@ -297,13 +357,25 @@ impl<'a> Reader<'a> {
     fn comment(&self, end: Marker) -> String {
         let rest = self.rest(end).trim_end();
         let is_comment = rest.starts_with([' ', '\t']) && rest.trim_start().starts_with('#');
-        if is_comment { rest.to_owned() } else { String::new() }
+        if is_comment {
+            rest.to_owned()
+        } else {
+            String::new()
+        }
     }
 
     /// The line from there on.
     fn rest(&self, from: Marker) -> &'a str {
-        let Some(line) = from.line().checked_sub(1).and_then(|line| self.lines.get(line)) else { return "" };
-        line.char_indices().nth(from.col()).map_or("", |(start, _)| &line[start..])
+        let Some(line) = from
+            .line()
+            .checked_sub(1)
+            .and_then(|line| self.lines.get(line))
+        else {
+            return "";
+        };
+        line.char_indices()
+            .nth(from.col())
+            .map_or("", |(start, _)| &line[start..])
     }
 
     /// After the colon of a key that ends there, and after the head of a block of text.
@@ -325,7 +397,10 @@ impl<'a> Reader<'a> {
                 match quote {
                     None if matches!(character, '"' | '\'') => quote = Some(character),
                     Some('"') if character == '\\' => drop(characters.next()),
-                    Some('\'') if character == '\'' && characters.peek().is_some_and(|(_, next)| *next == '\'') => {
+                    Some('\'')
+                        if character == '\''
+                            && characters.peek().is_some_and(|(_, next)| *next == '\'') =>
+                    {
                         characters.next();
                     }
                     Some(open) if open == character => return Marker::new(0, line, index + 1),

@@ -98,8 +98,9 @@ impl NoteKeys for Note {
         match key {
             Key::Uid => {
                 let id = MemoryId::parse(key.name(), text);
-                self.id =
-                    Some(id.map_err(|_| "should be an id: not blank, at most 512 bytes, without control characters")?);
+                self.id = Some(id.map_err(
+                    |_| "should be an id: not blank, at most 512 bytes, without control characters",
+                )?);
             }
             Key::Title => self.title = said(),
             Key::Status => self.is_deleted = text.eq_ignore_ascii_case(DELETED),
@@ -117,7 +118,9 @@ impl NoteKeys for Note {
     fn scalar(&self, key: Key) -> Option<String> {
         let text = |text: &Option<String>| text.as_deref().map(|text| scalar::written(text, false));
         let moment = |moment: Option<Timestamp>| {
-            jiff::Timestamp::from_microsecond(moment?.microseconds()).ok().map(|moment| moment.to_string())
+            jiff::Timestamp::from_microsecond(moment?.microseconds())
+                .ok()
+                .map(|moment| moment.to_string())
         };
         match key {
             Key::Uid => self.id.as_ref().map(|id| scalar::written_id(id.as_str())),
@@ -153,11 +156,16 @@ impl NoteKeys for Note {
     }
 }
 
-/// Tags as a note has them: without `#` and blanks around, none of them empty, each once, and of more than there may
-/// be, the first.
-pub(super) fn normal_tags<'a>(tags: impl Iterator<Item = &'a str>, count_max: usize) -> Vec<String> {
+/// Tags as a note has them: without `#` and blanks around, none of them empty, each once, and of
+/// more than there may be, the first.
+pub(super) fn normal_tags<'a>(
+    tags: impl Iterator<Item = &'a str>,
+    count_max: usize,
+) -> Vec<String> {
     let mut seen = HashSet::new();
-    let tags = tags.map(normal_tag).filter(|tag| !tag.is_empty() && seen.insert(*tag));
+    let tags = tags
+        .map(normal_tag)
+        .filter(|tag| !tag.is_empty() && seen.insert(*tag));
     tags.take(count_max).map(str::to_owned).collect()
 }
 
@@ -167,7 +175,8 @@ pub(super) fn has_too_many_tags(value: &Value) -> bool {
 }
 
 pub(super) fn normal_tag(tag: &str) -> &str {
-    tag.trim_end().trim_start_matches(|character: char| character.is_whitespace() || character == '#')
+    tag.trim_end()
+        .trim_start_matches(|character: char| character.is_whitespace() || character == '#')
 }
 
 /// The tags that a value lists; none, if it is something else than a list of words.
@@ -176,9 +185,16 @@ fn tags(value: &Value, count_max: usize) -> Vec<String> {
     let tags = match value {
         Value::Null | Value::Other => Vec::new(),
         Value::Text(text) => normal_tags(text.split(is_blank), count_max),
-        Value::List { items, .. } => normal_tags(items.iter().filter_map(|item| item.text.as_deref()), count_max),
+        Value::List { items, .. } => normal_tags(
+            items.iter().filter_map(|item| item.text.as_deref()),
+            count_max,
+        ),
     };
-    if tags.iter().any(|tag| tag.contains('\0')) { Vec::new() } else { tags }
+    if tags.iter().any(|tag| tag.contains('\0')) {
+        Vec::new()
+    } else {
+        tags
+    }
 }
 
 /// RFC 3339, or a date with or without a time, which is UTC.

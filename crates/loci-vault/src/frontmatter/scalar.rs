@@ -3,11 +3,17 @@
 use std::fmt::Write;
 
 /// Words that some reader of YAML takes for something else than text.
-const RESERVED: [&str; 10] = ["null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan"];
+const RESERVED: [&str; 10] = [
+    "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan",
+];
 
 /// A text as a scalar. In a list with brackets, fewer texts can be plain.
 pub(super) fn written(text: &str, in_brackets: bool) -> String {
-    if is_plain(text, in_brackets) { text.to_owned() } else { quoted(text) }
+    if is_plain(text, in_brackets) {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
 }
 
 /// An id as a scalar: as for a text, and a UUID is plain, since its hyphens tell it from a number.
@@ -17,13 +23,20 @@ pub(super) fn written_id(id: &str) -> String {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         });
-    if is_uuid { id.to_owned() } else { written(id, false) }
+    if is_uuid {
+        id.to_owned()
+    } else {
+        written(id, false)
+    }
 }
 
 fn is_plain(text: &str, in_brackets: bool) -> bool {
     let is_harmless = |character: char| {
         character.is_alphanumeric()
-            || matches!(character, ' ' | '_' | '-' | '/' | '.' | '\'' | '(' | ')' | '+' | '!' | '?' | '&')
+            || matches!(
+                character,
+                ' ' | '_' | '-' | '/' | '.' | '\'' | '(' | ')' | '+' | '!' | '?' | '&'
+            )
             || character == ',' && !in_brackets
     };
     text.starts_with(char::is_alphabetic)
@@ -32,7 +45,8 @@ fn is_plain(text: &str, in_brackets: bool) -> bool {
         && !RESERVED.contains(&text.to_lowercase().as_str())
 }
 
-/// In double quotation marks, on one line. What could be lost or change the look of other text is escaped.
+/// In double quotation marks, on one line. What could be lost or change the look of other text is
+/// escaped.
 fn quoted(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + 2);
     written.push('"');
@@ -53,7 +67,8 @@ fn quoted(text: &str) -> String {
     written
 }
 
-/// Control characters, ends of lines of Unicode, marks of direction, the byte order mark, and what is no character.
+/// Control characters, ends of lines of Unicode, marks of direction, the byte order mark, and what
+/// is no character.
 fn must_escape(character: char) -> bool {
     let code = u32::from(character);
     character.is_control()

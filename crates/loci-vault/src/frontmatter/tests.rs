@@ -19,7 +19,10 @@ fn broken(text: &str) -> String {
     let (note, problem) = read(text);
     let problem = problem.unwrap_or_else(|| panic!("nothing is wrong with {text:?}"));
     assert_eq!(problem.kind, FileProblemKind::BrokenFrontmatter);
-    let expected = Note { is_deleted: note.is_deleted, ..plain(text) };
+    let expected = Note {
+        is_deleted: note.is_deleted,
+        ..plain(text)
+    };
     assert_eq!(note, expected, "it is plain text");
     problem.message
 }
@@ -27,7 +30,9 @@ fn broken(text: &str) -> String {
 fn changed(text: &str, change: impl FnOnce(&mut Note)) -> String {
     let mut note = note(text);
     change(&mut note);
-    rewrite(text, &note).unwrap().unwrap_or_else(|| text.to_owned())
+    rewrite(text, &note)
+        .unwrap()
+        .unwrap_or_else(|| text.to_owned())
 }
 
 #[test]
@@ -57,12 +62,16 @@ fn every_key_is_read() {
 /// The fuzzer lets any change be refused that loses nothing; these must be possible.
 #[test]
 fn what_the_fuzzer_begins_with_can_be_changed() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/frontmatter");
+    let folder =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/frontmatter");
     let (mut changed, mut refused) = (0, Vec::new());
     for file in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let text = String::from_utf8(std::fs::read(file.path()).unwrap()).unwrap();
         let (before, _) = read(&text);
-        let after = Note { tags: vec!["fuzz".to_owned()], ..before.clone() };
+        let after = Note {
+            tags: vec!["fuzz".to_owned()],
+            ..before.clone()
+        };
         match rewrite(&text, &after) {
             Ok(text) => {
                 changed += 1;
@@ -72,7 +81,10 @@ fn what_the_fuzzer_begins_with_can_be_changed() {
         }
     }
     refused.sort();
-    assert_eq!((changed, refused), (10, ["broken", "twice", "unended"].map(Into::into).to_vec()));
+    assert_eq!(
+        (changed, refused),
+        (10, ["broken", "twice", "unended"].map(Into::into).to_vec())
+    );
 }
 
 #[test]
@@ -83,7 +95,11 @@ fn where_a_frontmatter_is() {
         ("---", "---", None),
         ("---\n", "---", None),
         ("---\ntext\n\nmore", "---\ntext\n\nmore", None),
-        ("---\nText: it follows a rule\n", "---\nText: it follows a rule", None),
+        (
+            "---\nText: it follows a rule\n",
+            "---\nText: it follows a rule",
+            None,
+        ),
         ("----\ntitle: t\n---\n", "----\ntitle: t\n---", None),
         (" ---\ntitle: t\n---\n", " ---\ntitle: t\n---", None),
         ("\n---\ntitle: t\n---\n", "\n---\ntitle: t\n---", None),
@@ -92,20 +108,44 @@ fn where_a_frontmatter_is() {
         ("--- \ntitle: t\n---\t\ntext\n", "text", Some("t")),
         ("---\ntitle: t\n---", "", Some("t")),
         ("---\ntitle: t\n---\n\n\ntext\n\n\n", "\n\ntext", Some("t")),
-        ("---\ntitle: t\n---\n---\ntitle: u\n---\n", "---\ntitle: u\n---", Some("t")),
+        (
+            "---\ntitle: t\n---\n---\ntitle: u\n---\n",
+            "---\ntitle: u\n---",
+            Some("t"),
+        ),
         ("---\n  title: t\n  mine: u\n---\nx", "x", Some("t")),
         ("---\n\ntitle: t\n---\nx", "x", Some("t")),
         // Text between two rules.
-        ("---\njust text\n---\nmore", "---\njust text\n---\nmore", None),
+        (
+            "---\njust text\n---\nmore",
+            "---\njust text\n---\nmore",
+            None,
+        ),
         ("\u{feff}---\njust text\n---\n", "---\njust text\n---", None),
-        ("---\n- a: b\n- c\n---\nmore", "---\n- a: b\n- c\n---\nmore", None),
-        ("---\n**Bold** [link](http://x)\n\n> quote\n---\n", "---\n**Bold** [link](http://x)\n\n> quote\n---", None),
-        ("---\n'quoted: text'\n---\n", "---\n'quoted: text'\n---", None),
+        (
+            "---\n- a: b\n- c\n---\nmore",
+            "---\n- a: b\n- c\n---\nmore",
+            None,
+        ),
+        (
+            "---\n**Bold** [link](http://x)\n\n> quote\n---\n",
+            "---\n**Bold** [link](http://x)\n\n> quote\n---",
+            None,
+        ),
+        (
+            "---\n'quoted: text'\n---\n",
+            "---\n'quoted: text'\n---",
+            None,
+        ),
     ];
     for (text, body, title) in rows {
         assert_eq!(
             note(text),
-            Note { body: body.to_owned(), title: title.map(str::to_owned), ..Note::default() },
+            Note {
+                body: body.to_owned(),
+                title: title.map(str::to_owned),
+                ..Note::default()
+            },
             "{text:?}"
         );
     }
@@ -148,7 +188,11 @@ fn what_values_may_be() {
         "tags: ''",
         "tags: [~, '#', '']",
     ] {
-        assert_eq!(note(&format!("---\n{yaml}\n---\n")), Note::default(), "{yaml}");
+        assert_eq!(
+            note(&format!("---\n{yaml}\n---\n")),
+            Note::default(),
+            "{yaml}"
+        );
     }
     let created = |value: &str| note(&format!("---\ncreated_at: {value}\n---\n")).created_at;
     let noon = DAY + DAY / 2;
@@ -173,20 +217,34 @@ fn what_values_may_be() {
         ("'#one #two'", vec!["one", "two"]),
         ("[one, two]", vec!["one", "two"]),
         ("\n- one\n- '#two'\n-\n- C#", vec!["one", "two", "C#"]),
-        ("\n  - one # remark\n  # remark\n  - \"two\"", vec!["one", "two"]),
+        (
+            "\n  - one # remark\n  # remark\n  - \"two\"",
+            vec!["one", "two"],
+        ),
     ] {
         assert_eq!(tags(value), expected, "{value}");
     }
-    for (value, expected) in
-        [("true", true), ("True", true), ("YES", true), ("on", true), ("false", false), ("No", false)]
-    {
-        assert_eq!(note(&format!("---\nalways_load: {value}\n---\n")).always_load, expected, "{value}");
+    for (value, expected) in [
+        ("true", true),
+        ("True", true),
+        ("YES", true),
+        ("on", true),
+        ("false", false),
+        ("No", false),
+    ] {
+        assert_eq!(
+            note(&format!("---\nalways_load: {value}\n---\n")).always_load,
+            expected,
+            "{value}"
+        );
     }
 }
 
 #[test]
 fn what_is_wrong_is_said_with_its_line() {
-    let levels: Vec<_> = (1..100).map(|level| format!("{}a:", " ".repeat(level))).collect();
+    let levels: Vec<_> = (1..100)
+        .map(|level| format!("{}a:", " ".repeat(level)))
+        .collect();
     let deep = format!(
         "---
 x:
@@ -205,26 +263,44 @@ x:
         ("---\ntitle: [unclosed\nstatus: active\n---\ntext", "line "),
         ("---\ncreated_at: soon\n---\n", "line 2: `created_at`"),
         ("---\nupdated_at: 2024-13-01\n---\n", "line 2: `updated_at`"),
-        ("---\nmine: 1\ndeleted_at: [1970-01-01]\n---\n", "line 3: `deleted_at`"),
+        (
+            "---\nmine: 1\ndeleted_at: [1970-01-01]\n---\n",
+            "line 3: `deleted_at`",
+        ),
         ("---\nalways_load: {a: b}\n---\n", "line 2: `always_load`"),
         ("---\nuid: \"a\\0b\"\n---\n", "line 2: `uid`"),
         ("---\nalways_load: 2\n---\n", "line 2: `always_load`"),
         ("---\nuid: ''\n---\n", "line 2: `uid`"),
         ("---\nuid: \"a\\nb\"\n---\n", "line 2: `uid`"),
-        ("---\ntitle: a\n\n# x\ntitle: b\n---\n", "line 5: the key of this line occurs twice"),
-        ("---\nmine: a\nmine: b\n---\n", "line 3: the key of this line occurs twice"),
+        (
+            "---\ntitle: a\n\n# x\ntitle: b\n---\n",
+            "line 5: the key of this line occurs twice",
+        ),
+        (
+            "---\nmine: a\nmine: b\n---\n",
+            "line 3: the key of this line occurs twice",
+        ),
         ("---\n\ttitle: a\n---\n", "line 2"),
         ("---\ntitle:\ta\n---\n", "line 2"),
         ("---\nmap:\n\ta: b\n---\n", "line 3"),
         ("---\ntitle: a\nbad\n---\n", "line "),
-        ("---\n{title: a}\n---\n", "line 2: it should have one key on each line"),
+        (
+            "---\n{title: a}\n---\n",
+            "line 2: it should have one key on each line",
+        ),
         ("---\n!!map\ntitle: a\n---\n", "line 2"),
         ("---\n? title\n: a\n---\n", "line 2"),
         ("---\n?\n  title\n: a\n---\n", "line 3"),
         ("---\n%TAG ! a: b\n---\ntitle: a\n", "line "),
         ("---\n? [a]\n: b\n---\n", "line 2: a key is not a word"),
-        ("---\ntitle: a\n--- b\n---\n", "line 3: it should not have several documents"),
-        ("---\ntitle: a\rstatus: active\n---\n", "line 2: it has a carriage return"),
+        (
+            "---\ntitle: a\n--- b\n---\n",
+            "line 3: it should not have several documents",
+        ),
+        (
+            "---\ntitle: a\rstatus: active\n---\n",
+            "line 2: it has a carriage return",
+        ),
         ("---\ntitle: *unknown\n---\n", "line 2"),
         ("---\ntitle: a\n\ntext", "line 1: no line `---` closes it"),
         ("---\nmine: x\ntags: a\n", "line 1: no line `---` closes it"),
@@ -256,7 +332,9 @@ fn a_fresh_note_is_in_the_fixed_order() {
     let text = "---\nuid: 019aa3c4-5f0e-7b1c-8a51-0d2f6a1c9b7e\ntitle: \"Tea: green\"\nstatus: active\n\
         created_at: 1970-01-01T00:00:00Z\nupdated_at: 1970-01-01T00:00:01.000001Z\n---\none\n\n  two  \n";
     assert_eq!(fresh(&note).unwrap(), text);
-    note.tags = ["a", "#two words", "a", "2024", " "].map(str::to_owned).to_vec();
+    note.tags = ["a", "#two words", "a", "2024", " "]
+        .map(str::to_owned)
+        .to_vec();
     note.body = String::new();
     (note.always_load, note.is_deleted, note.deleted_at) = (true, true, Some(moment(DAY)));
     (note.collection, note.section) = (Some("w".to_owned()), Some("true".to_owned()));
@@ -272,24 +350,38 @@ fn only_the_lines_of_what_changes_change() {
         note.is_deleted = true;
         note.deleted_at = Some(moment(0));
     };
-    let text =
-        "---\n# mine\ntitle:   'Tea'   # of mine\nstatus: active  # flip me\nmine: {a: [1,  2]}\n\n---\n\nText  \n\n\n";
-    let expected =
-        text.replace("status: active  # flip me\n", "status: deleted  # flip me\ndeleted_at: 1970-01-01T00:00:00Z\n");
+    let text = "---\n# mine\ntitle:   'Tea'   # of mine\nstatus: active  # flip me\nmine: {a: [1,  2]}\n\n---\n\nText  \n\n\n";
+    let expected = text.replace(
+        "status: active  # flip me\n",
+        "status: deleted  # flip me\ndeleted_at: 1970-01-01T00:00:00Z\n",
+    );
     assert_eq!(changed(text, forget), expected);
     // Back again: the key goes, and the line keeps its remark.
-    assert_eq!(changed(&expected, |note| (note.is_deleted, note.deleted_at) = (false, None)), text);
+    assert_eq!(
+        changed(&expected, |note| (note.is_deleted, note.deleted_at) =
+            (false, None)),
+        text
+    );
     // With other line ends.
     let dos = text.replace('\n', "\r\n");
     assert_eq!(changed(&dos, forget), expected.replace('\n', "\r\n"));
     let marked = format!("\u{feff}{dos}");
-    assert_eq!(changed(&marked, forget), format!("\u{feff}{}", expected.replace('\n', "\r\n")));
+    assert_eq!(
+        changed(&marked, forget),
+        format!("\u{feff}{}", expected.replace('\n', "\r\n"))
+    );
     // Converted twice by some program; a line is the same, however many carriage returns end it.
     let twice = changed(&text.replace('\n', "\r\r\n"), forget);
-    assert_eq!(twice.replace("\r\r\n", "\n").replace("\r\n", "\n"), expected);
+    assert_eq!(
+        twice.replace("\r\r\n", "\n").replace("\r\n", "\n"),
+        expected
+    );
     // Nothing to say that is not said.
     assert_eq!(rewrite(text, &note(text)).unwrap(), None);
-    let nothing = Note { body: "text without end\n".to_owned(), ..Note::default() };
+    let nothing = Note {
+        body: "text without end\n".to_owned(),
+        ..Note::default()
+    };
     assert_eq!(rewrite("text without end", &nothing).unwrap(), None);
 }
 
@@ -300,9 +392,21 @@ type Row<'a> = (&'a str, fn(&mut Note), &'a str);
 fn new_keys_have_their_place() {
     let id = |note: &mut Note| note.id = Some(MemoryId::new("i"));
     let rows: [Row<'_>; 10] = [
-        ("", |note| note.title = Some("t".to_owned()), "---\ntitle: t\n---\n"),
-        ("text", |note| note.title = Some("t".to_owned()), "---\ntitle: t\n---\ntext"),
-        ("---\n---\ntext\n", |note| note.title = Some("t".to_owned()), "---\ntitle: t\n---\ntext\n"),
+        (
+            "",
+            |note| note.title = Some("t".to_owned()),
+            "---\ntitle: t\n---\n",
+        ),
+        (
+            "text",
+            |note| note.title = Some("t".to_owned()),
+            "---\ntitle: t\n---\ntext",
+        ),
+        (
+            "---\n---\ntext\n",
+            |note| note.title = Some("t".to_owned()),
+            "---\ntitle: t\n---\ntext\n",
+        ),
         (
             "---\nmine: 1\n# end\n---\n",
             |note| note.title = Some("t".to_owned()),
@@ -318,18 +422,40 @@ fn new_keys_have_their_place() {
             |note| note.always_load = true,
             "---\ntags:\n  - a\nalways_load: true\n\n# c\nmine: 1\n---\n",
         ),
-        ("---\n  title: t\n---\n", |note| note.tags = vec!["a".to_owned()], "---\n  title: t\n  tags:\n    - a\n---\n"),
+        (
+            "---\n  title: t\n---\n",
+            |note| note.tags = vec!["a".to_owned()],
+            "---\n  title: t\n  tags:\n    - a\n---\n",
+        ),
         // No blank of YAML's, so it is a part of the name.
-        ("---\n\x0ca: 1\n---\n", |note| note.always_load = true, "---\n\x0ca: 1\nalways_load: true\n---\n"),
-        ("---\ntitle: t\n...\n", |note| note.always_load = true, "---\ntitle: t\nalways_load: true\n...\n"),
-        ("---\ntitle: t\nstatus:\n---\n", |note| note.is_deleted = true, "---\ntitle: t\nstatus: deleted\n---\n"),
+        (
+            "---\n\x0ca: 1\n---\n",
+            |note| note.always_load = true,
+            "---\n\x0ca: 1\nalways_load: true\n---\n",
+        ),
+        (
+            "---\ntitle: t\n...\n",
+            |note| note.always_load = true,
+            "---\ntitle: t\nalways_load: true\n...\n",
+        ),
+        (
+            "---\ntitle: t\nstatus:\n---\n",
+            |note| note.is_deleted = true,
+            "---\ntitle: t\nstatus: deleted\n---\n",
+        ),
     ];
     for (text, change, expected) in rows {
         assert_eq!(changed(text, change), expected, "{text:?}");
     }
     // The order of a person stays.
-    assert_eq!(changed("---\ntags: a\ntitle: t\n---\n", id), "---\ntags: a\nuid: i\ntitle: t\n---\n");
-    assert_eq!(changed("\u{feff}text\r\n", id), "\u{feff}---\r\nuid: i\r\n---\r\ntext\r\n");
+    assert_eq!(
+        changed("---\ntags: a\ntitle: t\n---\n", id),
+        "---\ntags: a\nuid: i\ntitle: t\n---\n"
+    );
+    assert_eq!(
+        changed("\u{feff}text\r\n", id),
+        "\u{feff}---\r\nuid: i\r\n---\r\ntext\r\n"
+    );
 }
 
 #[test]
@@ -340,17 +466,55 @@ fn tags_change_item_by_item() {
     }
     let list = "---\ntags: # mine\n    - a # first\n    # between\n    - '#b'\n    - c\n# after\nmine: 1\n---\n";
     let rows: [(&str, &[&str], &str); 11] = [
-        (list, &["a", "b", "c", "d e"], &list.replace("    - c\n", "    - c\n    - d e\n")),
+        (
+            list,
+            &["a", "b", "c", "d e"],
+            &list.replace("    - c\n", "    - c\n    - d e\n"),
+        ),
         (list, &["a", "c"], &list.replace("    - '#b'\n", "")),
-        (list, &["b", "x"], &list.replace("    - a # first\n", "").replace("    - c\n", "    - x\n")),
-        (list, &["x"], "---\ntags: # mine\n    # between\n    - x\n# after\nmine: 1\n---\n"),
-        (list, &["c", "a"], "---\ntags: # mine\n  - c\n  - a\n    # between\n# after\nmine: 1\n---\n"),
+        (
+            list,
+            &["b", "x"],
+            &list
+                .replace("    - a # first\n", "")
+                .replace("    - c\n", "    - x\n"),
+        ),
+        (
+            list,
+            &["x"],
+            "---\ntags: # mine\n    # between\n    - x\n# after\nmine: 1\n---\n",
+        ),
+        (
+            list,
+            &["c", "a"],
+            "---\ntags: # mine\n  - c\n  - a\n    # between\n# after\nmine: 1\n---\n",
+        ),
         (list, &[], "---\n    # between\n# after\nmine: 1\n---\n"),
-        ("---\ntags: [a, b] # mine\n---\n", &["b", "x, y"], "---\ntags: [b, \"x, y\"] # mine\n---\n"),
-        ("---\ntags: a b # mine\n---\n", &["b"], "---\ntags: [b] # mine\n---\n"),
-        ("---\ntags: # mine\n---\n", &["b"], "---\ntags: # mine\n  - b\n---\n"),
-        ("---\ntags: [a,\n  b] # mine\nx: 1\n---\n", &["b"], "---\ntags: # mine\n  - b\nx: 1\n---\n"),
-        ("---\ntags:\n- a\n- >\n  b\n  c\nx: 1\n---\n", &["b c"], "---\ntags:\n  - b c\nx: 1\n---\n"),
+        (
+            "---\ntags: [a, b] # mine\n---\n",
+            &["b", "x, y"],
+            "---\ntags: [b, \"x, y\"] # mine\n---\n",
+        ),
+        (
+            "---\ntags: a b # mine\n---\n",
+            &["b"],
+            "---\ntags: [b] # mine\n---\n",
+        ),
+        (
+            "---\ntags: # mine\n---\n",
+            &["b"],
+            "---\ntags: # mine\n  - b\n---\n",
+        ),
+        (
+            "---\ntags: [a,\n  b] # mine\nx: 1\n---\n",
+            &["b"],
+            "---\ntags: # mine\n  - b\nx: 1\n---\n",
+        ),
+        (
+            "---\ntags:\n- a\n- >\n  b\n  c\nx: 1\n---\n",
+            &["b c"],
+            "---\ntags:\n  - b c\nx: 1\n---\n",
+        ),
     ];
     for (text, wanted, expected) in rows {
         assert_eq!(changed(text, tags(wanted)), expected, "{text:?} {wanted:?}");
@@ -360,32 +524,74 @@ fn tags_change_item_by_item() {
 #[test]
 fn values_of_every_form_are_replaced_as_a_whole() {
     let rows = [
-        ("---\ntitle: |\n  one\n  # two\n\n  three\n\n# c\nmine: 1\n---\n", "---\ntitle: new\n\n# c\nmine: 1\n---\n"),
-        ("---\ntitle: |2- # r\n   one\nmine: 1\n---\n", "---\ntitle: new # r\nmine: 1\n---\n"),
-        ("---\ntitle: \"one\n  two # no\" # r\nmine: 1\n---\n", "---\ntitle: new # r\nmine: 1\n---\n"),
-        ("---\ntitle: 'it''s # no' # r\nmine: 1\n---\n", "---\ntitle: new # r\nmine: 1\n---\n"),
-        ("---\ntitle: \"a\\\" # no\" # r\nmine: 1\n---\n", "---\ntitle: new # r\nmine: 1\n---\n"),
-        ("---\ntitle: one\n  two\nmine: 1\n---\n", "---\ntitle: new\nmine: 1\n---\n"),
-        ("---\ntitle:\n  one # r\nmine: 1\n---\n", "---\ntitle: new # r\nmine: 1\n---\n"),
+        (
+            "---\ntitle: |\n  one\n  # two\n\n  three\n\n# c\nmine: 1\n---\n",
+            "---\ntitle: new\n\n# c\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle: |2- # r\n   one\nmine: 1\n---\n",
+            "---\ntitle: new # r\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle: \"one\n  two # no\" # r\nmine: 1\n---\n",
+            "---\ntitle: new # r\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle: 'it''s # no' # r\nmine: 1\n---\n",
+            "---\ntitle: new # r\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle: \"a\\\" # no\" # r\nmine: 1\n---\n",
+            "---\ntitle: new # r\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle: one\n  two\nmine: 1\n---\n",
+            "---\ntitle: new\nmine: 1\n---\n",
+        ),
+        (
+            "---\ntitle:\n  one # r\nmine: 1\n---\n",
+            "---\ntitle: new # r\nmine: 1\n---\n",
+        ),
         ("---\n\"title\" : one#two\n---\n", "---\ntitle: new\n---\n"),
         ("---\ntitle: é日 # r\n---\n", "---\ntitle: new # r\n---\n"),
     ];
     for (text, expected) in rows {
-        assert_eq!(changed(text, |note| note.title = Some("new".to_owned())), expected, "{text:?}");
+        assert_eq!(
+            changed(text, |note| note.title = Some("new".to_owned())),
+            expected,
+            "{text:?}"
+        );
     }
     // Something else relies on it: better not to change it than to break it.
     let anchored = "---\ntitle: &t one\nmine: *t\n---\n";
-    let error = rewrite(anchored, &Note { title: Some("new".to_owned()), ..note(anchored) }).unwrap_err();
+    let error = rewrite(
+        anchored,
+        &Note {
+            title: Some("new".to_owned()),
+            ..note(anchored)
+        },
+    )
+    .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.contains("change it by hand"), "{error}");
     let anchored = "---\nstatus: &a active\nx: *a\n---\n";
-    let error = rewrite(anchored, &Note { is_deleted: true, ..note(anchored) }).unwrap_err();
+    let error = rewrite(
+        anchored,
+        &Note {
+            is_deleted: true,
+            ..note(anchored)
+        },
+    )
+    .unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
 }
 
 #[test]
 fn people_may_use_our_words_for_something_else() {
-    let forgotten = Note { is_deleted: true, ..Note::default() };
+    let forgotten = Note {
+        is_deleted: true,
+        ..Note::default()
+    };
     for yaml in [
         "status: draft",
         "status: [done]",
@@ -404,7 +610,10 @@ fn people_may_use_our_words_for_something_else() {
         "mine: &m [a]\ntags: *m",
     ] {
         let text = format!("---\nmine2: x\n{yaml}\n---\ntext\n");
-        let body = Note { body: "text".to_owned(), ..Note::default() };
+        let body = Note {
+            body: "text".to_owned(),
+            ..Note::default()
+        };
         assert_eq!(note(&text), body, "{yaml}");
         // It stays as it is while another key is written.
         let id = Some(MemoryId::new("i"));
@@ -431,12 +640,21 @@ fn people_may_use_our_words_for_something_else() {
 fn what_was_forgotten_stays_so_when_it_breaks() {
     let rows = [
         ("---\ntitle: [x\nstatus: deleted\n---\nText", true),
-        ("---\r\ntitle: [x\r\nstatus: Deleted # remark\r\n---\r\n", true),
-        ("\u{feff}---\n  # remark\n\n  title: a\n  title: b\n  status: \"deleted\"\n---\n", true),
+        (
+            "---\r\ntitle: [x\r\nstatus: Deleted # remark\r\n---\r\n",
+            true,
+        ),
+        (
+            "\u{feff}---\n  # remark\n\n  title: a\n  title: b\n  status: \"deleted\"\n---\n",
+            true,
+        ),
         ("---\nstatus: active\nstatus: deleted\n---\n", true),
         ("---\nstatus: deleted\ntitle: x\n\ntext", true),
         ("---\ntitle: x\n\nstatus: deleted\n", false),
-        ("---\ntitle: [x\nstatus: active\n---\nstatus: deleted\n", false),
+        (
+            "---\ntitle: [x\nstatus: active\n---\nstatus: deleted\n",
+            false,
+        ),
         ("---\ntitle: [x\nmine:\n  status: deleted\n---\n", false),
         ("---\ntitle: [x\nstatus: deleted or not\n---\n", false),
     ];
@@ -450,13 +668,24 @@ fn what_was_forgotten_stays_so_when_it_breaks() {
 fn of_very_many_tags_the_first_count() {
     let count = 10_000;
     let tags: Vec<_> = (0..count).map(|number| format!("t{number}")).collect();
-    for list in [format!("[{}]", tags.join(",")), format!("\n- {}", tags[..5_000].join("\n- ")), tags.join(" ")] {
+    for list in [
+        format!("[{}]", tags.join(",")),
+        format!("\n- {}", tags[..5_000].join("\n- ")),
+        tags.join(" "),
+    ] {
         let text = format!("---\ntags: {list}\n---\n");
         let said = note(&text);
         assert_eq!(said.tags, tags[..TAGS_MAX]);
         assert!(changed(&text, |note| note.always_load = true).contains(&list));
         // The others would be lost.
-        let error = rewrite(&text, &Note { tags: vec!["one".to_owned()], ..said }).unwrap_err();
+        let error = rewrite(
+            &text,
+            &Note {
+                tags: vec!["one".to_owned()],
+                ..said
+            },
+        )
+        .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
     }
 }
@@ -464,19 +693,35 @@ fn of_very_many_tags_the_first_count() {
 #[test]
 fn a_body_is_replaced_with_the_line_ends_of_the_file() {
     let rows = [
-        ("---\ntitle: t\n---\none\n", "two\nthree\n\n", "---\ntitle: t\n---\ntwo\nthree\n"),
-        ("---\r\ntitle: t\r\n---\r\none", "two\nthree", "---\r\ntitle: t\r\n---\r\ntwo\r\nthree\r\n"),
+        (
+            "---\ntitle: t\n---\none\n",
+            "two\nthree\n\n",
+            "---\ntitle: t\n---\ntwo\nthree\n",
+        ),
+        (
+            "---\r\ntitle: t\r\n---\r\none",
+            "two\nthree",
+            "---\r\ntitle: t\r\n---\r\ntwo\r\nthree\r\n",
+        ),
         ("---\ntitle: t\n---", "two", "---\ntitle: t\n---\ntwo\n"),
         ("---\ntitle: t\n---\none", "", "---\ntitle: t\n---\n"),
         ("one\r\n", "two\n", "two\r\n"),
-        ("one", "---\ntitle: t\n---\n", "---\n---\n---\ntitle: t\n---\n"),
+        (
+            "one",
+            "---\ntitle: t\n---\n",
+            "---\n---\n---\ntitle: t\n---\n",
+        ),
         ("one", "---\ntitle: t", "---\n---\n---\ntitle: t\n"),
         ("one", "---\n\ntext", "---\n\ntext\n"),
         ("one", "\u{feff}x", "---\n---\n\u{feff}x\n"),
         ("one", "a\r\r\n\r\nb\rc\r", "a\n\nb\rc\n"),
     ];
     for (text, body, expected) in rows {
-        assert_eq!(changed(text, |note| note.body = body.to_owned()), expected, "{text:?} {body:?}");
+        assert_eq!(
+            changed(text, |note| note.body = body.to_owned()),
+            expected,
+            "{text:?} {body:?}"
+        );
     }
 }
 
@@ -510,7 +755,10 @@ fn ours() -> impl Strategy<Value = Vec<String>> {
         Just("tags: a, b".to_owned()),
         Just("tags:".to_owned()),
     ];
-    let status = prop_oneof![Just("status: Active # remark".to_owned()), Just("status: deleted".to_owned())];
+    let status = prop_oneof![
+        Just("status: Active # remark".to_owned()),
+        Just("status: deleted".to_owned())
+    ];
     let created = prop_oneof![
         Just("created_at: 2024-01-02 # remark".to_owned()),
         Just("created_at: '2024-01-02 10:00'".to_owned())
@@ -524,38 +772,59 @@ fn ours() -> impl Strategy<Value = Vec<String>> {
         proptest::option::of(uid),
     )
         .prop_map(|(title, tags, status, created, uid)| {
-            [title, tags, status, created, uid].into_iter().flatten().collect::<Vec<_>>()
+            [title, tags, status, created, uid]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
         })
         .prop_shuffle()
 }
 
 fn file() -> impl Strategy<Value = String> {
-    (ours(), proptest::collection::vec(foreign(), 0..6), "(?s).{0,40}", any::<bool>(), any::<bool>(), any::<u64>())
+    (
+        ours(),
+        proptest::collection::vec(foreign(), 0..6),
+        "(?s).{0,40}",
+        any::<bool>(),
+        any::<bool>(),
+        any::<u64>(),
+    )
         .prop_map(|(ours, foreign, body, is_dos, is_marked, seed)| {
             let mut blocks = ours;
             for (index, block) in foreign.into_iter().enumerate() {
                 // Every name once.
                 let block = match block.split_once(':') {
-                    Some((name, rest)) if !block.trim_start().starts_with('#') => match name.strip_suffix('"') {
-                        Some(name) => format!("{name}{index}\":{rest}"),
-                        None => format!("{name}{index}:{rest}"),
-                    },
+                    Some((name, rest)) if !block.trim_start().starts_with('#') => {
+                        match name.strip_suffix('"') {
+                            Some(name) => format!("{name}{index}\":{rest}"),
+                            None => format!("{name}{index}:{rest}"),
+                        }
+                    }
                     _ => block,
                 };
-                let place = (seed.rotate_left(index as u32 * 7) % (blocks.len() as u64 + 1)) as usize;
+                let place =
+                    (seed.rotate_left(index as u32 * 7) % (blocks.len() as u64 + 1)) as usize;
                 blocks.insert(place, block);
             }
             blocks.push(String::new());
             let yaml = blocks.join("\n");
             let end = if is_dos { "\r\n" } else { "\n" };
             let head = format!("---\n{yaml}---\n").replace('\n', end);
-            format!("{}{head}{}", if is_marked { "\u{feff}" } else { "" }, body.replace('\0', ""))
+            format!(
+                "{}{head}{}",
+                if is_marked { "\u{feff}" } else { "" },
+                body.replace('\0', "")
+            )
         })
 }
 
 /// Lines that the second has and the first has not, and the other way round.
 fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
-    let lines = |text: &str| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
+    let lines = |text: &str| {
+        text.split_inclusive('\n')
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let (mut gone, mut new) = (lines(before), lines(after));
     // From both ends, what is the same goes.
     while !gone.is_empty() && gone.first() == new.first() {
@@ -588,7 +857,15 @@ fn any_note() -> impl Strategy<Value = Note> {
     let text = || proptest::option::of(any_text());
     let id = proptest::option::of("[a-z0-9-]{1,36}|[ -~é日]{0,20}[!-~]".prop_map(MemoryId::new));
     let tags = proptest::collection::vec(any_text(), 0..5);
-    (id, (text(), text(), text()), any_text(), any::<bool>(), (moments(), moments(), moments()), tags, any::<bool>())
+    (
+        id,
+        (text(), text(), text()),
+        any_text(),
+        any::<bool>(),
+        (moments(), moments(), moments()),
+        tags,
+        any::<bool>(),
+    )
         .prop_map(
             |(
                 id,

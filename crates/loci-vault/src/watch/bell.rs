@@ -73,7 +73,9 @@ impl Bell {
             match state.wake(now, until) {
                 Ok(wake) => return wake,
                 Err(next) => {
-                    let waited = self.changed.wait_timeout(state, next.saturating_duration_since(now));
+                    let waited = self
+                        .changed
+                        .wait_timeout(state, next.saturating_duration_since(now));
                     state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
@@ -87,7 +89,11 @@ impl Bell {
 
 impl State {
     fn ring(&mut self, change: Change, now: Instant) {
-        let burst = self.burst.get_or_insert(Burst { first: now, last: now, change });
+        let burst = self.burst.get_or_insert(Burst {
+            first: now,
+            last: now,
+            change,
+        });
         burst.last = now;
         burst.change = burst.change.max(change);
     }
@@ -106,7 +112,10 @@ impl State {
         let end = |burst: &Burst| (burst.last + QUIET).min(burst.first + LATEST);
         match self.burst.take_if(|burst| end(burst) <= now) {
             Some(burst) => Ok(Wake::Rung(burst.change)),
-            None => Err(self.burst.as_ref().map_or(until, |burst| end(burst).min(until))),
+            None => Err(self
+                .burst
+                .as_ref()
+                .map_or(until, |burst| end(burst).min(until))),
         }
     }
 }
@@ -121,8 +130,12 @@ mod tests {
 
     #[test]
     fn a_burst_is_over_when_it_is_quiet_or_lasts_too_long() {
-        let rows: [(&[u64], u64); 4] =
-            [(&[0], 150), (&[0, 100], 250), (&[0, 149, 298], 448), (&[0, 140, 280, 420, 490], 500)];
+        let rows: [(&[u64], u64); 4] = [
+            (&[0], 150),
+            (&[0, 100], 250),
+            (&[0, 149, 298], 448),
+            (&[0, 140, 280, 420, 490], 500),
+        ];
         for (rings, end) in rows {
             let start = Instant::now();
             let mut state = State::default();
@@ -130,9 +143,21 @@ mod tests {
                 state.ring(Change::Notes, after(start, *at));
             }
             let until = after(start, 10_000);
-            assert_eq!(state.wake(after(start, end - 1), until), Err(after(start, end)), "{rings:?}");
-            assert_eq!(state.wake(after(start, end), until), Ok(Wake::Rung(Change::Notes)), "{rings:?}");
-            assert_eq!(state.wake(after(start, end), until), Err(until), "a burst is told of once");
+            assert_eq!(
+                state.wake(after(start, end - 1), until),
+                Err(after(start, end)),
+                "{rings:?}"
+            );
+            assert_eq!(
+                state.wake(after(start, end), until),
+                Ok(Wake::Rung(Change::Notes)),
+                "{rings:?}"
+            );
+            assert_eq!(
+                state.wake(after(start, end), until),
+                Err(until),
+                "a burst is told of once"
+            );
         }
     }
 
@@ -143,7 +168,10 @@ mod tests {
         for change in [Change::Notes, Change::Folders, Change::Notes] {
             state.ring(change, start);
         }
-        assert_eq!(state.wake(after(start, 150), after(start, 200)), Ok(Wake::Rung(Change::Folders)));
+        assert_eq!(
+            state.wake(after(start, 150), after(start, 200)),
+            Ok(Wake::Rung(Change::Folders))
+        );
     }
 
     #[test]
@@ -152,7 +180,10 @@ mod tests {
         let mut state = State::default();
         state.ring(Change::Notes, start);
         assert_eq!(state.wake(start, after(start, 50)), Err(after(start, 50)));
-        assert_eq!(state.wake(after(start, 50), after(start, 50)), Ok(Wake::Time));
+        assert_eq!(
+            state.wake(after(start, 50), after(start, 50)),
+            Ok(Wake::Time)
+        );
         state.is_stopped = true;
         assert_eq!(state.wake(start, after(start, 50)), Ok(Wake::Stop));
         let bell = Bell::default();

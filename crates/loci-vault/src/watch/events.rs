@@ -16,7 +16,8 @@ pub enum Change {
     Folders,
 }
 
-/// What the event may have changed in the folder `root`, if anything. Opening, reading and closing changes nothing.
+/// What the event may have changed in the folder `root`, if anything. Opening, reading and closing
+/// changes nothing.
 pub fn change(root: &Path, event: &notify::Result<Event>) -> Option<Change> {
     let Ok(event) = event else {
         return Some(Change::Folders);
@@ -33,23 +34,28 @@ pub fn change(root: &Path, event: &notify::Result<Event>) -> Option<Change> {
     visible.filter_map(|path| change_of(event.kind, path)).max()
 }
 
-/// Whether something of the name is left alone: our own temporary files are, and what editors, sync clients and
-/// version control keep in the folder.
+/// Whether something of the name is left alone: our own temporary files are, and what editors, sync
+/// clients and version control keep in the folder.
 pub fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
 }
 
 fn change_of(kind: EventKind, path: &Path) -> Option<Change> {
-    let is_note = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let is_note = path
+        .extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
     let note = is_note.then_some(Change::Notes);
     match kind {
-        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => Some(Change::Folders),
+        EventKind::Create(CreateKind::Folder) | EventKind::Remove(RemoveKind::Folder) => {
+            Some(Change::Folders)
+        }
         EventKind::Access(AccessKind::Close(AccessMode::Write))
         | EventKind::Create(CreateKind::File)
         | EventKind::Remove(RemoveKind::File)
         | EventKind::Modify(ModifyKind::Data(_)) => note,
         EventKind::Access(_) => None,
-        // It is not said what the path is. What is gone and has no note's name may have been a folder.
+        // It is not said what the path is. What is gone and has no note's name may have been a
+        // folder.
         _ => match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => Some(Change::Folders),
             Err(_) => note.or(Some(Change::Folders)),
@@ -89,7 +95,11 @@ mod tests {
             (closed, &["note.md"], Some(Change::Notes)),
             (touched, &["note.md"], Some(Change::Notes)),
             (removed, &["gone.md"], Some(Change::Notes)),
-            (EventKind::Remove(RemoveKind::File), &["note.md"], Some(Change::Notes)),
+            (
+                EventKind::Remove(RemoveKind::File),
+                &["note.md"],
+                Some(Change::Notes),
+            ),
             (read, &["note.md"], None),
             (opened, &["note.md"], None),
             (opened, &["folder.md"], None),
@@ -101,7 +111,11 @@ mod tests {
             (touched, &["folder.md"], Some(Change::Folders)),
             (made_folder, &["new"], Some(Change::Folders)),
             (removed, &["gone"], Some(Change::Folders)),
-            (EventKind::Remove(RemoveKind::Folder), &[""], Some(Change::Folders)),
+            (
+                EventKind::Remove(RemoveKind::Folder),
+                &[""],
+                Some(Change::Folders),
+            ),
             (made, &[".note.md"], None),
             (made, &[".git/note.md"], None),
             (made, &["a/.obsidian/b/note.md"], None),
@@ -111,7 +125,9 @@ mod tests {
             (renamed, &[".a.md", ".b.md"], None),
         ];
         for (kind, paths, expected) in rows {
-            let event = paths.iter().fold(Event::new(kind), |event, path| event.add_path(root.join(path)));
+            let event = paths.iter().fold(Event::new(kind), |event, path| {
+                event.add_path(root.join(path))
+            });
             assert_eq!(change(root, &Ok(event)), expected, "{kind:?} {paths:?}");
         }
     }
@@ -119,18 +135,33 @@ mod tests {
     #[test]
     fn a_root_below_a_hidden_folder_is_visible() {
         let root = Path::new("/none/.local/share/vault");
-        let event = |path: &str| Ok(Event::new(EventKind::Create(CreateKind::File)).add_path(path.into()));
-        assert_eq!(change(root, &event("/none/.local/share/vault/note.md")), Some(Change::Notes));
-        assert_eq!(change(root, &event("/other/.name/of/vault/note.md")), Some(Change::Notes));
+        let event =
+            |path: &str| Ok(Event::new(EventKind::Create(CreateKind::File)).add_path(path.into()));
+        assert_eq!(
+            change(root, &event("/none/.local/share/vault/note.md")),
+            Some(Change::Notes)
+        );
+        assert_eq!(
+            change(root, &event("/other/.name/of/vault/note.md")),
+            Some(Change::Notes)
+        );
         assert_eq!(change(root, &event("/other/.name/of/vault/.note.md")), None);
     }
 
     #[test]
     fn lost_events_and_errors_may_be_anything() {
         let root = Path::new("/none");
-        let lost = Event::new(EventKind::Other).set_flag(Flag::Rescan).add_path("/none/.git".into());
+        let lost = Event::new(EventKind::Other)
+            .set_flag(Flag::Rescan)
+            .add_path("/none/.git".into());
         assert_eq!(change(root, &Ok(lost)), Some(Change::Folders));
-        assert_eq!(change(root, &Ok(Event::new(EventKind::Other))), Some(Change::Folders));
-        assert_eq!(change(root, &Err(notify::Error::generic("limit"))), Some(Change::Folders));
+        assert_eq!(
+            change(root, &Ok(Event::new(EventKind::Other))),
+            Some(Change::Folders)
+        );
+        assert_eq!(
+            change(root, &Err(notify::Error::generic("limit"))),
+            Some(Change::Folders)
+        );
     }
 }

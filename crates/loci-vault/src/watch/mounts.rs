@@ -1,4 +1,5 @@
-//! File systems that others can change without an event here, by the table of mounts that Linux keeps.
+//! File systems that others can change without an event here, by the table of mounts that Linux
+//! keeps.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,24 +35,37 @@ const SHARED: [&str; 24] = [
 /// The kind of the file system of the absolute path, if it is such a one.
 pub fn without_events(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
-    kind(&mounts, path).filter(|kind| is_shared(kind)).map(str::to_owned)
+    kind(&mounts, path)
+        .filter(|kind| is_shared(kind))
+        .map(str::to_owned)
 }
 
-/// The kind of the file system that holds the path: the one of the deepest mount point above it, of several mounts on
-/// one point the last.
+/// The kind of the file system that holds the path: the one of the deepest mount point above it, of
+/// several mounts on one point the last.
 fn kind<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
-    let holding = mounts.lines().filter_map(mount).filter(|(point, _)| path.starts_with(point));
-    holding.max_by_key(|(point, _)| point.components().count()).map(|(_, kind)| kind)
+    let holding = mounts
+        .lines()
+        .filter_map(mount)
+        .filter(|(point, _)| path.starts_with(point));
+    holding
+        .max_by_key(|(point, _)| point.components().count())
+        .map(|(_, kind)| kind)
 }
 
 fn is_shared(kind: &str) -> bool {
-    SHARED.contains(&kind) || ["fuse.", "nfs", "smb"].iter().any(|family| kind.starts_with(family))
+    SHARED.contains(&kind)
+        || ["fuse.", "nfs", "smb"]
+            .iter()
+            .any(|family| kind.starts_with(family))
 }
 
 /// The mount point and the kind of one mount.
 fn mount(line: &str) -> Option<(PathBuf, &str)> {
     let (mount, source) = line.split_once(" - ")?;
-    Some((unescaped(mount.split(' ').nth(4)?), source.split(' ').next()?))
+    Some((
+        unescaped(mount.split(' ').nth(4)?),
+        source.split(' ').next()?,
+    ))
 }
 
 /// Blanks, ends of lines and backslashes stand as three octal digits after a backslash.
@@ -59,7 +73,10 @@ fn unescaped(point: &str) -> PathBuf {
     let mut parts = point.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {
-        if let Some(code) = part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
+        if let Some(code) = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok())
+        {
             text.push(char::from(code));
             text.push_str(&part[3..]);
         } else {
@@ -105,10 +122,23 @@ garbage
 
     #[test]
     fn kinds_that_others_can_change_are_known() {
-        for kind in ["nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "drvfs", "vboxsf", "fuse.sshfs", "fuse.rclone"] {
+        for kind in [
+            "nfs",
+            "nfs4",
+            "cifs",
+            "smb3",
+            "smbfs",
+            "9p",
+            "drvfs",
+            "vboxsf",
+            "fuse.sshfs",
+            "fuse.rclone",
+        ] {
             assert!(is_shared(kind), "{kind}");
         }
-        for kind in ["ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuseblk", "ntfs3", "fuse"] {
+        for kind in [
+            "ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "fuseblk", "ntfs3", "fuse",
+        ] {
             assert!(!is_shared(kind), "{kind}");
         }
     }

@@ -39,7 +39,10 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        Place { folder: tempfile::tempdir().unwrap(), temporary: Temporary::default() }
+        Place {
+            folder: tempfile::tempdir().unwrap(),
+            temporary: Temporary::default(),
+        }
     }
 
     fn with(name: &str, text: &str) -> Self {
@@ -60,7 +63,12 @@ impl Place {
         let mut files: Vec<_> = fs::read_dir(self.folder.path())
             .unwrap()
             .map(|entry| entry.unwrap())
-            .map(|entry| (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap()))
+            .map(|entry| {
+                (
+                    entry.file_name().into_string().unwrap(),
+                    fs::read_to_string(entry.path()).unwrap(),
+                )
+            })
             .collect();
         files.sort();
         files
@@ -69,11 +77,21 @@ impl Place {
     fn replace(&self, expected: &str, text: &str) -> Result<FileStamp, Refused> {
         let folder = self.open();
         let metadata = fs::metadata(self.folder.path().join("note.md"))?;
-        self.temporary.replace(&folder, "note.md", &read::hash(expected.as_bytes()), text.as_bytes(), &metadata)
+        self.temporary.replace(
+            &folder,
+            "note.md",
+            &read::hash(expected.as_bytes()),
+            text.as_bytes(),
+            &metadata,
+        )
     }
 
     /// Replaces `old` by `new` while somebody else does something at that moment.
-    fn replace_while(&self, when: Moment, act: impl Fn(&Path) + 'static) -> Result<FileStamp, Refused> {
+    fn replace_while(
+        &self,
+        when: Moment,
+        act: impl Fn(&Path) + 'static,
+    ) -> Result<FileStamp, Refused> {
         let path = self.folder.path().to_owned();
         let hook: Hook = Rc::new(move |moment| {
             if moment == when {
@@ -88,7 +106,10 @@ impl Place {
 }
 
 fn files(expected: &[(&str, &str)]) -> Vec<(String, String)> {
-    expected.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    expected
+        .iter()
+        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
+        .collect()
 }
 
 fn flushes(work: impl FnOnce()) -> usize {
@@ -111,7 +132,10 @@ fn a_write_costs_two_flushes() {
     on_every_disk(|| {
         let place = Place::new();
         let folder = place.open();
-        assert_eq!(flushes(|| _ = place.temporary.create(&folder, "note.md", b"old").unwrap()), 2);
+        assert_eq!(
+            flushes(|| _ = place.temporary.create(&folder, "note.md", b"old").unwrap()),
+            2
+        );
         assert_eq!(flushes(|| _ = place.replace("old", "new").unwrap()), 2);
         assert_eq!(place.files(), files(&[("note.md", "new")]));
     });
@@ -121,7 +145,10 @@ fn a_write_costs_two_flushes() {
 fn what_is_there_is_not_replaced_by_a_new_file() {
     on_every_disk(|| {
         let place = Place::with("note.md", "theirs");
-        let error = place.temporary.create(&place.open(), "note.md", b"ours").unwrap_err();
+        let error = place
+            .temporary
+            .create(&place.open(), "note.md", b"ours")
+            .unwrap_err();
         assert_eq!(error.kind(), ErrorKind::AlreadyExists);
         assert_eq!(place.files(), files(&[("note.md", "theirs")]));
     });
@@ -146,13 +173,20 @@ fn what_comes_between_wins() {
     on_every_disk(|| {
         for act in [write, save] {
             let place = Place::with("note.md", "old");
-            assert!(matches!(place.replace_while(Moment::BeforeExchange, act), Err(Refused::Changed)));
+            assert!(matches!(
+                place.replace_while(Moment::BeforeExchange, act),
+                Err(Refused::Changed)
+            ));
             assert_eq!(place.files(), files(&[("note.md", "theirs")]));
         }
         let place = Place::with("note.md", "old");
-        let refused =
-            place.replace_while(Moment::BeforeExchange, |path| fs::remove_file(path.join("note.md")).unwrap());
-        assert!(matches!(refused, Err(Refused::Io(_) | Refused::Changed)), "{refused:?}");
+        let refused = place.replace_while(Moment::BeforeExchange, |path| {
+            fs::remove_file(path.join("note.md")).unwrap();
+        });
+        assert!(
+            matches!(refused, Err(Refused::Io(_) | Refused::Changed)),
+            "{refused:?}"
+        );
         assert_eq!(place.files(), []);
     });
     // After our text is in place, theirs goes over ours, which they could see.
@@ -165,15 +199,21 @@ fn what_comes_between_wins() {
 
 /// The path of the temporary file that waits in the folder.
 fn swap_file(folder: &Path) -> std::path::PathBuf {
-    let mut paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    paths.find(|path| path.extension().is_some_and(|ending| ending == "swap")).unwrap()
+    let mut paths = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    paths
+        .find(|path| path.extension().is_some_and(|ending| ending == "swap"))
+        .unwrap()
 }
 
 #[test]
 fn what_is_written_through_an_open_file_is_put_back() {
     let place = Place::with("note.md", "old");
     // An editor that had opened the note before it went out of its place.
-    let refused = place.replace_while(Moment::AfterExchange, |path| fs::write(swap_file(path), "theirs").unwrap());
+    let refused = place.replace_while(Moment::AfterExchange, |path| {
+        fs::write(swap_file(path), "theirs").unwrap();
+    });
     assert!(matches!(refused, Err(Refused::Changed)));
     assert_eq!(place.files(), files(&[("note.md", "theirs")]));
 }
@@ -186,7 +226,10 @@ fn of_two_who_come_between_both_are_kept() {
         fs::write(path.join("note.md"), "second").unwrap();
     });
     assert!(matches!(refused, Err(Refused::Changed)));
-    assert_eq!(place.files(), files(&[("note.md", "second"), ("recovered note.md", "first")]));
+    assert_eq!(
+        place.files(),
+        files(&[("note.md", "second"), ("recovered note.md", "first")])
+    );
 }
 
 #[cfg(unix)]
@@ -222,7 +265,10 @@ fn a_link_in_the_place_of_the_note_stays_and_is_not_followed() {
         std::os::unix::fs::symlink(&kept, path.join("note.md")).unwrap();
     });
     assert!(refused.is_err());
-    assert_eq!(fs::read_link(place.folder.path().join("note.md")).unwrap(), target);
+    assert_eq!(
+        fs::read_link(place.folder.path().join("note.md")).unwrap(),
+        target
+    );
     assert_eq!(fs::read_to_string(&target).unwrap(), "old");
     assert_eq!(place.files().len(), 1);
 }
@@ -253,7 +299,11 @@ fn what_a_crash_left_is_cleared_unless_it_is_somebodys_text() {
         assert!(place.folder.path().join(name).exists(), "{name}");
         fs::remove_file(place.folder.path().join(name)).unwrap();
     }
-    for (name, text) in [(format!("{begin}{random}.new"), "half"), (swap.clone(), "old"), (swap.clone(), "new")] {
+    for (name, text) in [
+        (format!("{begin}{random}.new"), "half"),
+        (swap.clone(), "old"),
+        (swap.clone(), "new"),
+    ] {
         assert!(place.temporary.is_ours(&name));
         place.put(&name, text);
         place.temporary.clear(&place.open(), &name).unwrap();
@@ -263,7 +313,13 @@ fn what_a_crash_left_is_cleared_unless_it_is_somebodys_text() {
         place.put(&swap, text);
         place.temporary.clear(&place.open(), &swap).unwrap();
     }
-    assert_eq!(place.files(), files(&[("recovered note 2.md", "theirs, too"), ("recovered note.md", "theirs")]));
+    assert_eq!(
+        place.files(),
+        files(&[
+            ("recovered note 2.md", "theirs, too"),
+            ("recovered note.md", "theirs")
+        ])
+    );
 }
 
 #[test]
@@ -282,8 +338,15 @@ fn what_is_displaced_can_be_looked_at_again() {
         let place = Place::with("note.md", "old");
         place.replace("old", "new").unwrap();
         let mut displaced = place.temporary.take_displaced();
-        assert_eq!((displaced.len(), place.temporary.take_displaced().len()), (1, 0));
-        assert!(!displaced[0].is_changed(Timestamp::from_microseconds(0), true).unwrap());
+        assert_eq!(
+            (displaced.len(), place.temporary.take_displaced().len()),
+            (1, 0)
+        );
+        assert!(
+            !displaced[0]
+                .is_changed(Timestamp::from_microseconds(0), true)
+                .unwrap()
+        );
     });
 }
 
@@ -291,14 +354,30 @@ fn what_is_displaced_can_be_looked_at_again() {
 fn what_is_written_between_the_look_and_the_renaming_is_kept() {
     IS_PLAIN.set(true);
     let place = Place::with("note.md", "old");
-    place.replace_while(Moment::BeforeRenaming, |path| fs::write(path.join("note.md"), "theirs").unwrap()).unwrap();
+    place
+        .replace_while(Moment::BeforeRenaming, |path| {
+            fs::write(path.join("note.md"), "theirs").unwrap();
+        })
+        .unwrap();
     IS_PLAIN.set(false);
     let mut displaced = place.temporary.take_displaced();
-    let (soon, later) = (Timestamp::from_microseconds(0), Timestamp::from_microseconds(i64::MAX));
-    assert!(!displaced[0].is_changed(soon, false).unwrap(), "they may go on writing");
+    let (soon, later) = (
+        Timestamp::from_microseconds(0),
+        Timestamp::from_microseconds(i64::MAX),
+    );
+    assert!(
+        !displaced[0].is_changed(soon, false).unwrap(),
+        "they may go on writing"
+    );
     assert!(displaced[0].is_changed(later, false).unwrap());
-    place.temporary.put_beside(&place.open(), &displaced[0].file).unwrap();
-    assert_eq!(place.files(), files(&[("note.md", "new"), ("recovered note.md", "theirs")]));
+    place
+        .temporary
+        .put_beside(&place.open(), &displaced[0].file)
+        .unwrap();
+    assert_eq!(
+        place.files(),
+        files(&[("note.md", "new"), ("recovered note.md", "theirs")])
+    );
 }
 
 /// Where a child is to change its note, and the moment at which it kills itself.
@@ -309,46 +388,70 @@ const CHILD: &str = "LOCI_TEST_KILLED";
 fn what_a_kill_leaves_is_cleared() {
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Stdio};
-    for (moment, ending, text) in
-        [("Written", "new", "old"), ("BeforeExchange", "swap", "old"), ("AfterExchange", "swap", "new")]
-    {
+    for (moment, ending, text) in [
+        ("Written", "new", "old"),
+        ("BeforeExchange", "swap", "old"),
+        ("AfterExchange", "swap", "new"),
+    ] {
         let place = tempfile::tempdir().unwrap();
         fs::create_dir(place.path().join("notes")).unwrap();
         fs::write(place.path().join("notes/note.md"), "old").unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap());
-        child.args(["write::tests::child_that_is_killed", "--exact"]).stdout(Stdio::null());
-        let status = child.env(CHILD, format!("{moment} {}", place.path().display())).status().unwrap();
+        child
+            .args(["write::tests::child_that_is_killed", "--exact"])
+            .stdout(Stdio::null());
+        let status = child
+            .env(CHILD, format!("{moment} {}", place.path().display()))
+            .status()
+            .unwrap();
         assert_eq!(status.signal(), Some(9), "{moment}");
         let names = || {
             let entries = fs::read_dir(place.path().join("notes")).unwrap();
-            let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            let mut names: Vec<_> = entries
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
             names.sort();
             names
         };
         let left = names();
-        assert!(left[0].starts_with(".loci-") && left[0].ends_with(ending) && left.len() == 2, "{moment}: {left:?}");
+        assert!(
+            left[0].starts_with(".loci-") && left[0].ends_with(ending) && left.len() == 2,
+            "{moment}: {left:?}"
+        );
         assert!(vault(place.path()).lock().is_ok());
         assert_eq!(names(), ["note.md"], "{moment}");
-        assert_eq!(fs::read_to_string(place.path().join("notes/note.md")).unwrap().trim(), text, "{moment}");
+        assert_eq!(
+            fs::read_to_string(place.path().join("notes/note.md"))
+                .unwrap()
+                .trim(),
+            text,
+            "{moment}"
+        );
     }
 }
 
 #[cfg(unix)]
 #[test]
 fn child_that_is_killed() {
-    let Ok(told) = std::env::var(CHILD) else { return };
+    let Ok(told) = std::env::var(CHILD) else {
+        return;
+    };
     let (when, place) = told.split_once(' ').unwrap();
     let when = when.to_owned();
     let hook: Hook = Rc::new(move |moment| {
         if format!("{moment:?}") == when {
-            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
+            rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+                .unwrap();
         }
     });
     let folder = vault(Path::new(place));
     let _lock = folder.lock().unwrap();
     let read = folder.read("note.md").unwrap().unwrap();
     HOOK.set(Some(hook));
-    let note = Note { body: "new".to_owned(), ..Note::default() };
+    let note = Note {
+        body: "new".to_owned(),
+        ..Note::default()
+    };
     folder.rewrite("note.md", &read.hash, &note).unwrap();
 }
 

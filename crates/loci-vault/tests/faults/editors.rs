@@ -19,9 +19,13 @@ fn vault(place: &Path) -> VaultFolder {
     VaultFolder::new(place.join("notes"), place.join("lock"), Arc::new(Wall))
 }
 
-/// What a line says about the last change by hand that is in a text: its number, 0 if there is none.
+/// What a line says about the last change by hand that is in a text: its number, 0 if there is
+/// none.
 fn last_by_hand(body: &str) -> usize {
-    body.lines().filter_map(|line| line.strip_prefix("hand-")?.parse().ok()).max().unwrap_or(0)
+    body.lines()
+        .filter_map(|line| line.strip_prefix("hand-")?.parse().ok())
+        .max()
+        .unwrap_or(0)
 }
 
 fn has(body: &str, line: &str) -> bool {
@@ -31,7 +35,10 @@ fn has(body: &str, line: &str) -> bool {
 #[test]
 fn no_update_is_lost_silently() {
     let place = tempfile::tempdir().unwrap();
-    assert_eq!(create(&vault(place.path()), &note(1, "shared", "begin")), "shared.md");
+    assert_eq!(
+        create(&vault(place.path()), &note(1, "shared", "begin")),
+        "shared.md"
+    );
     let (tell, told) = mpsc::channel();
     let readers: Vec<_> = ["one", "two"]
         .map(|name| {
@@ -46,7 +53,8 @@ fn no_update_is_lost_silently() {
         })
         .into();
     drop(tell);
-    // By hand: whenever the processes have added something, and often while they are about to add more.
+    // By hand: whenever the processes have added something, and often while they are about to add
+    // more.
     let seed = 4;
     println!("seed {seed}");
     let mut random = Random(seed);
@@ -55,7 +63,9 @@ fn no_update_is_lost_silently() {
     let mut added = BTreeMap::new();
     let mut tries = 0;
     for line in told {
-        let [line, last, tried] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [line, last, tried] = line.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
         added.insert(line.to_owned(), last.parse::<usize>().unwrap());
         tries += tried.parse::<usize>().unwrap();
         for _ in 0..random.below(3) {
@@ -65,7 +75,11 @@ fn no_update_is_lost_silently() {
     for reader in readers {
         reader.join().unwrap();
     }
-    println!("{} changes by hand, {} by loci in {tries} tries", by_hand.len(), added.len());
+    println!(
+        "{} changes by hand, {} by loci in {tries} tries",
+        by_hand.len(),
+        added.len()
+    );
     assert_eq!(added.len(), 2 * UPDATES);
 
     let last = said(&read(&vault(place.path()), "shared.md")).clone();
@@ -75,12 +89,21 @@ fn no_update_is_lost_silently() {
     for number in 1..=by_hand.len() {
         let line = format!("hand-{number}");
         let is_kept = has(&last.body, &line) || recovered.iter().any(|text| has(text, &line));
-        assert!(is_kept, "the change {number} by hand is lost:\n{}", last.body);
+        assert!(
+            is_kept,
+            "the change {number} by hand is lost:\n{}",
+            last.body
+        );
     }
     for (line, base) in &added {
-        // A person who saves an older text over it has seen to that; nobody else may have, nor a later save.
+        // A person who saves an older text over it has seen to that; nobody else may have, nor a
+        // later save.
         let was_overwritten = by_hand.get(*base).is_some_and(|text| !has(text, line));
-        assert!(has(&last.body, line) || was_overwritten, "{line}, added after hand-{base}, is lost:\n{}", last.body);
+        assert!(
+            has(&last.body, line) || was_overwritten,
+            "{line}, added after hand-{base}, is lost:\n{}",
+            last.body
+        );
     }
 }
 
@@ -107,12 +130,18 @@ fn edit(place: &Path, number: usize, is_in_place: bool) -> String {
     text
 }
 
-/// Who writes into an open file in the very instant in which loci exchanges it may find it under another name.
+/// Who writes into an open file in the very instant in which loci exchanges it may find it under
+/// another name.
 fn recovered(place: &Path) -> Vec<String> {
-    let names = files(place).into_iter().filter(|name| name != "shared.md").inspect(|name| {
-        assert!(name.starts_with("recovered note"), "{name} is left");
-    });
-    names.map(|name| fs::read_to_string(place.join("notes").join(name)).unwrap()).collect()
+    let names = files(place)
+        .into_iter()
+        .filter(|name| name != "shared.md")
+        .inspect(|name| {
+            assert!(name.starts_with("recovered note"), "{name} is left");
+        });
+    names
+        .map(|name| fs::read_to_string(place.join("notes").join(name)).unwrap())
+        .collect()
 }
 
 #[test]
@@ -125,8 +154,12 @@ fn an_editor_that_pauses_loses_nothing() {
     for round in 0..20 {
         let loci = vault(place.path());
         let path = create(&loci, &note(round, &format!("note {round}"), "begin"));
-        let mut editor = OpenOptions::new().append(true).open(place.path().join("notes").join(&path)).unwrap();
-        // Whatever comes first: the editor saves piece by piece, and loci changes the note in between.
+        let mut editor = OpenOptions::new()
+            .append(true)
+            .open(place.path().join("notes").join(&path))
+            .unwrap();
+        // Whatever comes first: the editor saves piece by piece, and loci changes the note in
+        // between.
         for step in 0..6 {
             match random.below(3) {
                 0 => {
@@ -151,25 +184,40 @@ fn an_editor_that_pauses_loses_nothing() {
 loci-{step}",
                         note.body
                     );
-                    loci.rewrite(&path, &read.hash, &Note { body, ..note }).unwrap();
+                    loci.rewrite(&path, &read.hash, &Note { body, ..note })
+                        .unwrap();
                 }
                 _ => drop(loci.lock().unwrap()),
             }
         }
         drop(loci);
-        assert!(files(place.path()).iter().all(|name| !name.starts_with('.')), "round {round}");
+        assert!(
+            files(place.path())
+                .iter()
+                .all(|name| !name.starts_with('.')),
+            "round {round}"
+        );
     }
     let names = files(place.path()).into_iter();
-    let texts: Vec<_> = names.map(|name| fs::read_to_string(place.path().join("notes").join(name)).unwrap()).collect();
+    let texts: Vec<_> = names
+        .map(|name| fs::read_to_string(place.path().join("notes").join(name)).unwrap())
+        .collect();
     for line in written {
         assert!(texts.iter().any(|text| has(text, &line)), "{line} is lost");
     }
-    assert!(files(place.path()).iter().any(|name| name.starts_with("recovered note")), "nobody paused");
+    assert!(
+        files(place.path())
+            .iter()
+            .any(|name| name.starts_with("recovered note")),
+        "nobody paused"
+    );
 }
 
 #[test]
 fn child_that_adds_lines() {
-    let Some((place, name)) = as_child() else { return };
+    let Some((place, name)) = as_child() else {
+        return;
+    };
     let vault = vault(&place);
     for number in 0..UPDATES {
         let line = format!("{name}-{number}");
@@ -179,9 +227,14 @@ fn child_that_adds_lines() {
             let read = read(&vault, "shared.md");
             tries += 1;
             // None while it is being written.
-            let Some(content) = read.content else { continue };
+            let Some(content) = read.content else {
+                continue;
+            };
             let last = last_by_hand(&content.note.body);
-            let note = Note { body: format!("{}\n{line}", content.note.body), ..content.note };
+            let note = Note {
+                body: format!("{}\n{line}", content.note.body),
+                ..content.note
+            };
             let written = vault.rewrite("shared.md", &read.hash, &note);
             drop(lock);
             match written {

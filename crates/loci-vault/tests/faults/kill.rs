@@ -21,12 +21,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A text that tells whether it is whole.
 fn text(version: usize) -> String {
     let lines = 1 + version * 37 % 400;
-    format!("version {version} of {lines}\n{}", format!("line of {version}\n").repeat(lines))
+    format!(
+        "version {version} of {lines}\n{}",
+        format!("line of {version}\n").repeat(lines)
+    )
 }
 
 fn version(body: &str) -> usize {
-    let number =
-        body.strip_prefix("version ").and_then(|rest| rest.split(' ').next()).and_then(|word| word.parse().ok());
+    let number = body
+        .strip_prefix("version ")
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|word| word.parse().ok());
     let version = number.unwrap_or_else(|| panic!("this is no version: {body:?}"));
     assert_eq!(body, text(version).trim_end(), "a text is not whole");
     version
@@ -39,14 +44,23 @@ fn a_killed_process_leaves_every_note_whole() {
     println!("seed {seed}");
     let mut random = Random(seed);
     for number in 0..NOTES {
-        create(&vault(place.path()), &note(number, &format!("kept {number}"), &text(0)));
+        create(
+            &vault(place.path()),
+            &note(number, &format!("kept {number}"), &text(0)),
+        );
     }
     // The version of each that was last answered for.
-    let mut answered: BTreeMap<String, usize> = (0..NOTES).map(|number| (format!("kept-{number}.md"), 0)).collect();
+    let mut answered: BTreeMap<String, usize> = (0..NOTES)
+        .map(|number| (format!("kept-{number}.md"), 0))
+        .collect();
     let (mut writes, mut rounds, mut leftovers) = (0, 0, 0);
     while writes < WRITES {
         rounds += 1;
-        let mut child = start_child("kill::child_that_writes_until_killed", place.path(), &writes.to_string());
+        let mut child = start_child(
+            "kill::child_that_writes_until_killed",
+            place.path(),
+            &writes.to_string(),
+        );
         let limit = 1 + random.below(20);
         let mut answers = 0;
         for line in heard(&mut child) {
@@ -72,9 +86,16 @@ fn a_killed_process_leaves_every_note_whole() {
         child.wait().unwrap();
         // One write may have been on its way.
         writes += 1;
-        leftovers += files(place.path()).iter().filter(|name| name.starts_with('.')).count();
+        leftovers += files(place.path())
+            .iter()
+            .filter(|name| name.starts_with('.'))
+            .count();
         check(&vault(place.path()), &answered);
-        assert!(files(place.path()).iter().all(|name| !name.starts_with('.') && !name.starts_with("recovered")));
+        assert!(
+            files(place.path())
+                .iter()
+                .all(|name| !name.starts_with('.') && !name.starts_with("recovered"))
+        );
     }
     println!("{rounds} kills, {leftovers} temporary files were left and cleared");
     assert!(leftovers > 0, "no kill came in the middle of a write");
@@ -90,11 +111,19 @@ fn is_writing(place: &Path) -> bool {
 fn check(vault: &VaultFolder, answered: &BTreeMap<String, usize>) {
     let lock = vault.lock().unwrap();
     let scan = vault.scan().unwrap();
-    assert!(answered.keys().all(|path| scan.files.iter().any(|(file, _)| file == path)), "a note is lost");
+    assert!(
+        answered
+            .keys()
+            .all(|path| scan.files.iter().any(|(file, _)| file == path)),
+        "a note is lost"
+    );
     for (path, _) in &scan.files {
         let version = version(&said(&read(vault, path)).body);
         if let Some(answered) = answered.get(path) {
-            assert!((*answered..=answered + 1).contains(&version), "{path}: {version} after {answered}");
+            assert!(
+                (*answered..=answered + 1).contains(&version),
+                "{path}: {version} after {answered}"
+            );
         }
     }
     drop(lock);
@@ -102,19 +131,36 @@ fn check(vault: &VaultFolder, answered: &BTreeMap<String, usize>) {
 
 #[test]
 fn child_that_writes_until_killed() {
-    let Some((place, begin)) = as_child() else { return };
+    let Some((place, begin)) = as_child() else {
+        return;
+    };
     let begin: usize = begin.parse().unwrap();
     let vault = vault(&place);
     for number in begin.. {
         let lock = vault.lock().unwrap();
         let (path, version) = if number % 5 == 0 {
             let version = 1_000 + number;
-            (create(&vault, &note(version, &format!("new {number}"), &text(version))), version)
+            (
+                create(
+                    &vault,
+                    &note(version, &format!("new {number}"), &text(version)),
+                ),
+                version,
+            )
         } else {
             let path = format!("kept-{}.md", number % NOTES);
             let read = read(&vault, &path);
             let version = version(&said(&read).body) + 1;
-            vault.rewrite(&path, &read.hash, &Note { body: text(version), ..said(&read).clone() }).unwrap();
+            vault
+                .rewrite(
+                    &path,
+                    &read.hash,
+                    &Note {
+                        body: text(version),
+                        ..said(&read).clone()
+                    },
+                )
+                .unwrap();
             (path, version)
         };
         drop(lock);

@@ -1,4 +1,5 @@
-//! What must not cost anybody a text: killed processes, several writers at once, disks that are full or away.
+//! What must not cost anybody a text: killed processes, several writers at once, disks that are
+//! full or away.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
@@ -28,9 +29,14 @@ impl Clock for Early {
 struct Wall;
 
 impl Clock for Wall {
-    #[expect(clippy::disallowed_methods, reason = "editors write at the time that it is")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "editors write at the time that it is"
+    )]
     fn now(&self) -> Timestamp {
-        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+        let since = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap();
         Timestamp::from_microseconds(i64::try_from(since.as_micros()).unwrap())
     }
 }
@@ -55,27 +61,43 @@ fn vault(place: &Path) -> VaultFolder {
 
 fn note(number: usize, title: &str, body: &str) -> Note {
     let id = format!("019aa3c4-5f0e-7000-8000-{number:012}");
-    Note { id: Some(MemoryId::new(id)), title: Some(title.to_owned()), body: body.to_owned(), ..Note::default() }
+    Note {
+        id: Some(MemoryId::new(id)),
+        title: Some(title.to_owned()),
+        body: body.to_owned(),
+        ..Note::default()
+    }
 }
 
 /// Writes a new note; returns its path.
 fn create(vault: &VaultFolder, note: &Note) -> String {
-    let Created::New(path, _) = vault.create(note, false).unwrap() else { panic!("it was there before") };
+    let Created::New(path, _) = vault.create(note, false).unwrap() else {
+        panic!("it was there before")
+    };
     path
 }
 
 fn read(vault: &VaultFolder, path: &str) -> FileRead {
-    vault.read(path).unwrap().unwrap_or_else(|| panic!("{path} is gone"))
+    vault
+        .read(path)
+        .unwrap()
+        .unwrap_or_else(|| panic!("{path} is gone"))
 }
 
 fn said(read: &FileRead) -> &Note {
-    &read.content.as_ref().unwrap_or_else(|| panic!("{read:?}")).note
+    &read
+        .content
+        .as_ref()
+        .unwrap_or_else(|| panic!("{read:?}"))
+        .note
 }
 
 /// Everything in the folder, hidden files too.
 fn files(place: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(place.join("notes")).unwrap();
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }

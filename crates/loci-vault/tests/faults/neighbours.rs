@@ -1,4 +1,5 @@
-//! Several loci, each with a store of its own, write into one folder: in containers, or on several machines.
+//! Several loci, each with a store of its own, write into one folder: in containers, or on several
+//! machines.
 
 use std::fs;
 use std::path::Path;
@@ -37,15 +38,26 @@ fn locks_of_one_path_in_two_places_leave_each_other_alone() {
     assert_eq!(files(place.path()), ["one.md", "two.md"]);
     for name in NAMES {
         let vault = vault(place.path());
-        assert_eq!(said(&read(&vault, &format!("{name}.md"))).body, format!("{name} {WRITES}"));
+        assert_eq!(
+            said(&read(&vault, &format!("{name}.md"))).body,
+            format!("{name} {WRITES}")
+        );
     }
 }
 
 #[test]
 fn child_that_writes() {
-    let Some((place, name)) = as_child() else { return };
+    let Some((place, name)) = as_child() else {
+        return;
+    };
     // Each anew, so that each looks for what a crash may have left.
-    let vault = || VaultFolder::new(place.join("notes"), Path::new("lock").to_owned(), Arc::new(Early));
+    let vault = || {
+        VaultFolder::new(
+            place.join("notes"),
+            Path::new("lock").to_owned(),
+            Arc::new(Early),
+        )
+    };
     let number = NAMES.iter().position(|known| *known == name).unwrap();
     let path = create(&vault(), &note(number, &name, "begin"));
     for version in 1..=WRITES {
@@ -53,7 +65,16 @@ fn child_that_writes() {
         let _lock = vault.lock().unwrap();
         let read = read(&vault, &path);
         let body = format!("{name} {version}");
-        vault.rewrite(&path, &read.hash, &Note { body, ..said(&read).clone() }).unwrap();
+        vault
+            .rewrite(
+                &path,
+                &read.hash,
+                &Note {
+                    body,
+                    ..said(&read).clone()
+                },
+            )
+            .unwrap();
     }
     tell_parent("done");
 }

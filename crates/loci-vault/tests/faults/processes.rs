@@ -11,11 +11,21 @@ const NAME: &str = "LOCI_TEST_NAME";
 pub fn child(command: Command, test: &str, folder: &Path, name: &str) -> Child {
     let mut command = command;
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-    command.env(FOLDER, folder).env(NAME, name).stdout(Stdio::piped()).spawn().unwrap()
+    command
+        .env(FOLDER, folder)
+        .env(NAME, name)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 pub fn start_child(test: &str, folder: &Path, name: &str) -> Child {
-    child(Command::new(std::env::current_exe().unwrap()), test, folder, name)
+    child(
+        Command::new(std::env::current_exe().unwrap()),
+        test,
+        folder,
+        name,
+    )
 }
 
 /// The folder and the name, in a child; none in an ordinary run of the tests.
@@ -26,7 +36,9 @@ pub fn as_child() -> Option<(PathBuf, String)> {
 /// Says something to the parent, past the capture of the test harness.
 pub fn tell_parent(line: &str) {
     let mut output = std::io::stdout().lock();
-    writeln!(output, "\n> {line}").and_then(|()| output.flush()).unwrap();
+    writeln!(output, "\n> {line}")
+        .and_then(|()| output.flush())
+        .unwrap();
 }
 
 /// What the child says, to its end. A line that a kill cut off is left out.
@@ -39,7 +51,10 @@ pub fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
             if length == 0 {
                 return None;
             }
-            if let Some(said) = line.strip_prefix("> ").and_then(|line| line.strip_suffix('\n')) {
+            if let Some(said) = line
+                .strip_prefix("> ")
+                .and_then(|line| line.strip_suffix('\n'))
+            {
                 return Some(said.to_owned());
             }
         }

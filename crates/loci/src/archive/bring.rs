@@ -3,7 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use loci_core::{Archived, Caller, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record, Space};
+use loci_core::{
+    Archived, Caller, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record,
+    Space,
+};
 use loci_engine::{BroughtBack, Engine, NOTE_KIND};
 use loci_vault::{Placed, VaultFolder};
 use serde_json::{Value, json};
@@ -70,9 +73,14 @@ struct Admitted {
 }
 
 impl<'a> Bringing<'a> {
-    /// Nothing yet. With `away`, the reason why the folder of notes is, it stops at the first note. Without `waits`, no
-    /// model is waited for.
-    pub fn new(engine: &'a Engine, notes: &'a VaultFolder, away: Option<String>, waits: bool) -> Self {
+    /// Nothing yet. With `away`, the reason why the folder of notes is, it stops at the first note.
+    /// Without `waits`, no model is waited for.
+    pub fn new(
+        engine: &'a Engine,
+        notes: &'a VaultFolder,
+        away: Option<String>,
+        waits: bool,
+    ) -> Self {
         let mut brought = BroughtBack::default();
         brought.by_words_alone = !waits;
         Bringing {
@@ -103,12 +111,20 @@ impl<'a> Bringing<'a> {
         self.brought.stored
     }
 
-    /// Takes the next part of an export. One that says nothing, or cannot be stored, is told and counted.
+    /// Takes the next part of an export. One that says nothing, or cannot be stored, is told and
+    /// counted.
     ///
     /// # Errors
-    /// If the store or the folder of notes does not answer, or there are notes while that is away; then it says what is
-    /// stored.
-    pub fn take(&mut self, Part { place, bytes, entry }: Part) -> Result<(), Failure> {
+    /// If the store or the folder of notes does not answer, or there are notes while that is away;
+    /// then it says what is stored.
+    pub fn take(
+        &mut self,
+        Part {
+            place,
+            bytes,
+            entry,
+        }: Part,
+    ) -> Result<(), Failure> {
         let waiting = self.records.len() + self.files.len();
         if waiting >= BATCH_RECORDS || (waiting > 0 && self.bytes + bytes > BATCH_BYTES) {
             self.store()?;
@@ -137,7 +153,10 @@ impl<'a> Bringing<'a> {
                     "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
                      gone for good, first `loci vault reconcile --accept-missing`"
                 );
-                return Err(Failure { exit: Exit::Usage, ..self.stopped(Error::unavailable(message)) });
+                return Err(Failure {
+                    exit: Exit::Usage,
+                    ..self.stopped(Error::unavailable(message))
+                });
             }
             Ok(Entry::Note(file)) => {
                 self.count("note_file");
@@ -154,7 +173,10 @@ impl<'a> Bringing<'a> {
     /// As for [`take`](Bringing::take).
     pub fn store(&mut self) -> Result<(), Failure> {
         self.bytes = 0;
-        let (records, places) = (std::mem::take(&mut self.records), std::mem::take(&mut self.places));
+        let (records, places) = (
+            std::mem::take(&mut self.records),
+            std::mem::take(&mut self.places),
+        );
         self.bring(&records, &places)?;
         let files = std::mem::take(&mut self.files);
         if files.is_empty() {
@@ -166,9 +188,19 @@ impl<'a> Bringing<'a> {
         for (place, note) in files {
             match self.admits(&note) {
                 Ok(Admission::No) => {}
-                Ok(Admission::Yes) => admitted.push(Admitted { place, note, expect: None }),
-                Ok(Admission::If(expect)) => admitted.push(Admitted { place, note, expect: Some(expect) }),
-                Err(error) if error.code == ErrorCode::InvalidArgument => self.refuse(&place, &error.message),
+                Ok(Admission::Yes) => admitted.push(Admitted {
+                    place,
+                    note,
+                    expect: None,
+                }),
+                Ok(Admission::If(expect)) => admitted.push(Admitted {
+                    place,
+                    note,
+                    expect: Some(expect),
+                }),
+                Err(error) if error.code == ErrorCode::InvalidArgument => {
+                    self.refuse(&place, &error.message);
+                }
                 Err(error) => return Err(self.stopped(error)),
             }
         }
@@ -181,7 +213,9 @@ impl<'a> Bringing<'a> {
                     places.resize(rows.len(), place);
                 }
                 Ok(false) => {}
-                Err(error) if error.code == ErrorCode::InvalidArgument => self.refuse(&place, &error.message),
+                Err(error) if error.code == ErrorCode::InvalidArgument => {
+                    self.refuse(&place, &error.message);
+                }
                 Err(error) => {
                     self.bring(&rows, &places)?;
                     return Err(self.stopped(error));
@@ -191,24 +225,39 @@ impl<'a> Bringing<'a> {
         self.bring(&rows, &places)
     }
 
-    /// Whether a file of notes may come into the folder, as far as can be told without that. Who changed or removed a
-    /// memory before its file came has the last word.
+    /// Whether a file of notes may come into the folder, as far as can be told without that. Who
+    /// changed or removed a memory before its file came has the last word.
     fn admits(&mut self, note: &Note) -> Result<Admission, Error> {
         VaultFolder::check_path(&note.path)?;
         if note.space != Space::default() {
-            let problem =
-                format!("is of the space {}; the folder of notes is that of {}", note.space, Space::default());
-            return if note.file.is_some() { Err(Error::invalid("file", problem)) } else { Ok(Admission::Yes) };
+            let problem = format!(
+                "is of the space {}; the folder of notes is that of {}",
+                note.space,
+                Space::default()
+            );
+            return if note.file.is_some() {
+                Err(Error::invalid("file", problem))
+            } else {
+                Ok(Admission::Yes)
+            };
         }
         if let Some(NoteBytes::Inline(copy)) = &note.file
             && copy.bytes.len() as u64 > NOTE_FILE_BYTES_MAX
         {
-            return Err(Error::invalid("file", format!("has more than {NOTE_FILE_BYTES_MAX} bytes, as no note has")));
+            return Err(Error::invalid(
+                "file",
+                format!("has more than {NOTE_FILE_BYTES_MAX} bytes, as no note has"),
+            ));
         }
         if let Some(NoteBytes::Beside) = note.file {
-            return Err(Error::invalid("file", "has neither `text` nor `base64`; is it a part of another export?"));
+            return Err(Error::invalid(
+                "file",
+                "has neither `text` nor `base64`; is it a part of another export?",
+            ));
         }
-        let Some(id) = memory_of(note) else { return Ok(Admission::Yes) };
+        let Some(id) = memory_of(note) else {
+            return Ok(Admission::Yes);
+        };
         Ok(match self.engine.known_note(id)? {
             (_, Some(now)) if now != note.path => {
                 self.moved.push((note.path.clone(), now));
@@ -228,11 +277,16 @@ impl<'a> Bringing<'a> {
         })
     }
 
-    /// Notes which memories the files are that come now, and leaves out those that were changed this very moment.
+    /// Notes which memories the files are that come now, and leaves out those that were changed
+    /// this very moment.
     fn expect(&mut self, admitted: Vec<Admitted>) -> Result<Vec<Admitted>, Error> {
         let expectation = |it: &Admitted| Some((it.note.known.clone()?, it.expect?));
         let expected: Vec<_> = admitted.iter().map(expectation).collect();
-        let files: Vec<_> = expected.iter().flatten().map(|(file, expect)| (&**file, *expect)).collect();
+        let files: Vec<_> = expected
+            .iter()
+            .flatten()
+            .map(|(file, expect)| (&**file, *expect))
+            .collect();
         let mut holds = self.engine.expect_notes(&files)?.into_iter();
         let mut left = Vec::new();
         for (it, expected) in admitted.into_iter().zip(&expected) {
@@ -264,24 +318,35 @@ impl<'a> Bringing<'a> {
         memory.map_or(Ok(true), |memory| self.is_file_of(&note.path, memory))
     }
 
-    /// Whether the file at that path may be this memory. If it is gone or another note, the memory stays, without it.
+    /// Whether the file at that path may be this memory. If it is gone or another note, the memory
+    /// stays, without it.
     fn is_file_of(&mut self, path: &str, memory: &MemoryId) -> Result<bool, Error> {
         // Without the folder, nothing is said of what is in it.
-        let found = self.notes.identity()?.map_or(Ok(None), |_| self.notes.read(path))?;
+        let found = self
+            .notes
+            .identity()?
+            .map_or(Ok(None), |_| self.notes.read(path))?;
         let Some(found) = found else {
             self.missing.push(path.to_owned());
             return Ok(false);
         };
-        Ok(found.content.is_some_and(|content| content.note.id.as_ref().is_none_or(|id| id == memory)))
+        Ok(found
+            .content
+            .is_some_and(|content| content.note.id.as_ref().is_none_or(|id| id == memory)))
     }
 
     fn bring(&mut self, records: &[Archived], places: &[String]) -> Result<(), Failure> {
         if records.is_empty() {
             return Ok(());
         }
-        let outcome = self.engine.bring_back(&Caller::local(), records, &mut self.brought);
+        let outcome = self
+            .engine
+            .bring_back(&Caller::local(), records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
-            let place = places.get(number).map_or("the end", String::as_str).to_owned();
+            let place = places
+                .get(number)
+                .map_or("the end", String::as_str)
+                .to_owned();
             self.refuse(&place, &format!("is not stored: {}", error.message));
         }
         self.others.extend(std::mem::take(&mut self.brought.others));
@@ -297,17 +362,25 @@ impl<'a> Bringing<'a> {
     }
 
     fn stopped(&self, error: Error) -> Failure {
-        let BroughtBack { stored, present, .. } = &self.brought;
+        let BroughtBack {
+            stored, present, ..
+        } = &self.brought;
         let message = format!(
             "{}; {stored} records are stored now and {present} were there already; import it again to go on",
             error.message
         );
-        Failure { message, ..Failure::from(error) }
+        Failure {
+            message,
+            ..Failure::from(error)
+        }
     }
 
     /// What came of it all, for programs.
     pub fn value(&self) -> Value {
-        let moved = self.moved.iter().map(|(path, now)| json!({"path": path, "now": now}));
+        let moved = self
+            .moved
+            .iter()
+            .map(|(path, now)| json!({"path": path, "now": now}));
         json!({
             "stored": self.brought.stored,
             "present": self.brought.present,
@@ -325,7 +398,9 @@ impl<'a> Bringing<'a> {
 
     /// The same for people.
     pub fn text(&self) -> String {
-        let BroughtBack { stored, present, .. } = &self.brought;
+        let BroughtBack {
+            stored, present, ..
+        } = &self.brought;
         format!(
             "stored {stored}, already there {present}, refused {}, files of notes {}",
             self.refused.count, self.written
@@ -345,11 +420,15 @@ impl<'a> Bringing<'a> {
         }
         for (path, now) in self.moved.iter().take(REFUSALS_TOLD as usize) {
             let (path, now) = (OneLine(path), OneLine(now));
-            note(format_args!("note: the note {path} is {now} now, and stays as it is there"));
+            note(format_args!(
+                "note: the note {path} is {now} now, and stays as it is there"
+            ));
         }
         for path in self.missing.iter().take(REFUSALS_TOLD as usize) {
             let path = OneLine(path);
-            note(format_args!("note: the file of the note {path} is not there; its text is a memory without a file"));
+            note(format_args!(
+                "note: the file of the note {path} is not there; its text is a memory without a file"
+            ));
         }
         for path in self.changed.iter().take(REFUSALS_TOLD as usize) {
             let path = OneLine(path);
@@ -368,43 +447,77 @@ impl<'a> Bringing<'a> {
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Failure::new(Exit::Failure, format!("{}; everything else is stored", problems.join(", and "))))
+        Err(Failure::new(
+            Exit::Failure,
+            format!("{}; everything else is stored", problems.join(", and ")),
+        ))
     }
 
-    /// What there is of an export that is to have so much, if that is not all, or more; parts that say nothing may be
-    /// of any kind.
+    /// What there is of an export that is to have so much, if that is not all, or more; parts that
+    /// say nothing may be of any kind.
     fn difference(&self, said: &Counts) -> Option<String> {
         let kinds: BTreeSet<&String> = said.keys().chain(self.read.keys()).collect();
         let counts = kinds.into_iter().map(|kind| {
-            let [said, read] = [said, &self.read].map(|counts| counts.get(kind).copied().unwrap_or_default());
+            let [said, read] =
+                [said, &self.read].map(|counts| counts.get(kind).copied().unwrap_or_default());
             (kind, said, read)
         });
         let differing: Vec<_> = counts.filter(|(_, said, read)| said != read).collect();
-        let lacking =
-            differing.iter().fold(0, |sum: u64, (_, said, read)| sum.saturating_add(said.saturating_sub(*read)));
+        let lacking = differing.iter().fold(0, |sum: u64, (_, said, read)| {
+            sum.saturating_add(said.saturating_sub(*read))
+        });
         if lacking <= self.unread && differing.iter().all(|(_, said, read)| read < said) {
             return None;
         }
-        let differing: Vec<String> =
-            differing.into_iter().map(|(kind, said, read)| format!("{read} of {said} of the kind {kind}")).collect();
-        Some(format!("the export is not whole: there are {}", differing.join(", ")))
+        let differing: Vec<String> = differing
+            .into_iter()
+            .map(|(kind, said, read)| format!("{read} of {said} of the kind {kind}"))
+            .collect();
+        Some(format!(
+            "the export is not whole: there are {}",
+            differing.join(", ")
+        ))
     }
 }
 
 /// The memory that a file of notes is, unless it is missing.
 fn memory_of(note: &Note) -> Option<&MemoryId> {
-    note.known.as_ref().filter(|known| known.missing_since.is_none())?.memory.as_ref()
+    note.known
+        .as_ref()
+        .filter(|known| known.missing_since.is_none())?
+        .memory
+        .as_ref()
 }
 
 fn row(space: &Space, known: NoteFile) -> Archived {
-    Archived { space: space.clone(), record: Record::NoteFile(Box::new(known)) }
+    Archived {
+        space: space.clone(),
+        record: Record::NoteFile(Box::new(known)),
+    }
 }
 
 /// What tells whether that of a memory which its file says was changed since an export.
 fn digest(memory: &Memory) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let Memory { content, title, tags, forgotten_at, place, delivery, .. } = memory;
+    let Memory {
+        content,
+        title,
+        tags,
+        forgotten_at,
+        place,
+        delivery,
+        ..
+    } = memory;
     let collection = place.collection.as_deref().filter(|name| *name != GLOBAL);
-    (content, title, tags, forgotten_at, collection, &place.section, delivery.name()).hash(&mut hasher);
+    (
+        content,
+        title,
+        tags,
+        forgotten_at,
+        collection,
+        &place.section,
+        delivery.name(),
+    )
+        .hash(&mut hasher);
     hasher.finish()
 }

@@ -1,10 +1,13 @@
 //! Lines of an export as records, and the other way round.
 
-use loci_core::{Archived, CacheEntry, Decision, Fact, FileStamp, KeyedAnswer, Memory, Record, SourceFile, Tunnel};
+use loci_core::{
+    Archived, CacheEntry, Decision, Fact, FileStamp, KeyedAnswer, Memory, Record, SourceFile,
+    Tunnel,
+};
 
 use super::shapes::{
-    AnswerShape, CacheShape, DecisionShape, FactShape, FolderShape, Line, MemoryShape, SettingShape, SourceShape,
-    TunnelShape,
+    AnswerShape, CacheShape, DecisionShape, FactShape, FolderShape, Line, MemoryShape,
+    SettingShape, SourceShape, TunnelShape,
 };
 use super::words::{Moment, Word};
 use super::{Entry, Note};
@@ -35,16 +38,39 @@ impl From<&Archived> for Line {
             Record::Memory(memory) => Line::Memory(Box::new(MemoryShape::from(&*memory))),
             Record::NoteFolder(identity) => Line::NoteFolder(FolderShape { space, identity }),
             Record::NoteFile(file) => {
-                let note = Note { space: space.0, path: file.path.clone(), known: Some(file), file: None };
+                let note = Note {
+                    space: space.0,
+                    path: file.path.clone(),
+                    known: Some(file),
+                    file: None,
+                };
                 Line::NoteFile(Box::new(note.into()))
             }
             Record::Fact(fact) => Line::Fact(Box::new((*fact).into())),
             Record::Tunnel(tunnel) => Line::Tunnel(Box::new((*tunnel).into())),
-            Record::Setting { owner, name, value } => Line::Setting(SettingShape { space, owner, name, value }),
+            Record::Setting { owner, name, value } => Line::Setting(SettingShape {
+                space,
+                owner,
+                name,
+                value,
+            }),
             Record::SourceFile(file) => {
-                let SourceFile { collection, path, root, format, stamp, bytes_read, hash, parts, is_pending, is_whole } =
-                    *file;
-                let FileStamp { bytes, modified_nanoseconds } = stamp;
+                let SourceFile {
+                    collection,
+                    path,
+                    root,
+                    format,
+                    stamp,
+                    bytes_read,
+                    hash,
+                    parts,
+                    is_pending,
+                    is_whole,
+                } = *file;
+                let FileStamp {
+                    bytes,
+                    modified_nanoseconds,
+                } = stamp;
                 let hash = Word(hash);
                 Line::SourceFile(Box::new(SourceShape {
                     space,
@@ -62,15 +88,48 @@ impl From<&Archived> for Line {
                 }))
             }
             Record::CacheEntry(entry) => {
-                let CacheEntry { space: _, id, owner, query, response, vector: _, created_at, expires_at } = *entry;
+                let CacheEntry {
+                    space: _,
+                    id,
+                    owner,
+                    query,
+                    response,
+                    vector: _,
+                    created_at,
+                    expires_at,
+                } = *entry;
                 let (created_at, expires_at) = (Moment(created_at), Moment(expires_at));
-                Line::CacheEntry(CacheShape { space, id: Word(id), owner, query, response, created_at, expires_at })
+                Line::CacheEntry(CacheShape {
+                    space,
+                    id: Word(id),
+                    owner,
+                    query,
+                    response,
+                    created_at,
+                    expires_at,
+                })
             }
             Record::Decision(decision) => {
-                let Decision { space: _, owner, key, value, created_at, updated_at, expires_at } = *decision;
+                let Decision {
+                    space: _,
+                    owner,
+                    key,
+                    value,
+                    created_at,
+                    updated_at,
+                    expires_at,
+                } = *decision;
                 let (created_at, updated_at) = (Moment(created_at), Moment(updated_at));
                 let expires_at = expires_at.map(Moment);
-                Line::Decision(DecisionShape { space, owner, key, value, created_at, updated_at, expires_at })
+                Line::Decision(DecisionShape {
+                    space,
+                    owner,
+                    key,
+                    value,
+                    created_at,
+                    updated_at,
+                    expires_at,
+                })
             }
             Record::KeyedAnswer(kept) => Line::KeyedAnswer(Box::new((*kept).into())),
         }
@@ -135,28 +194,74 @@ impl TryFrom<Line> for Entry {
                 let memory = Memory::try_from(*shape)?;
                 (memory.space.clone(), Record::Memory(Box::new(memory)))
             }
-            Line::NoteFolder(FolderShape { space, identity }) => (space.0, Record::NoteFolder(identity)),
+            Line::NoteFolder(FolderShape { space, identity }) => {
+                (space.0, Record::NoteFolder(identity))
+            }
             Line::NoteFile(shape) => return Note::try_from(*shape).map(Entry::Note),
             Line::Fact(shape) => (shape.space.0.clone(), Record::Fact(Box::new(fact(*shape)))),
-            Line::Tunnel(shape) => (shape.space.0.clone(), Record::Tunnel(Box::new(tunnel(*shape)))),
-            Line::Setting(SettingShape { space, owner, name, value }) => {
-                (space.0, Record::Setting { owner, name, value })
-            }
-            Line::SourceFile(shape) => (shape.space.0.clone(), Record::SourceFile(Box::new(source_file(*shape)))),
-            Line::CacheEntry(CacheShape { space, id, owner, query, response, created_at, expires_at }) => {
+            Line::Tunnel(shape) => (
+                shape.space.0.clone(),
+                Record::Tunnel(Box::new(tunnel(*shape))),
+            ),
+            Line::Setting(SettingShape {
+                space,
+                owner,
+                name,
+                value,
+            }) => (space.0, Record::Setting { owner, name, value }),
+            Line::SourceFile(shape) => (
+                shape.space.0.clone(),
+                Record::SourceFile(Box::new(source_file(*shape))),
+            ),
+            Line::CacheEntry(CacheShape {
+                space,
+                id,
+                owner,
+                query,
+                response,
+                created_at,
+                expires_at,
+            }) => {
                 let (created_at, expires_at) = (created_at.0, expires_at.0);
                 let space = space.0;
-                let entry =
-                    CacheEntry { space, id: id.0, owner, query, response, vector: None, created_at, expires_at };
+                let entry = CacheEntry {
+                    space,
+                    id: id.0,
+                    owner,
+                    query,
+                    response,
+                    vector: None,
+                    created_at,
+                    expires_at,
+                };
                 (entry.space.clone(), Record::CacheEntry(Box::new(entry)))
             }
-            Line::Decision(DecisionShape { space, owner, key, value, created_at, updated_at, expires_at }) => {
+            Line::Decision(DecisionShape {
+                space,
+                owner,
+                key,
+                value,
+                created_at,
+                updated_at,
+                expires_at,
+            }) => {
                 let (created_at, updated_at) = (created_at.0, updated_at.0);
                 let (space, expires_at) = (space.0, expires_at.map(|at| at.0));
-                let decision = Decision { space, owner, key, value, created_at, updated_at, expires_at };
+                let decision = Decision {
+                    space,
+                    owner,
+                    key,
+                    value,
+                    created_at,
+                    updated_at,
+                    expires_at,
+                };
                 (decision.space.clone(), Record::Decision(Box::new(decision)))
             }
-            Line::KeyedAnswer(shape) => (shape.space.0.clone(), Record::KeyedAnswer(Box::new(keyed_answer(*shape)))),
+            Line::KeyedAnswer(shape) => (
+                shape.space.0.clone(),
+                Record::KeyedAnswer(Box::new(keyed_answer(*shape))),
+            ),
             Line::End(end) => return Ok(Entry::End(end.records)),
         };
         Ok(Entry::Record(Archived { space, record }))
@@ -197,7 +302,10 @@ fn source_file(shape: SourceShape) -> SourceFile {
         path: shape.path,
         root: shape.root,
         format: shape.format,
-        stamp: FileStamp { bytes: shape.bytes, modified_nanoseconds: shape.modified_nanoseconds },
+        stamp: FileStamp {
+            bytes: shape.bytes,
+            modified_nanoseconds: shape.modified_nanoseconds,
+        },
         bytes_read: shape.bytes_read,
         hash: shape.hash.0,
         parts: shape.parts,

@@ -1,4 +1,5 @@
-//! Exports as JSON lines: a line that says what it is, one for each record, and one that counts them.
+//! Exports as JSON lines: a line that says what it is, one for each record, and one that counts
+//! them.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -40,7 +41,11 @@ pub struct JsonLines<W> {
 impl<W: Write> JsonLines<W> {
     /// An export as of that moment. Writes nothing yet.
     pub fn as_of(write: W, moment: Timestamp) -> Self {
-        JsonLines { write, begin: Some(moment), counts: Counts::new() }
+        JsonLines {
+            write,
+            begin: Some(moment),
+            counts: Counts::new(),
+        }
     }
 
     /// Adds a record; of a file of notes, what is known of it.
@@ -75,7 +80,9 @@ impl<W: Write> JsonLines<W> {
     /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_header()?;
-        self.put(&Line::End(EndShape { records: self.counts.clone() }))?;
+        self.put(&Line::End(EndShape {
+            records: self.counts.clone(),
+        }))?;
         self.write.flush()?;
         Ok(self.write)
     }
@@ -87,8 +94,14 @@ impl<W: Write> JsonLines<W> {
     }
 
     fn write_header(&mut self) -> io::Result<()> {
-        let Some(moment) = self.begin.take() else { return Ok(()) };
-        self.put(&Header { loci: NAME.to_owned(), version: VERSION, exported_at: Moment(moment) })
+        let Some(moment) = self.begin.take() else {
+            return Ok(());
+        };
+        self.put(&Header {
+            loci: NAME.to_owned(),
+            version: VERSION,
+            exported_at: Moment(moment),
+        })
     }
 
     fn put(&mut self, line: &impl Serialize) -> io::Result<()> {
@@ -103,7 +116,12 @@ impl<W: Write> JsonLines<W> {
 /// If it has none.
 pub fn json(value: &impl Serialize) -> io::Result<String> {
     let json = serde_json::to_string(value)?;
-    let is_escaped = |character: char| matches!(character, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}');
+    let is_escaped = |character: char| {
+        matches!(
+            character,
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}'
+        )
+    };
     if !json.contains(is_escaped) {
         return Ok(json);
     }
@@ -115,7 +133,9 @@ pub fn json(value: &impl Serialize) -> io::Result<String> {
             text + character.encode_utf8(&mut [0; 4])
         }
     };
-    Ok(json.chars().fold(String::with_capacity(json.len() + 16), escaped))
+    Ok(json
+        .chars()
+        .fold(String::with_capacity(json.len() + 16), escaped))
 }
 
 /// Bytes of the first line that are looked at to tell what a file is.
@@ -168,36 +188,51 @@ impl<R: BufRead> Lines<R> {
             };
             let place = format!("line {}", self.number);
             let bytes = line.as_ref().map_or(0, Vec::len);
-            return Ok(Some(Part { place, bytes, entry: line.and_then(|line| entry(&line)) }));
+            return Ok(Some(Part {
+                place,
+                bytes,
+                entry: line.and_then(|line| entry(&line)),
+            }));
         }
     }
 
-    /// The next line, with what ends it; why, if it is too long, which reads over it. None at the end.
+    /// The next line, with what ends it; why, if it is too long, which reads over it. None at the
+    /// end.
     ///
     /// # Errors
     /// If it cannot be read.
     pub fn line(&mut self) -> io::Result<Option<Result<Vec<u8>, String>>> {
         self.number += 1;
         let mut line = Vec::new();
-        let is_cut = |line: &[u8], bytes_max| line.len() as u64 == bytes_max && !line.ends_with(b"\n");
-        if (&mut self.input).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
+        let is_cut =
+            |line: &[u8], bytes_max| line.len() as u64 == bytes_max && !line.ends_with(b"\n");
+        if (&mut self.input)
+            .take(LINE_BYTES_MAX)
+            .read_until(b'\n', &mut line)?
+            == 0
+        {
             return Ok(None);
         }
         let mut bytes_max = LINE_BYTES_MAX;
         if is_cut(&line, bytes_max) && LARGE_KINDS.iter().any(|kind| line.starts_with(kind)) {
             bytes_max = LARGE_LINE_BYTES_MAX;
-            (&mut self.input).take(bytes_max - LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+            (&mut self.input)
+                .take(bytes_max - LINE_BYTES_MAX)
+                .read_until(b'\n', &mut line)?;
         }
         if is_cut(&line, bytes_max) {
             self.input.skip_until(b'\n')?;
-            return Ok(Some(Err(format!("has more than {bytes_max} bytes, as no record has"))));
+            return Ok(Some(Err(format!(
+                "has more than {bytes_max} bytes, as no record has"
+            ))));
         }
         Ok(Some(Ok(line)))
     }
 }
 
 fn check_header(line: &[u8]) -> Result<(), String> {
-    let value: Value = serde_json::from_slice(line).map_err(|_| "is no export of loci".to_owned())?;
+    let value: Value =
+        serde_json::from_slice(line).map_err(|_| "is no export of loci".to_owned())?;
     match value.get("version").and_then(Value::as_u64) {
         Some(VERSION) => {}
         Some(version) => {
@@ -225,16 +260,30 @@ fn entry(line: &[u8]) -> Result<Entry, String> {
 /// What is wrong with a record, without anything that it says.
 pub fn problem(error: &serde_json::Error) -> String {
     // The names of fields alone are no contents.
-    const OF_FIELDS: [&str; 4] = ["unknown variant", "unknown field", "missing field", "duplicate field"];
+    const OF_FIELDS: [&str; 4] = [
+        "unknown variant",
+        "unknown field",
+        "missing field",
+        "duplicate field",
+    ];
     let words = error.to_string();
     match error.classify() {
         serde_json::error::Category::Eof => "is cut off".to_owned(),
-        serde_json::error::Category::Data if OF_FIELDS.iter().any(|beginning| words.starts_with(beginning)) => {
+        serde_json::error::Category::Data
+            if OF_FIELDS
+                .iter()
+                .any(|beginning| words.starts_with(beginning)) =>
+        {
             let words = words.split(", expected").next().unwrap_or_default();
             let words = words.split(" at line").next().unwrap_or_default();
-            format!("is no record that this loci knows: {}", words.replace("variant", "kind"))
+            format!(
+                "is no record that this loci knows: {}",
+                words.replace("variant", "kind")
+            )
         }
-        _ if error.column() == 0 => "is damaged: it is no record as this loci knows them".to_owned(),
+        _ if error.column() == 0 => {
+            "is damaged: it is no record as this loci knows them".to_owned()
+        }
         _ => format!("is damaged, about at its character {}", error.column()),
     }
 }

@@ -1,4 +1,5 @@
-//! Exports as folders: each memory in a Markdown file, each file of notes as it is, and the rest in JSON lines.
+//! Exports as folders: each memory in a Markdown file, each file of notes as it is, and the rest in
+//! JSON lines.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -52,7 +53,10 @@ impl MarkdownFolder {
     pub fn create(root: &Path, moment: Timestamp) -> io::Result<Self> {
         create_private_folder(root)?;
         if fs::read_dir(root)?.next().is_some() {
-            return Err(io::Error::new(ErrorKind::AlreadyExists, "there is something in it; choose an empty folder"));
+            return Err(io::Error::new(
+                ErrorKind::AlreadyExists,
+                "there is something in it; choose an empty folder",
+            ));
         }
         make_private(root, 0o700)?;
         let records = create_new(&root.join(RECORDS))?;
@@ -69,11 +73,17 @@ impl MarkdownFolder {
     /// # Errors
     /// If it cannot be written.
     pub fn write(&mut self, archived: &Archived) -> io::Result<()> {
-        let Record::Memory(memory) = &archived.record else { return self.records.write(archived) };
+        let Record::Memory(memory) = &archived.record else {
+            return self.records.write(archived);
+        };
         self.filed += 1;
         let place = &memory.place;
         let collection = place.collection.as_deref().map_or(GLOBAL.to_owned(), slug);
-        let folder = self.root.join(folder_of_space(memory.space.as_str())).join(collection).join(slug(&place.section));
+        let folder = self
+            .root
+            .join(folder_of_space(memory.space.as_str()))
+            .join(collection)
+            .join(slug(&place.section));
         create_private_folder(&folder)?;
         let text = text(memory, self.filed)?;
         let mut file = create_free(&folder, &name(memory))?;
@@ -88,7 +98,10 @@ impl MarkdownFolder {
     /// If it cannot be written.
     pub fn write_note(&mut self, mut note: Note) -> io::Result<()> {
         if let Some(NoteBytes::Inline(copy)) = note.file.replace(NoteBytes::Beside) {
-            let placed = self.notes.put_copy(&note.path, &copy).map_err(io::Error::other)?;
+            let placed = self
+                .notes
+                .put_copy(&note.path, &copy)
+                .map_err(io::Error::other)?;
             if placed == Placed::Other {
                 let problem = "two notes have names that are one to this file system; choose another place or format";
                 return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
@@ -96,8 +109,13 @@ impl MarkdownFolder {
             // As a folder of notes it would be as open as its owner likes.
             let file = self.root.join(NOTES).join(&note.path);
             make_private(&file, 0o600)?;
-            let folders = file.ancestors().skip(1).take_while(|folder| *folder != self.root);
-            folders.into_iter().try_for_each(|folder| make_private(folder, 0o700))?;
+            let folders = file
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != self.root);
+            folders
+                .into_iter()
+                .try_for_each(|folder| make_private(folder, 0o700))?;
         } else {
             note.file = None;
         }
@@ -122,7 +140,11 @@ impl MarkdownFolder {
 
 fn notes_of(root: &Path) -> VaultFolder {
     // Nobody else writes into it, so that the lock is never taken.
-    VaultFolder::new(root.join(NOTES), root.join("notes.lock"), Arc::new(SystemClock))
+    VaultFolder::new(
+        root.join(NOTES),
+        root.join("notes.lock"),
+        Arc::new(SystemClock),
+    )
 }
 
 /// Takes what is there from everybody but its owner.
@@ -146,7 +168,11 @@ fn create_new(path: &Path) -> io::Result<File> {
 fn create_free(folder: &Path, name: &str) -> io::Result<File> {
     let mut number = 1_u64;
     loop {
-        let suffix = if number == 1 { String::new() } else { format!("-{number}") };
+        let suffix = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
         match create_new(&folder.join(format!("{name}{suffix}.md"))) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
             created => return created,
@@ -156,7 +182,11 @@ fn create_free(folder: &Path, name: &str) -> io::Result<File> {
 
 /// Makes one file durable, where all of them cannot be made so at once.
 fn durable_alone(file: &File) -> io::Result<()> {
-    if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
+    if cfg!(target_os = "linux") {
+        Ok(())
+    } else {
+        file.sync_all()
+    }
 }
 
 /// Makes everything durable that was written into the folder, where that is one step.
@@ -171,16 +201,40 @@ fn durable_all(root: &Path) -> io::Result<()> {
 /// The name of a space, but for that of the folder of notes.
 fn folder_of_space(space: &str) -> String {
     let name = slug(space);
-    if name == NOTES { format!("{name}-space") } else { name }
+    if name == NOTES {
+        format!("{name}-space")
+    } else {
+        name
+    }
 }
 
 /// The title or the first line, and the end of the id, which tells memories of one title apart.
 fn name(memory: &Memory) -> String {
-    let first_line = || memory.content.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let title = memory.title.as_deref().filter(|title| !title.trim().is_empty()).unwrap_or_else(first_line);
-    let id: Vec<char> = memory.id.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
-    let short: String = id[id.len().saturating_sub(SHORT_ID)..].iter().map(char::to_ascii_lowercase).collect();
-    format!("{}-{short}", slug(title)).trim_end_matches('-').to_owned()
+    let first_line = || {
+        memory
+            .content
+            .lines()
+            .find(|line| !line.trim().is_empty())
+            .unwrap_or_default()
+    };
+    let title = memory
+        .title
+        .as_deref()
+        .filter(|title| !title.trim().is_empty())
+        .unwrap_or_else(first_line);
+    let id: Vec<char> = memory
+        .id
+        .as_str()
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect();
+    let short: String = id[id.len().saturating_sub(SHORT_ID)..]
+        .iter()
+        .map(char::to_ascii_lowercase)
+        .collect();
+    format!("{}-{short}", slug(title))
+        .trim_end_matches('-')
+        .to_owned()
 }
 
 /// The fields of a memory as frontmatter, and its text as it is.
@@ -230,7 +284,12 @@ impl MarkdownFiles {
         }
         numbered.sort_unstable_by(|left, right| right.cmp(left));
         let memories = numbered.into_iter().map(|(_, path)| path).collect();
-        Ok(Ok(MarkdownFiles { root: root.to_owned(), notes: notes_of(root), memories, records }))
+        Ok(Ok(MarkdownFiles {
+            root: root.to_owned(),
+            notes: notes_of(root),
+            memories,
+            records,
+        }))
     }
 
     /// The next part: a file of a memory, or a line of the rest. None at the end.
@@ -239,14 +298,28 @@ impl MarkdownFiles {
     /// If it cannot be read.
     pub fn read(&mut self) -> io::Result<Option<Part>> {
         if let Some(path) = self.memories.pop() {
-            let place = path.strip_prefix(&self.root).unwrap_or(&path).display().to_string();
+            let place = path
+                .strip_prefix(&self.root)
+                .unwrap_or(&path)
+                .display()
+                .to_string();
             let (bytes, entry) = read_memory(&path)?;
-            return Ok(Some(Part { place, bytes, entry }));
+            return Ok(Some(Part {
+                place,
+                bytes,
+                entry,
+            }));
         }
-        let Some(mut part) = self.records.read()? else { return Ok(None) };
+        let Some(mut part) = self.records.read()? else {
+            return Ok(None);
+        };
         part.place = format!("{RECORDS} {}", part.place);
         part.entry = part.entry.and_then(|entry| self.with_bytes(entry));
-        if let Ok(Entry::Note(Note { file: Some(NoteBytes::Inline(copy)), .. })) = &part.entry {
+        if let Ok(Entry::Note(Note {
+            file: Some(NoteBytes::Inline(copy)),
+            ..
+        })) = &part.entry
+        {
             part.bytes += copy.bytes.len();
         }
         Ok(Some(part))
@@ -254,10 +327,25 @@ impl MarkdownFiles {
 
     /// The entry with the bytes of the file that lies beside.
     fn with_bytes(&self, entry: Entry) -> Result<Entry, String> {
-        let Entry::Note(Note { file: Some(NoteBytes::Beside), path, space, known }) = entry else { return Ok(entry) };
+        let Entry::Note(Note {
+            file: Some(NoteBytes::Beside),
+            path,
+            space,
+            known,
+        }) = entry
+        else {
+            return Ok(entry);
+        };
         match self.notes.copy_of(&path, NOTE_FILE_BYTES_MAX) {
-            Ok(Some(copy)) => Ok(Entry::Note(Note { file: Some(NoteBytes::Inline(copy)), path, space, known })),
-            Ok(None) => Err(format!("is of a note whose file is missing among those in {NOTES}")),
+            Ok(Some(copy)) => Ok(Entry::Note(Note {
+                file: Some(NoteBytes::Inline(copy)),
+                path,
+                space,
+                known,
+            })),
+            Ok(None) => Err(format!(
+                "is of a note whose file is missing among those in {NOTES}"
+            )),
             Err(error) => Err(error.message),
         }
     }
@@ -273,7 +361,10 @@ fn find(folder: &Path, depth: usize, numbered: &mut Vec<(u64, PathBuf)>) -> io::
         } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "md") {
             let mut head = Vec::new();
             File::open(&path)?.take(HEAD_BYTES).read_to_end(&mut head)?;
-            let second = head.split(|byte| *byte == b'\n').nth(1).and_then(|line| str::from_utf8(line).ok());
+            let second = head
+                .split(|byte| *byte == b'\n')
+                .nth(1)
+                .and_then(|line| str::from_utf8(line).ok());
             let number = second.and_then(|line| line.strip_prefix(FILED)?.parse().ok());
             // One without a number comes last, and is refused when it is read.
             numbered.push((number.unwrap_or(u64::MAX), path));
@@ -285,10 +376,17 @@ fn find(folder: &Path, depth: usize, numbered: &mut Vec<(u64, PathBuf)>) -> io::
 /// The bytes of a file, and the memory in it; why, if there is none.
 fn read_memory(path: &Path) -> io::Result<(usize, Result<Entry, String>)> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    File::open(path)?
+        .take(FILE_BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
     let length = bytes.len();
     if length as u64 > FILE_BYTES_MAX {
-        return Ok((length, Err(format!("has more than {FILE_BYTES_MAX} bytes, as no memory has"))));
+        return Ok((
+            length,
+            Err(format!(
+                "has more than {FILE_BYTES_MAX} bytes, as no memory has"
+            )),
+        ));
     }
     let text = String::from_utf8(bytes).map_err(|_| "is damaged: it is no UTF-8".to_owned());
     Ok((length, text.and_then(|text| memory(&text))))
@@ -296,7 +394,9 @@ fn read_memory(path: &Path) -> io::Result<(usize, Result<Entry, String>)> {
 
 fn memory(text: &str) -> Result<Entry, String> {
     let no_frontmatter = || "is damaged: it has no frontmatter as exports have it".to_owned();
-    let numbered = text.strip_prefix(FENCE).and_then(|rest| rest.strip_prefix(FILED)?.split_once('\n'));
+    let numbered = text
+        .strip_prefix(FENCE)
+        .and_then(|rest| rest.strip_prefix(FILED)?.split_once('\n'));
     let (number, mut rest) = numbered.ok_or_else(no_frontmatter)?;
     number.parse::<u64>().map_err(|_| no_frontmatter())?;
     let mut fields = Map::new();
@@ -307,15 +407,23 @@ fn memory(text: &str) -> Result<Entry, String> {
             break;
         }
         let (name, value) = line.split_once(": ").ok_or_else(no_frontmatter)?;
-        let value = serde_json::from_str(value).map_err(|_| format!("is damaged: its `{name}` is no JSON"))?;
+        let value = serde_json::from_str(value)
+            .map_err(|_| format!("is damaged: its `{name}` is no JSON"))?;
         if fields.insert(name.to_owned(), value).is_some() {
             return Err(format!("is damaged: it has `{name}` twice"));
         }
     }
-    if fields.insert(CONTENT.to_owned(), Value::from(rest)).is_some() {
+    if fields
+        .insert(CONTENT.to_owned(), Value::from(rest))
+        .is_some()
+    {
         return Err(no_frontmatter());
     }
-    let shape: MemoryShape = serde_json::from_value(Value::Object(fields)).map_err(|error| problem(&error))?;
+    let shape: MemoryShape =
+        serde_json::from_value(Value::Object(fields)).map_err(|error| problem(&error))?;
     let memory = Memory::try_from(shape).map_err(|problem| format!("is damaged: {problem}"))?;
-    Ok(Entry::Record(Archived { space: memory.space.clone(), record: Record::Memory(Box::new(memory)) }))
+    Ok(Entry::Record(Archived {
+        space: memory.space.clone(),
+        record: Record::Memory(Box::new(memory)),
+    }))
 }

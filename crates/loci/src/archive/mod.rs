@@ -1,4 +1,5 @@
-//! The form of exports (`docs/archive.md`): JSON lines, or Markdown files with JSON lines beside them.
+//! The form of exports (`docs/archive.md`): JSON lines, or Markdown files with JSON lines beside
+//! them.
 
 mod bring;
 mod convert;

@@ -1,12 +1,14 @@
-//! Records as exports write them: their fields under readable names. What is none or empty is left out.
+//! Records as exports write them: their fields under readable names. What is none or empty is left
+//! out.
 
 use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use loci_core::{
-    Access, Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblem, FileProblemKind, FileStamp,
-    Link, Memory, MemoryId, Name, NoteFile, Period, Place, Relation, Space, Thread, Tier, TunnelEnd, Visibility,
+    Access, Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblem,
+    FileProblemKind, FileStamp, Link, Memory, MemoryId, Name, NoteFile, Period, Place, Relation,
+    Space, Thread, Tier, TunnelEnd, Visibility,
 };
 use loci_vault::FileCopy;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use super::words::{Moment, Word};
 use super::{Note, NoteBytes};
 
-/// The largest number that is taken where others count on from it, so that nobody comes to the end of numbers.
+/// The largest number that is taken where others count on from it, so that nobody comes to the end
+/// of numbers.
 pub const COUNTED_MAX: u64 = 1 << 62;
 
 /// How many records of each kind there are.
@@ -139,8 +142,20 @@ impl From<&Memory> for MemoryShape {
             similarity: f64::from(link.similarity),
         };
         let citation = |citation: Citation| {
-            let Citation { kind, reference, locator, pin, excerpt } = citation;
-            CitationShape { kind: Word(kind), reference, locator, pin, excerpt }
+            let Citation {
+                kind,
+                reference,
+                locator,
+                pin,
+                excerpt,
+            } = citation;
+            CitationShape {
+                kind: Word(kind),
+                reference,
+                locator,
+                pin,
+                excerpt,
+            }
         };
         let Access { count, last } = memory.access;
         MemoryShape {
@@ -154,13 +169,18 @@ impl From<&Memory> for MemoryShape {
             tags: memory.tags,
             weight: memory.weight,
             tier: Word(memory.tier),
-            thread: memory.thread.map(|Thread { name, position }| ThreadShape { name, position }),
+            thread: memory
+                .thread
+                .map(|Thread { name, position }| ThreadShape { name, position }),
             source: memory.source.map(Word),
             enrichment: memory.enrichment.map(Word),
             links: memory.links.into_iter().map(link).collect(),
             citations: memory.citations.into_iter().map(citation).collect(),
             attributes: memory.attributes,
-            access: (memory.access != Access::default()).then(|| AccessShape { count, last: last.map(Moment) }),
+            access: (memory.access != Access::default()).then(|| AccessShape {
+                count,
+                last: last.map(Moment),
+            }),
             delivery: Word(memory.delivery),
             origin: memory.origin,
             owner: memory.owner,
@@ -186,7 +206,11 @@ impl TryFrom<MemoryShape> for Memory {
         if shape.revision > COUNTED_MAX {
             return Err("its `revision` is larger than any can be");
         }
-        if shape.thread.as_ref().is_some_and(|thread| thread.position > COUNTED_MAX) {
+        if shape
+            .thread
+            .as_ref()
+            .is_some_and(|thread| thread.position > COUNTED_MAX)
+        {
             return Err("the `position` in its `thread` is larger than any can be");
         }
         let link = |link: LinkShape| Link {
@@ -195,22 +219,42 @@ impl TryFrom<MemoryShape> for Memory {
             similarity: link.similarity as f32,
         };
         let citation = |citation: CitationShape| {
-            let CitationShape { kind: Word(kind), reference, locator, pin, excerpt } = citation;
-            Citation { kind, reference, locator, pin, excerpt }
+            let CitationShape {
+                kind: Word(kind),
+                reference,
+                locator,
+                pin,
+                excerpt,
+            } = citation;
+            Citation {
+                kind,
+                reference,
+                locator,
+                pin,
+                excerpt,
+            }
         };
-        let access = |access: AccessShape| Access { count: access.count, last: access.last.map(|last| last.0) };
+        let access = |access: AccessShape| Access {
+            count: access.count,
+            last: access.last.map(|last| last.0),
+        };
         let memory = Memory {
             space: shape.space.0,
             id: shape.id.0,
             content: shape.content,
             title: shape.title,
-            place: Place { collection: shape.collection, section: shape.section },
+            place: Place {
+                collection: shape.collection,
+                section: shape.section,
+            },
             kind: shape.kind,
             summary: shape.summary,
             tags: shape.tags,
             weight: shape.weight,
             tier: shape.tier.0,
-            thread: shape.thread.map(|ThreadShape { name, position }| Thread { name, position }),
+            thread: shape
+                .thread
+                .map(|ThreadShape { name, position }| Thread { name, position }),
             source: shape.source.map(|source| source.0),
             enrichment: shape.enrichment.map(|status| status.0),
             links: shape.links.into_iter().map(link).collect(),
@@ -233,7 +277,9 @@ impl TryFrom<MemoryShape> for Memory {
             revision: shape.revision,
         };
         // No store keeps others, and infinite ones have no text.
-        memory.check_numbers().map_err(|_| "a weight is not from 0 to 1, or a similarity not from -1 to 1")?;
+        memory
+            .check_numbers()
+            .map_err(|_| "a weight is not from 0 to 1, or a similarity not from -1 to 1")?;
         Ok(memory)
     }
 }
@@ -303,17 +349,33 @@ impl From<Note> for NoteShape {
             memory: file.memory.map(Word),
             says_id: file.says_id,
             links: file.links,
-            problem: file.problem.map(|FileProblem { kind, message }| ProblemShape { kind: Word(kind), message }),
+            problem: file
+                .problem
+                .map(|FileProblem { kind, message }| ProblemShape {
+                    kind: Word(kind),
+                    message,
+                }),
             missing_since: file.missing_since.map(Moment),
         };
         let file = |bytes: NoteBytes| match bytes {
-            NoteBytes::Beside => FileShape { modified_nanoseconds: None, text: None, base64: None },
-            NoteBytes::Inline(FileCopy { bytes, modified_nanoseconds }) => {
+            NoteBytes::Beside => FileShape {
+                modified_nanoseconds: None,
+                text: None,
+                base64: None,
+            },
+            NoteBytes::Inline(FileCopy {
+                bytes,
+                modified_nanoseconds,
+            }) => {
                 let (text, base64) = match String::from_utf8(bytes) {
                     Ok(text) => (Some(text), None),
                     Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
                 };
-                FileShape { modified_nanoseconds: Some(modified_nanoseconds), text, base64 }
+                FileShape {
+                    modified_nanoseconds: Some(modified_nanoseconds),
+                    text,
+                    base64,
+                }
             }
         };
         NoteShape {
@@ -328,31 +390,61 @@ impl From<Note> for NoteShape {
 impl TryFrom<NoteShape> for Note {
     type Error = &'static str;
 
-    fn try_from(NoteShape { space: Word(space), path, known, file }: NoteShape) -> Result<Self, &'static str> {
+    fn try_from(
+        NoteShape {
+            space: Word(space),
+            path,
+            known,
+            file,
+        }: NoteShape,
+    ) -> Result<Self, &'static str> {
         let known = known.map(|known| {
             Box::new(NoteFile {
                 path: path.clone(),
-                stamp: FileStamp { bytes: known.bytes, modified_nanoseconds: known.modified_nanoseconds },
+                stamp: FileStamp {
+                    bytes: known.bytes,
+                    modified_nanoseconds: known.modified_nanoseconds,
+                },
                 is_settled: known.is_settled,
                 hash: known.hash.0,
                 memory: known.memory.map(|id| id.0),
                 says_id: known.says_id,
                 links: known.links,
-                problem: known.problem.map(|problem| FileProblem { kind: problem.kind.0, message: problem.message }),
+                problem: known.problem.map(|problem| FileProblem {
+                    kind: problem.kind.0,
+                    message: problem.message,
+                }),
                 missing_since: known.missing_since.map(|since| since.0),
             })
         });
-        let file = file.map(|FileShape { modified_nanoseconds, text, base64 }| {
-            let bytes = match (text, base64) {
-                (None, None) => return Ok(NoteBytes::Beside),
-                (Some(text), None) => text.into_bytes(),
-                (None, Some(base64)) => BASE64_STANDARD.decode(base64).map_err(|_| "its `base64` is none")?,
-                (Some(_), Some(_)) => return Err("it has `text` and `base64`"),
-            };
-            let modified_nanoseconds = modified_nanoseconds.ok_or("its file has no `modified_nanoseconds`")?;
-            Ok(NoteBytes::Inline(FileCopy { bytes, modified_nanoseconds }))
-        });
-        Ok(Note { space, path, known, file: file.transpose()? })
+        let file = file.map(
+            |FileShape {
+                 modified_nanoseconds,
+                 text,
+                 base64,
+             }| {
+                let bytes = match (text, base64) {
+                    (None, None) => return Ok(NoteBytes::Beside),
+                    (Some(text), None) => text.into_bytes(),
+                    (None, Some(base64)) => BASE64_STANDARD
+                        .decode(base64)
+                        .map_err(|_| "its `base64` is none")?,
+                    (Some(_), Some(_)) => return Err("it has `text` and `base64`"),
+                };
+                let modified_nanoseconds =
+                    modified_nanoseconds.ok_or("its file has no `modified_nanoseconds`")?;
+                Ok(NoteBytes::Inline(FileCopy {
+                    bytes,
+                    modified_nanoseconds,
+                }))
+            },
+        );
+        Ok(Note {
+            space,
+            path,
+            known,
+            file: file.transpose()?,
+        })
     }
 }
 
@@ -401,13 +493,19 @@ impl From<NameShape> for Name {
 
 impl From<Period> for PeriodShape {
     fn from(Period { first, last }: Period) -> Self {
-        PeriodShape { first: Moment(first), last: Moment(last) }
+        PeriodShape {
+            first: Moment(first),
+            last: Moment(last),
+        }
     }
 }
 
 impl From<PeriodShape> for Period {
     fn from(PeriodShape { first, last }: PeriodShape) -> Self {
-        Period { first: first.0, last: last.0 }
+        Period {
+            first: first.0,
+            last: last.0,
+        }
     }
 }
 
@@ -437,14 +535,34 @@ pub struct EndOfTunnel {
 }
 
 impl From<TunnelEnd> for EndOfTunnel {
-    fn from(TunnelEnd { collection, section, memory }: TunnelEnd) -> Self {
-        EndOfTunnel { collection, section, memory: memory.map(Word) }
+    fn from(
+        TunnelEnd {
+            collection,
+            section,
+            memory,
+        }: TunnelEnd,
+    ) -> Self {
+        EndOfTunnel {
+            collection,
+            section,
+            memory: memory.map(Word),
+        }
     }
 }
 
 impl From<EndOfTunnel> for TunnelEnd {
-    fn from(EndOfTunnel { collection, section, memory }: EndOfTunnel) -> Self {
-        TunnelEnd { collection, section, memory: memory.map(|id| id.0) }
+    fn from(
+        EndOfTunnel {
+            collection,
+            section,
+            memory,
+        }: EndOfTunnel,
+    ) -> Self {
+        TunnelEnd {
+            collection,
+            section,
+            memory: memory.map(|id| id.0),
+        }
     }
 }
 

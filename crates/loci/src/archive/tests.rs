@@ -3,9 +3,10 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use loci_core::{
-    Access, Archived, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery, EnrichmentStatus, Fact,
-    FileProblem, FileProblemKind, FileStamp, KeyedAnswer, Link, Memory, MemoryId, Name, NoteFile, Period, Place,
-    Record, Relation, SourceFile, Space, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Visibility,
+    Access, Archived, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery,
+    EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, KeyedAnswer, Link, Memory,
+    MemoryId, Name, NoteFile, Period, Place, Record, Relation, SourceFile, Space, Thread, Tier,
+    Timestamp, Tunnel, TunnelEnd, Visibility,
 };
 use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
@@ -59,7 +60,8 @@ impl Any {
 
     fn number(&mut self) -> u64 {
         let bits = self.0.bits();
-        self.0.pick(&[0, 1, u64::MAX, i64::MAX.cast_unsigned(), bits])
+        self.0
+            .pick(&[0, 1, u64::MAX, i64::MAX.cast_unsigned(), bits])
     }
 
     /// That one counts on from.
@@ -87,12 +89,27 @@ impl Any {
     fn float(&mut self) -> f64 {
         let any = f64::from_bits(self.0.bits()).abs();
         let unit = f64::from(self.0.signed_unit()).abs() / 3.0;
-        let any = self.0.pick(&[0.0, -0.0, 0.1 + 0.2, 1.0, 0.7, f64::MIN_POSITIVE, 5e-324, unit, any]);
+        let any = self.0.pick(&[
+            0.0,
+            -0.0,
+            0.1 + 0.2,
+            1.0,
+            0.7,
+            f64::MIN_POSITIVE,
+            5e-324,
+            unit,
+            any,
+        ]);
         if (0.0..=1.0).contains(&any) { any } else { 0.5 }
     }
 
     fn space(&mut self) -> Space {
-        Space::parse("space", self.0.pick(&["main", "Notes", "notes", "日本", "..", "a/b"])).unwrap()
+        Space::parse(
+            "space",
+            self.0
+                .pick(&["main", "Notes", "notes", "日本", "..", "a/b"]),
+        )
+        .unwrap()
     }
 
     fn id(&mut self) -> MemoryId {
@@ -109,13 +126,19 @@ impl Any {
             id: self.id(),
             content: self.text(),
             title: self.maybe(Any::text),
-            place: Place { collection: self.maybe(Any::text), section: self.text() },
+            place: Place {
+                collection: self.maybe(Any::text),
+                section: self.text(),
+            },
             kind: self.text(),
             summary: self.maybe(Any::text),
             tags: self.some(Any::text),
             weight: self.float(),
             tier: self.0.pick(&Tier::ALL),
-            thread: self.maybe(|any| Thread { name: any.text(), position: any.counted() }),
+            thread: self.maybe(|any| Thread {
+                name: any.text(),
+                position: any.counted(),
+            }),
             source: self.maybe(Any::id),
             enrichment: self.maybe(|any| any.0.pick(&EnrichmentStatus::ALL)),
             links: self.some(|any| Link {
@@ -130,8 +153,14 @@ impl Any {
                 pin: any.maybe(Any::text),
                 excerpt: any.maybe(Any::text),
             }),
-            attributes: self.some(|any| (any.text(), any.text())).into_iter().collect(),
-            access: Access { count: self.number(), last: self.maybe(Any::moment) },
+            attributes: self
+                .some(|any| (any.text(), any.text()))
+                .into_iter()
+                .collect(),
+            access: Access {
+                count: self.number(),
+                last: self.maybe(Any::moment),
+            },
             delivery: self.0.pick(&[Delivery::OnDemand, Delivery::Bootstrap]),
             origin: self.text(),
             owner: self.maybe(Any::text),
@@ -139,7 +168,9 @@ impl Any {
             // Drawn by the test of them alone, so that the export of before stays as it was.
             updated_by: None,
             by_admin: false,
-            visibility: self.0.pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
+            visibility: self
+                .0
+                .pick(&[Visibility::Private, Visibility::Shared, Visibility::Common]),
             supersedes: self.maybe(Any::id),
             superseded_by: None,
             expires_at: self.maybe(Any::moment),
@@ -151,7 +182,10 @@ impl Any {
     }
 
     fn stamp(&mut self) -> FileStamp {
-        FileStamp { bytes: self.number(), modified_nanoseconds: self.number().cast_signed() }
+        FileStamp {
+            bytes: self.number(),
+            modified_nanoseconds: self.number().cast_signed(),
+        }
     }
 
     fn note_file(&mut self, path: String) -> NoteFile {
@@ -164,22 +198,34 @@ impl Any {
             says_id: self.0.chance(50),
             links: self.some(Any::text),
             // The last one is never stored.
-            problem: self
-                .maybe(|any| FileProblem { kind: any.0.pick(&FileProblemKind::ALL[..7]), message: any.text() }),
+            problem: self.maybe(|any| FileProblem {
+                kind: any.0.pick(&FileProblemKind::ALL[..7]),
+                message: any.text(),
+            }),
             missing_since: self.maybe(Any::moment),
         }
     }
 
     fn name(&mut self) -> Name {
-        Name { key: self.text(), spelling: self.text() }
+        Name {
+            key: self.text(),
+            spelling: self.text(),
+        }
     }
 
     fn period(&mut self) -> Period {
-        Period { first: self.moment(), last: self.moment() }
+        Period {
+            first: self.moment(),
+            last: self.moment(),
+        }
     }
 
     fn end(&mut self) -> TunnelEnd {
-        TunnelEnd { collection: self.maybe(Any::text), section: self.text(), memory: self.maybe(Any::id) }
+        TunnelEnd {
+            collection: self.maybe(Any::text),
+            section: self.text(),
+            memory: self.maybe(Any::id),
+        }
     }
 
     /// Any record but a memory or a file of notes.
@@ -209,7 +255,11 @@ impl Any {
                 created_at: self.moment(),
                 updated_at: self.moment(),
             })),
-            3 => Record::Setting { owner: self.maybe(Any::text), name: self.text(), value: self.text() },
+            3 => Record::Setting {
+                owner: self.maybe(Any::text),
+                name: self.text(),
+                value: self.text(),
+            },
             4 => Record::SourceFile(Box::new(SourceFile {
                 collection: self.maybe(Any::text),
                 path: self.text(),
@@ -258,12 +308,28 @@ impl Any {
 
     fn note(&mut self, number: usize) -> Note {
         let path = format!("{}/{number} é.md", self.0.pick(&["a", "b c/日本"]));
-        let bytes = self.0.pick(&[&b"\xff\xfe\0"[..], b"", b"\r\n---\n", "日本\u{2028}".as_bytes(), b"\xc3"]);
+        let bytes = self.0.pick(&[
+            &b"\xff\xfe\0"[..],
+            b"",
+            b"\r\n---\n",
+            "日本\u{2028}".as_bytes(),
+            b"\xc3",
+        ]);
         let modified_nanoseconds = self.0.pick(&[0, 1_767_225_600_123_456_789]);
-        let file = self.maybe(|_| NoteBytes::Inline(FileCopy { bytes: bytes.to_vec(), modified_nanoseconds }));
+        let file = self.maybe(|_| {
+            NoteBytes::Inline(FileCopy {
+                bytes: bytes.to_vec(),
+                modified_nanoseconds,
+            })
+        });
         let known = self.0.chance(50) || file.is_none();
         let known = known.then(|| Box::new(self.note_file(path.clone())));
-        Note { space: Space::default(), path, known, file }
+        Note {
+            space: Space::default(),
+            path,
+            known,
+            file,
+        }
     }
 
     /// Memories, then anything.
@@ -274,7 +340,10 @@ impl Any {
             entries.push(if self.0.chance(20) {
                 Entry::Note(self.note(number))
             } else {
-                Entry::Record(Archived { record: self.record(&space), space })
+                Entry::Record(Archived {
+                    record: self.record(&space),
+                    space,
+                })
             });
         }
         entries
@@ -282,7 +351,10 @@ impl Any {
 }
 
 fn entry(memory: Memory) -> Entry {
-    Entry::Record(Archived { space: memory.space.clone(), record: Record::Memory(Box::new(memory)) })
+    Entry::Record(Archived {
+        space: memory.space.clone(),
+        record: Record::Memory(Box::new(memory)),
+    })
 }
 
 fn write(entries: &[Entry]) -> Vec<u8> {
@@ -303,7 +375,12 @@ type Read = Vec<(String, Result<Entry, String>)>;
 fn read(bytes: &[u8]) -> Result<Read, String> {
     let mut lines = Lines::open(Cursor::new(bytes)).unwrap()?;
     let mut all = Vec::new();
-    while let Some(Part { place, bytes, entry }) = lines.read().unwrap() {
+    while let Some(Part {
+        place,
+        bytes,
+        entry,
+    }) = lines.read().unwrap()
+    {
         assert!(bytes > 0);
         all.push((place, entry));
     }
@@ -311,8 +388,14 @@ fn read(bytes: &[u8]) -> Result<Read, String> {
 }
 
 fn whole(bytes: &[u8]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = read(bytes).unwrap().into_iter().map(|(_, entry)| entry.unwrap()).collect();
-    let Some(Entry::End(counts)) = entries.pop() else { panic!("it has an end") };
+    let mut entries: Vec<Entry> = read(bytes)
+        .unwrap()
+        .into_iter()
+        .map(|(_, entry)| entry.unwrap())
+        .collect();
+    let Some(Entry::End(counts)) = entries.pop() else {
+        panic!("it has an end")
+    };
     assert_eq!(counts.values().sum::<u64>(), entries.len() as u64);
     entries
 }
@@ -325,8 +408,9 @@ fn any_records_come_back_from_lines() {
         assert_eq!(whole(&bytes), entries, "seed {seed}");
         // Nothing but a line feed ends a line, for whoever reads it.
         let text = String::from_utf8(bytes).unwrap();
-        let ends_line =
-            |character: char| character != '\n' && (character.is_control() || "\u{2028}\u{2029}".contains(character));
+        let ends_line = |character: char| {
+            character != '\n' && (character.is_control() || "\u{2028}\u{2029}".contains(character))
+        };
         assert!(!text.contains(ends_line), "seed {seed}");
         assert_eq!(text.lines().count(), entries.len() + 2, "seed {seed}");
     }
@@ -336,10 +420,23 @@ fn any_records_come_back_from_lines() {
 fn numbers_and_moments_come_back_to_the_last_bit() {
     let mut any = Any(Random::new(1));
     for _ in 0..2_000 {
-        let memory = Memory { weight: any.float(), updated_at: any.moment(), ..any.memory() };
+        let memory = Memory {
+            weight: any.float(),
+            updated_at: any.moment(),
+            ..any.memory()
+        };
         let entries = whole(&write(&[entry(memory.clone())]));
-        let Entry::Record(Archived { record: Record::Memory(read), .. }) = &entries[0] else { panic!("a memory") };
-        assert_eq!((read.weight.to_bits(), read.updated_at), (memory.weight.to_bits(), memory.updated_at));
+        let Entry::Record(Archived {
+            record: Record::Memory(read),
+            ..
+        }) = &entries[0]
+        else {
+            panic!("a memory")
+        };
+        assert_eq!(
+            (read.weight.to_bits(), read.updated_at),
+            (memory.weight.to_bits(), memory.updated_at)
+        );
     }
 }
 
@@ -371,7 +468,12 @@ fn a_folder_is_for_its_owner_alone() {
     fn check(path: &std::path::Path) {
         let metadata = fs::metadata(path).unwrap();
         let mode = metadata.permissions().mode() & 0o777;
-        assert_eq!(mode, if metadata.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+        assert_eq!(
+            mode,
+            if metadata.is_dir() { 0o700 } else { 0o600 },
+            "{}",
+            path.display()
+        );
         if metadata.is_dir() {
             for entry in fs::read_dir(path).unwrap() {
                 check(&entry.unwrap().path());
@@ -384,8 +486,16 @@ fn a_folder_is_for_its_owner_alone() {
     fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
     let mut any = Any(Random::new(1));
     let mut entries = any.entries(3, 3);
-    let file = Some(NoteBytes::Inline(FileCopy { bytes: b"tea".to_vec(), modified_nanoseconds: 0 }));
-    entries.push(Entry::Note(Note { space: Space::default(), path: "a/b/c.md".to_owned(), known: None, file }));
+    let file = Some(NoteBytes::Inline(FileCopy {
+        bytes: b"tea".to_vec(),
+        modified_nanoseconds: 0,
+    }));
+    entries.push(Entry::Note(Note {
+        space: Space::default(),
+        path: "a/b/c.md".to_owned(),
+        known: None,
+        file,
+    }));
     write_folder(&root, &entries);
     check(&root);
     assert!(root.join("notes/a/b/c.md").is_file());
@@ -394,25 +504,53 @@ fn a_folder_is_for_its_owner_alone() {
 #[test]
 fn numbers_that_no_store_keeps_are_damage() {
     let memory = Memory {
-        links: vec![Link { target: MemoryId::new("b"), relation: Relation::RelatedTo, similarity: 0.25 }],
+        links: vec![Link {
+            target: MemoryId::new("b"),
+            relation: Relation::RelatedTo,
+            similarity: 0.25,
+        }],
         weight: 0.75,
         ..Memory::new(Space::default(), MemoryId::new("a"), "x", "fact", NOW)
     };
     let text = String::from_utf8(write(&[entry(memory)])).unwrap();
-    for (right, wrong) in [("0.25", "1e300"), ("0.25", "-1e39"), ("0.25", "2"), ("0.75", "1e308"), ("0.75", "-5.0")] {
-        let problem = read(text.replacen(right, wrong, 1).as_bytes()).unwrap().remove(0).1.unwrap_err();
-        assert!(problem.contains("is damaged: a weight"), "{wrong}: {problem}");
+    for (right, wrong) in [
+        ("0.25", "1e300"),
+        ("0.25", "-1e39"),
+        ("0.25", "2"),
+        ("0.75", "1e308"),
+        ("0.75", "-5.0"),
+    ] {
+        let problem = read(text.replacen(right, wrong, 1).as_bytes())
+            .unwrap()
+            .remove(0)
+            .1
+            .unwrap_err();
+        assert!(
+            problem.contains("is damaged: a weight"),
+            "{wrong}: {problem}"
+        );
     }
 }
 
 #[test]
 fn numbers_that_cannot_be_counted_on_from_are_damage() {
-    let thread = Some(Thread { name: "talk".to_owned(), position: 7 });
-    let memory = Memory { revision: 5, thread, ..Memory::new(Space::default(), MemoryId::new("a"), "x", "fact", NOW) };
+    let thread = Some(Thread {
+        name: "talk".to_owned(),
+        position: 7,
+    });
+    let memory = Memory {
+        revision: 5,
+        thread,
+        ..Memory::new(Space::default(), MemoryId::new("a"), "x", "fact", NOW)
+    };
     let text = String::from_utf8(write(&[entry(memory)])).unwrap();
     for (name, right) in [("revision", 5), ("position", 7)] {
         let with = |number: u64| {
-            let text = text.replacen(&format!("\"{name}\":{right}"), &format!("\"{name}\":{number}"), 1);
+            let text = text.replacen(
+                &format!("\"{name}\":{right}"),
+                &format!("\"{name}\":{number}"),
+                1,
+            );
             read(text.as_bytes()).unwrap().remove(0).1
         };
         assert!(with(COUNTED_MAX).is_ok());
@@ -430,8 +568,13 @@ fn any_records_come_back_from_a_folder() {
         let root = place.path().join("export");
         let entries = Any(Random::new(seed)).entries(40, 20);
         write_folder(&root, &entries);
-        let mut read: Vec<Entry> = read_folder(&root).into_iter().map(|(_, entry)| entry.unwrap()).collect();
-        let Some(Entry::End(counts)) = read.pop() else { panic!("it has an end") };
+        let mut read: Vec<Entry> = read_folder(&root)
+            .into_iter()
+            .map(|(_, entry)| entry.unwrap())
+            .collect();
+        let Some(Entry::End(counts)) = read.pop() else {
+            panic!("it has an end")
+        };
         assert_eq!(counts["memory"], 40);
         assert_eq!(read, entries, "seed {seed}");
         let outside: Vec<_> = fs::read_dir(place.path()).unwrap().collect();
@@ -446,9 +589,19 @@ fn files_have_names_that_people_know_and_every_system_takes() {
     let place = tempfile::tempdir().unwrap();
     let mut any = Any(Random::new(3));
     let mut of = |id: &str, title: Option<&str>, content: &str, collection: Option<&str>| {
-        let place = Place { collection: collection.map(str::to_owned), section: "Rules".to_owned() };
+        let place = Place {
+            collection: collection.map(str::to_owned),
+            section: "Rules".to_owned(),
+        };
         let (title, content) = (title.map(str::to_owned), content.to_owned());
-        entry(Memory { space: Space::default(), id: MemoryId::new(id), title, content, place, ..any.memory() })
+        entry(Memory {
+            space: Space::default(),
+            id: MemoryId::new(id),
+            title,
+            content,
+            place,
+            ..any.memory()
+        })
     };
     let entries = [
         of("0199-AABBccdd", None, "\n\n  Tea at four!\nand cake", None),
@@ -457,7 +610,10 @@ fn files_have_names_that_people_know_and_every_system_takes() {
         of("", Some(" "), "", Some("NUL")),
     ];
     write_folder(place.path(), &entries);
-    let places: Vec<String> = read_folder(place.path()).into_iter().map(|(place, _)| place).collect();
+    let places: Vec<String> = read_folder(place.path())
+        .into_iter()
+        .map(|(place, _)| place)
+        .collect();
     assert_eq!(
         places[..4],
         [
@@ -476,15 +632,27 @@ fn golden_entries() -> Vec<Entry> {
     let whole = |number: u64| {
         let mut any = Any(Random::new(number));
         let memory = any.memory();
-        Memory { space: Space::default(), ..memory }
+        Memory {
+            space: Space::default(),
+            ..memory
+        }
     };
-    let plain = Memory::new(Space::default(), MemoryId::new("m-1"), "Tea at four.\nAlways.", "fact", NOW);
+    let plain = Memory::new(
+        Space::default(),
+        MemoryId::new("m-1"),
+        "Tea at four.\nAlways.",
+        "fact",
+        NOW,
+    );
     let mut entries = vec![entry(plain), entry(whole(4))];
     let mut any = Any(Random::new(9));
     let mut kinds = std::collections::BTreeSet::new();
     while kinds.len() < 8 {
         let record = any.record(&Space::default());
-        let archived = Archived { space: Space::default(), record };
+        let archived = Archived {
+            space: Space::default(),
+            record,
+        };
         if kinds.insert(Line::from(&archived).kind()) {
             entries.push(Entry::Record(archived));
         }
@@ -497,7 +665,11 @@ fn golden_entries() -> Vec<Entry> {
 fn the_form_stays_as_it_is() {
     let written = String::from_utf8(write(&golden_entries())).unwrap();
     if std::env::var_os("LOCI_BLESS").is_some() {
-        fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/src/archive/golden.jsonl"), &written).unwrap();
+        fs::write(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src/archive/golden.jsonl"),
+            &written,
+        )
+        .unwrap();
         return;
     }
     assert_eq!(written, GOLDEN, "bless it only with a new version");
@@ -506,9 +678,23 @@ fn the_form_stays_as_it_is() {
 
 #[test]
 fn who_wrote_a_text_comes_back() {
-    let memory = Memory::new(Space::default(), MemoryId::new("m-1"), "Tea at four.", "fact", NOW);
-    for (updated_by, by_admin) in [(None, true), (Some("bob".to_owned()), false), (Some(String::new()), true)] {
-        let entries = [entry(Memory { updated_by, by_admin, ..memory.clone() })];
+    let memory = Memory::new(
+        Space::default(),
+        MemoryId::new("m-1"),
+        "Tea at four.",
+        "fact",
+        NOW,
+    );
+    for (updated_by, by_admin) in [
+        (None, true),
+        (Some("bob".to_owned()), false),
+        (Some(String::new()), true),
+    ] {
+        let entries = [entry(Memory {
+            updated_by,
+            by_admin,
+            ..memory.clone()
+        })];
         assert_eq!(whole(&write(&entries)), entries);
     }
 }
@@ -528,13 +714,25 @@ fn what_is_damaged_is_told_and_the_rest_is_read() {
     let twice = lines[2].replacen("{\"space\"", "{\"space\":\"main\",\"space\"", 1);
     let half = &lines[2].as_bytes()[..lines[2].len() / 2];
     let rows: [(&[u8], &str); 10] = [
-        (b"{\"recipe\":{\"space\":\"main\"}}", "unknown kind `recipe`"),
+        (
+            b"{\"recipe\":{\"space\":\"main\"}}",
+            "unknown kind `recipe`",
+        ),
         (unknown_field.as_bytes(), "unknown field `colour`"),
         (twice.as_bytes(), "duplicate field `space`"),
         (lines[0].as_bytes(), "unknown kind `loci`"),
-        (b"{\"setting\":{\"space\":\"main\",\"name\":\"a\"}}", "missing field `value`"),
-        (b"{\"setting\":{\"space\":\"\",\"name\":\"a\",\"value\":\"secret\"}}", "damaged"),
-        (b"{\"setting\":{\"space\":\"main\",\"name\":\"a\",\"value\":7}}", "damaged"),
+        (
+            b"{\"setting\":{\"space\":\"main\",\"name\":\"a\"}}",
+            "missing field `value`",
+        ),
+        (
+            b"{\"setting\":{\"space\":\"\",\"name\":\"a\",\"value\":\"secret\"}}",
+            "damaged",
+        ),
+        (
+            b"{\"setting\":{\"space\":\"main\",\"name\":\"a\",\"value\":7}}",
+            "damaged",
+        ),
         (half, "is "),
         (b"\"secret \xff\"", "no UTF-8"),
         (b"secret", "damaged"),
@@ -549,16 +747,28 @@ fn what_is_damaged_is_told_and_the_rest_is_read() {
                 Ok(entry) => assert!(matches!(entry, Entry::End(_))),
                 Err(problem) => {
                     assert_eq!(number, 1, "{problem}");
-                    assert!(problem.contains(words) && !problem.contains("secret"), "{words}: {problem}");
+                    assert!(
+                        problem.contains(words) && !problem.contains("secret"),
+                        "{words}: {problem}"
+                    );
                 }
             }
         }
     }
     for (first, words) in [
-        (&b"{\"loci\":\"export\",\"version\":2,\"colour\":1}"[..], "version 2"),
+        (
+            &b"{\"loci\":\"export\",\"version\":2,\"colour\":1}"[..],
+            "version 2",
+        ),
         (b"{\"loci\":\"export\"}", "without a version"),
-        (b"{\"loci\":\"backup\",\"version\":1,\"exported_at\":0}", "first line is damaged"),
-        (b"{\"loci\":\"export\",\"version\":1,\"exported_at\":0,\"more\":0}", "first line is damaged"),
+        (
+            b"{\"loci\":\"backup\",\"version\":1,\"exported_at\":0}",
+            "first line is damaged",
+        ),
+        (
+            b"{\"loci\":\"export\",\"version\":1,\"exported_at\":0,\"more\":0}",
+            "first line is damaged",
+        ),
         (b"{\"content\":\"x\"}", "without a version"),
         (b"", "no export"),
     ] {
@@ -566,22 +776,40 @@ fn what_is_damaged_is_told_and_the_rest_is_read() {
         assert!(problem.contains(words), "{problem}");
     }
     assert!(read(b"").is_err());
-    assert!(begins_archive(lines[0].as_bytes()) && begins_archive(b"{\"version\":2, \"loci\": \"export\"}\n"));
     assert!(
-        !begins_archive(lines[1].as_bytes()) && !begins_archive(b"[") && !begins_archive(b"{\"content\":\"loci\"}")
+        begins_archive(lines[0].as_bytes())
+            && begins_archive(b"{\"version\":2, \"loci\": \"export\"}\n")
+    );
+    assert!(
+        !begins_archive(lines[1].as_bytes())
+            && !begins_archive(b"[")
+            && !begins_archive(b"{\"content\":\"loci\"}")
     );
 }
 
-/// Cut off anywhere, or with any bit flipped: never a panic, and never another record without a word.
+/// Cut off anywhere, or with any bit flipped: never a panic, and never another record without a
+/// word.
 #[test]
 fn a_cut_is_always_seen() {
     let entries = Any(Random::new(6)).entries(2, 6);
     let bytes = write(&entries);
     for end in 0..bytes.len() - 1 {
-        let Ok(read) = read(&bytes[..end]) else { continue };
-        assert!(!read.iter().any(|(_, entry)| matches!(entry, Ok(Entry::End(_)))), "{end}");
+        let Ok(read) = read(&bytes[..end]) else {
+            continue;
+        };
+        assert!(
+            !read
+                .iter()
+                .any(|(_, entry)| matches!(entry, Ok(Entry::End(_)))),
+            "{end}"
+        );
         let good = read.iter().filter_map(|(_, entry)| entry.as_ref().ok());
-        assert!(good.eq(entries.iter().take(read.iter().filter(|(_, entry)| entry.is_ok()).count())), "{end}");
+        assert!(
+            good.eq(entries
+                .iter()
+                .take(read.iter().filter(|(_, entry)| entry.is_ok()).count())),
+            "{end}"
+        );
     }
     let mut random = Random::new(8);
     for _ in 0..3_000 {
@@ -597,15 +825,28 @@ fn a_line_without_end_is_read_over_and_takes_no_memory() {
     /// A line of that many bytes between two others.
     fn long(bytes: u64) -> impl std::io::BufRead {
         use std::io::Read;
-        let first = write(&[]).split_inclusive(|byte| *byte == b'\n').next().unwrap().to_vec();
+        let first = write(&[])
+            .split_inclusive(|byte| *byte == b'\n')
+            .next()
+            .unwrap()
+            .to_vec();
         let middle = std::io::repeat(b'x').take(bytes);
         let last = b"\n{\"end\":{\"records\":{}}}\n";
         std::io::BufReader::new(Cursor::new(first).chain(middle).chain(&last[..]))
     }
-    let mut lines = Lines::open(long(300 << 20)).unwrap().unwrap_or_else(|problem| panic!("{problem}"));
-    let Part { place, bytes, entry } = lines.read().unwrap().unwrap();
+    let mut lines = Lines::open(long(300 << 20))
+        .unwrap()
+        .unwrap_or_else(|problem| panic!("{problem}"));
+    let Part {
+        place,
+        bytes,
+        entry,
+    } = lines.read().unwrap().unwrap();
     let problem = "has more than 16777216 bytes, as no record has";
-    assert_eq!((&*place, bytes, entry), ("line 2", 0, Err(problem.to_owned())));
+    assert_eq!(
+        (&*place, bytes, entry),
+        ("line 2", 0, Err(problem.to_owned()))
+    );
     let Part { place, entry, .. } = lines.read().unwrap().unwrap();
     assert_eq!((&*place, entry), ("line 3", Ok(Entry::End(Counts::new()))));
     assert_eq!(lines.read().unwrap(), None);
@@ -616,14 +857,30 @@ fn what_waits_is_bounded_by_the_bytes_that_were_read() {
     let place = tempfile::tempdir().unwrap();
     let clock = Arc::new(FixedClock::default());
     let embedder = Arc::new(HashingEmbedder::default());
-    let engine = Engine::new(Arc::new(NaiveStore::new()), embedder, clock.clone(), SearchMode::Words);
+    let engine = Engine::new(
+        Arc::new(NaiveStore::new()),
+        embedder,
+        clock.clone(),
+        SearchMode::Words,
+    );
     let notes = VaultFolder::new(place.path().join("notes"), place.path().join("lock"), clock);
-    for (bytes, stored) in [(1, [0, 0, 0]), (9 << 20, [0, 1, 2]), (8 << 20, [0, 0, 2]), (100 << 20, [0, 1, 2])] {
+    for (bytes, stored) in [
+        (1, [0, 0, 0]),
+        (9 << 20, [0, 1, 2]),
+        (8 << 20, [0, 0, 2]),
+        (100 << 20, [0, 1, 2]),
+    ] {
         let mut bringing = Bringing::new(&engine, &notes, None, false);
         let took = [1, 2, 3].map(|number| {
             let id = MemoryId::new(format!("{bytes} {number}"));
             let entry = Ok(entry(Memory::new(Space::default(), id, "x", "fact", NOW)));
-            bringing.take(Part { place: String::new(), bytes, entry }).unwrap();
+            bringing
+                .take(Part {
+                    place: String::new(),
+                    bytes,
+                    entry,
+                })
+                .unwrap();
             bringing.stored()
         });
         assert_eq!(took, stored, "{bytes}");
@@ -637,27 +894,55 @@ fn what_is_damaged_in_a_folder_is_told_by_its_file() {
     let place = tempfile::tempdir().unwrap();
     let entries = Any(Random::new(2)).entries(4, 0);
     write_folder(place.path(), &entries);
-    let files: Vec<String> = read_folder(place.path()).into_iter().map(|(place, _)| place).take(4).collect();
+    let files: Vec<String> = read_folder(place.path())
+        .into_iter()
+        .map(|(place, _)| place)
+        .take(4)
+        .collect();
     let text = |number: usize| fs::read(place.path().join(&files[number])).unwrap();
-    let put = |number: usize, bytes: &[u8]| fs::write(place.path().join(&files[number]), bytes).unwrap();
+    let put =
+        |number: usize, bytes: &[u8]| fs::write(place.path().join(&files[number]), bytes).unwrap();
     let whole = text(1);
     let second = String::from_utf8(whole.clone()).unwrap();
     for (bytes, words) in [
         (&b""[..], "no frontmatter"),
         (&whole[..40], "no frontmatter"),
         (b"\xff", "no UTF-8"),
-        (second.replacen("filed: 2\n", "", 1).as_bytes(), "no frontmatter"),
-        (second.replacen("filed: 2\n", "filed: x\n", 1).as_bytes(), "no frontmatter"),
-        (second.replacen("weight: ", "weight: 1", 1).as_bytes(), "a weight is not from 0 to 1"),
-        (second.replacen("kind: ", "colour: ", 1).as_bytes(), "unknown field `colour`"),
-        (second.replacen("kind: ", "space: ", 1).as_bytes(), "`space` twice"),
-        (second.replacen("revision: ", "revision: x", 1).as_bytes(), "`revision` is no JSON"),
+        (
+            second.replacen("filed: 2\n", "", 1).as_bytes(),
+            "no frontmatter",
+        ),
+        (
+            second.replacen("filed: 2\n", "filed: x\n", 1).as_bytes(),
+            "no frontmatter",
+        ),
+        (
+            second.replacen("weight: ", "weight: 1", 1).as_bytes(),
+            "a weight is not from 0 to 1",
+        ),
+        (
+            second.replacen("kind: ", "colour: ", 1).as_bytes(),
+            "unknown field `colour`",
+        ),
+        (
+            second.replacen("kind: ", "space: ", 1).as_bytes(),
+            "`space` twice",
+        ),
+        (
+            second.replacen("revision: ", "revision: x", 1).as_bytes(),
+            "`revision` is no JSON",
+        ),
     ] {
         put(1, bytes);
-        let problems: Vec<_> =
-            read_folder(place.path()).into_iter().filter_map(|(place, entry)| Some((place, entry.err()?))).collect();
+        let problems: Vec<_> = read_folder(place.path())
+            .into_iter()
+            .filter_map(|(place, entry)| Some((place, entry.err()?)))
+            .collect();
         assert_eq!(problems.len(), 1, "{words}: {problems:?}");
-        assert!(problems[0].0 == files[1] && problems[0].1.contains(words), "{words}: {problems:?}");
+        assert!(
+            problems[0].0 == files[1] && problems[0].1.contains(words),
+            "{words}: {problems:?}"
+        );
     }
     fs::remove_file(place.path().join("records.jsonl")).unwrap();
     let problem = MarkdownFiles::open(place.path()).unwrap().err().unwrap();

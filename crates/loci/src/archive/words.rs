@@ -3,8 +3,8 @@
 use std::fmt;
 
 use loci_core::{
-    CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblemKind, MemoryId, Relation, Space, Tier, Timestamp,
-    Visibility,
+    CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblemKind, MemoryId, Relation,
+    Space, Tier, Timestamp, Visibility,
 };
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -32,7 +32,9 @@ impl<T: Text> Serialize for Word<T> {
 impl<'de, T: Text> Deserialize<'de> for Word<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        T::of(&text).map(Word).ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
+        T::of(&text)
+            .map(Word)
+            .ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
     }
 }
 
@@ -106,8 +108,8 @@ impl Text for ContentHash {
     }
 }
 
-/// A moment: RFC 3339 in UTC with microseconds or, beyond the years that this knows, the number of microseconds since
-/// 1970.
+/// A moment: RFC 3339 in UTC with microseconds or, beyond the years that this knows, the number of
+/// microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment(pub Timestamp);
 

@@ -50,28 +50,32 @@ pub enum Bench {
     /// Measure how well the tools find the evidence of LoCoMo's questions
     ///
     /// Every conversation is filed by tool calls into a store of its own, the background settles,
-    /// then every question is asked. The metric is the mean share of a question's evidence among the
-    /// first results.
+    /// then every question is asked. The metric is the mean share of a question's evidence among
+    /// the first results.
     Locomo(Locomo),
     /// Measure whether the tools find what must be found, among invented facts
     ///
-    /// Paraphrases, identifiers, names, phrases, dates, relative times, scripts, near-duplicates, long documents and
-    /// facts among chat, filed and asked by tool calls, beside what words and vectors alone find. Fails if a kind of
-    /// question stays below its floor.
+    /// Paraphrases, identifiers, names, phrases, dates, relative times, scripts, near-duplicates,
+    /// long documents and facts among chat, filed and asked by tool calls, beside what words and
+    /// vectors alone find. Fails if a kind of question stays below its floor.
     Needles(Needles),
-    /// Measure whether the tools find the texts that answer the questions of sets, and whether words or vectors alone do
+    /// Measure whether the tools find the texts that answer the questions of sets, and whether
+    /// words or vectors alone do
     ///
-    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed by tool calls into a
-    /// store beside it, which later runs use again; then every question is asked.
+    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed
+    /// by tool calls into a store beside it, which later runs use again; then every question is
+    /// asked.
     Sets(Sets),
     /// Measure the fusion of words and meaning on these sets, and fit its weights
     ///
     /// The weights are fitted to the training halves, and checked with each set left out in turn.
     Fusion(Fusion),
-    /// Measure which memories matter in which phases of work, and where the floor of `memory_recall` is best
+    /// Measure which memories matter in which phases of work, and where the floor of
+    /// `memory_recall` is best
     ///
-    /// Invented memories of two projects, with the phases in which they matter: the floor is fitted on the first and
-    /// reported on the second. Fails if the floor in use is much worse than the best one.
+    /// Invented memories of two projects, with the phases in which they matter: the floor is fitted
+    /// on the first and reported on the second. Fails if the floor in use is much worse than the
+    /// best one.
     Phases {
         /// Write the figures into this file, too, as JSON
         #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -79,19 +83,21 @@ pub enum Bench {
     },
     /// Measure what the replies to an agent hold: the evidence it needs, distractors, tokens
     ///
-    /// Scripted tasks through the tools of every dialect and at the start of a session, without a language model, in a
-    /// store of many projects and people that a seed determines. Every task says which parts of memories its reply must
-    /// hold, which it must not, and how many tokens it may have.
+    /// Scripted tasks through the tools of every dialect and at the start of a session, without a
+    /// language model, in a store of many projects and people that a seed determines. Every task
+    /// says which parts of memories its reply must hold, which it must not, and how many tokens it
+    /// may have.
     Agent(AgentBench),
     /// Measure which contradictions and duplicates `remember` tells of, and which it imagines
     ///
-    /// Pairs of memories of five domains, each pair in a project of its own, filed by tool calls; the half for
-    /// tuning and the half for judging are told apart. Fails if the half for judging stays below its floor.
+    /// Pairs of memories of five domains, each pair in a project of its own, filed by tool calls;
+    /// the half for tuning and the half for judging are told apart. Fails if the half for judging
+    /// stays below its floor.
     Contradictions(Pairs),
     /// Measure which questions the cache of answers takes for the same
     ///
-    /// Pairs of questions that ask the same and pairs that do not, by tool calls. Fails if the half for judging has
-    /// wrong hits beyond their limit.
+    /// Pairs of questions that ask the same and pairs that do not, by tool calls. Fails if the half
+    /// for judging has wrong hits beyond their limit.
     CachedQuestions(Pairs),
     /// Measure searches in many passages, without a model, beside what the memory allows
     ///
@@ -128,8 +134,8 @@ pub struct Locomo {
 
 #[derive(Args)]
 pub struct Needles {
-    /// Which questions: the reported ones in English (test), those in or to other languages (languages), or those that
-    /// the weights were fitted on (train)
+    /// Which questions: the reported ones in English (test), those in or to other languages
+    /// (languages), or those that the weights were fitted on (train)
     #[arg(long, value_name = "SET", default_value = "test", value_parser = ["test", "languages", "train"])]
     pub set: String,
     /// How many facts answer no question
@@ -159,7 +165,8 @@ pub struct Sets {
     /// Which questions: those that weights are fitted on (train), the others (test), or all
     #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
     pub half: String,
-    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed through]
+    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed
+    /// through]
     #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
     pub tool: Option<String>,
     /// Write the figures into this file, too, as JSON
@@ -197,7 +204,8 @@ pub struct AgentBench {
     /// List tasks, with what they miss: those that are not right (failed), or all
     #[arg(long, value_name = "TASKS", value_parser = ["failed", "all"])]
     pub show: Option<String>,
-    /// Keep the store in this folder, and use the one that an earlier run of the same loci left there
+    /// Keep the store in this folder, and use the one that an earlier run of the same loci left
+    /// there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub store: Option<PathBuf>,
     /// Write the figures and the outcome of every task into this file, too, as JSON
@@ -229,9 +237,14 @@ pub struct EngineBench {
 fn count(text: &str) -> Result<usize, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),
-        None => text.strip_suffix(['m', 'M']).map_or((text, 1), |digits| (digits, 1_000_000)),
+        None => text
+            .strip_suffix(['m', 'M'])
+            .map_or((text, 1), |digits| (digits, 1_000_000)),
     };
-    let number = digits.parse().ok().and_then(|number: usize| number.checked_mul(unit));
+    let number = digits
+        .parse()
+        .ok()
+        .and_then(|number: usize| number.checked_mul(unit));
     number
         .filter(|number| (1..=u32::MAX as usize).contains(number))
         .ok_or_else(|| "give a number such as 500, 10k or 1M".to_owned())

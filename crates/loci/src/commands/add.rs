@@ -12,27 +12,42 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, arguments: &Add, output: Output) -> Result<(), Failure> {
-    let content = if arguments.text == "-" { stdin()? } else { arguments.text.clone() };
+    let content = if arguments.text == "-" {
+        stdin()?
+    } else {
+        arguments.text.clone()
+    };
     let delivery = arguments.bootstrap.then_some("bootstrap");
     let values = [
         ("content", Some(json!(content))),
-        ("project", arguments.project.as_ref().map(|value| json!(value))),
+        (
+            "project",
+            arguments.project.as_ref().map(|value| json!(value)),
+        ),
         ("type", arguments.r#type.as_ref().map(|value| json!(value))),
         ("tags", arguments.tags.as_ref().map(|value| json!(value))),
         ("ttl", arguments.ttl.as_ref().map(|value| json!(value))),
         ("weight", arguments.weight.map(|value| json!(value))),
-        ("supersedes", arguments.supersedes.as_ref().map(|value| json!(value))),
+        (
+            "supersedes",
+            arguments.supersedes.as_ref().map(|value| json!(value)),
+        ),
         ("again", arguments.again.then_some(json!(true))),
         ("delivery", delivery.map(|value| json!(value))),
     ];
-    let values: Map<String, Value> =
-        values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+    let values: Map<String, Value> = values
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect();
     let reply = Parts::open(settings)?.call("remember", values)?.structured;
     let warnings = reply["warnings"].as_array().map_or(&[][..], Vec::as_slice);
     for warning in warnings {
         note_warning(warning, &reply["id"]);
     }
-    Ok(output.either(&reply, format_args!("{}\n", reply["id"].as_str().unwrap_or_default()))?)
+    Ok(output.either(
+        &reply,
+        format_args!("{}\n", reply["id"].as_str().unwrap_or_default()),
+    )?)
 }
 
 /// What the dialect warns of, for a person. That an embedding is pending, its notice says.
@@ -46,17 +61,25 @@ fn note_warning(warning: &Value, id: &Value) {
         }
         Some("session_start") => {
             let (shown, total) = (&warning["shown"], &warning["total"]);
-            let is = if warning["shows_this"] == json!(true) { "is" } else { "is not" };
+            let is = if warning["shows_this"] == json!(true) {
+                "is"
+            } else {
+                "is not"
+            };
             note(format_args!(
                 "warning: {shown} of the {total} memories that a session should begin with fit what hosts show at its start; \
                  this one {is} among them"
             ));
         }
         Some("contradiction") => {
-            note("warning: these memories may say something else; replace one with --supersedes ID, or forget it:");
+            note(
+                "warning: these memories may say something else; replace one with --supersedes ID, or forget it:",
+            );
             for near in warning["matches"].as_array().map_or(&[][..], Vec::as_slice) {
-                let (id, content) =
-                    (near["id"].as_str().unwrap_or_default(), near["content"].as_str().unwrap_or_default());
+                let (id, content) = (
+                    near["id"].as_str().unwrap_or_default(),
+                    near["content"].as_str().unwrap_or_default(),
+                );
                 note(format_args!("  {id}  {content}"));
             }
         }

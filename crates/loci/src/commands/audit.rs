@@ -22,7 +22,11 @@ const FOLLOW_ENTRIES_MAX: usize = 1_000;
 
 pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let since = arguments.since.as_deref().map(|text| since(text, parts.engine.now())).transpose()?;
+    let since = arguments
+        .since
+        .as_deref()
+        .map(|text| since(text, parts.engine.now()))
+        .transpose()?;
     let query = AuditQuery {
         space: None,
         user: arguments.user.clone(),
@@ -36,12 +40,24 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
     if arguments.follow {
         return follow(&parts.engine, query, entries, output);
     }
-    let values = entries.iter().map(|(number, entry)| value(*number, entry)).collect();
-    Ok(output.either(&values, entries.iter().map(|(_, entry)| line(entry)).collect::<String>())?)
+    let values = entries
+        .iter()
+        .map(|(number, entry)| value(*number, entry))
+        .collect();
+    Ok(output.either(
+        &values,
+        entries
+            .iter()
+            .map(|(_, entry)| line(entry))
+            .collect::<String>(),
+    )?)
 }
 
 /// Prints entries as they come. Ends when nobody reads any more, or with the process.
-#[expect(clippy::disallowed_methods, reason = "between two looks nothing happens that could wake it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "between two looks nothing happens that could wake it"
+)]
 fn follow(
     engine: &Engine,
     mut query: AuditQuery,
@@ -54,7 +70,10 @@ fn follow(
         for (number, entry) in &entries {
             query.after = Some(*number);
             if output.json {
-                print(format_args!("{}\n", visible::json(&value(*number, entry).to_string())))?;
+                print(format_args!(
+                    "{}\n",
+                    visible::json(&value(*number, entry).to_string())
+                ))?;
             } else {
                 output.text(line(entry))?;
             }
@@ -68,11 +87,19 @@ fn follow(
 
 /// A moment, a day, or a time ago, as a person writes it.
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
-    let utc = |moment: DateTime| moment.to_zoned(TimeZone::UTC).ok().map(|moment| moment.timestamp());
+    let utc = |moment: DateTime| {
+        moment
+            .to_zoned(TimeZone::UTC)
+            .ok()
+            .map(|moment| moment.timestamp())
+    };
     let instant = text.parse::<jiff::Timestamp>().ok();
     let instant = instant.or_else(|| text.parse().ok().and_then(utc));
-    let instant =
-        instant.or_else(|| text.parse().ok().and_then(|day: Date| utc(day.to_datetime(jiff::civil::Time::MIN))));
+    let instant = instant.or_else(|| {
+        text.parse()
+            .ok()
+            .and_then(|day: Date| utc(day.to_datetime(jiff::civil::Time::MIN)))
+    });
     if let Some(instant) = instant {
         return Ok(Timestamp::from_microseconds(instant.as_microsecond()));
     }
@@ -92,7 +119,10 @@ fn line(entry: &AuditEntry) -> String {
         entry.user.as_deref().unwrap_or("anonymous"),
         entry.dialect,
         entry.tool,
-        entry.failure.as_ref().map_or("ok", |failure| failure.code.name()),
+        entry
+            .failure
+            .as_ref()
+            .map_or("ok", |failure| failure.code.name()),
         entry.duration_microseconds as f64 / 1e3,
     );
     if let Some(caller) = &entry.caller {
@@ -110,7 +140,11 @@ fn line(entry: &AuditEntry) -> String {
     if entry.further_records > 0 {
         line += &format!("  and {} more", entry.further_records);
     }
-    if let Some(message) = entry.failure.as_ref().and_then(|failure| failure.message.as_ref()) {
+    if let Some(message) = entry
+        .failure
+        .as_ref()
+        .and_then(|failure| failure.message.as_ref())
+    {
         line += &format!("  {message}");
     }
     OneLine(line).to_string() + "\n"
@@ -168,7 +202,11 @@ mod tests {
             ("", None),
         ];
         for (text, expected) in rows {
-            assert_eq!(since(text, now).ok(), expected.map(|seconds| now.plus_seconds(seconds)), "{text:?}");
+            assert_eq!(
+                since(text, now).ok(),
+                expected.map(|seconds| now.plus_seconds(seconds)),
+                "{text:?}"
+            );
         }
     }
 }

@@ -14,7 +14,9 @@ use serde_json::json;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::cli;
-use crate::commands::backup::archive::{ArchiveWriter, DATABASE, Manifest, NOTES, flush_folder, write_privately};
+use crate::commands::backup::archive::{
+    ArchiveWriter, DATABASE, Manifest, NOTES, flush_folder, write_privately,
+};
 use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, note};
@@ -24,7 +26,8 @@ use crate::wiring::{Parts, SystemClock};
 
 /// Bytes that stay free for others, and for what the file system needs for itself.
 const MARGIN_BYTES: u64 = 16 << 20;
-/// What an entry takes beside its content: its headers, the rest of its last block, its line in the manifest.
+/// What an entry takes beside its content: its headers, the rest of its last block, its line in the
+/// manifest.
 const ENTRY_BYTES: u64 = 2_560;
 /// Files that a note names.
 const NAMED_MAX: usize = 10;
@@ -36,24 +39,37 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     target.refuse_within(folder)?;
     let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
     // Whatever else the status may not say, the look at the copy does.
-    if let Ok(NoteStatus { away: Some(why), .. }) = parts.engine.note_status() {
+    if let Ok(NoteStatus {
+        away: Some(why), ..
+    }) = parts.engine.note_status()
+    {
         let message = format!(
             "{why}; no backup was made, since they would not be in it: bring the folder back or, if they are gone for \
              good, first `loci vault reconcile --accept-missing`"
         );
         return Err(Failure::new(Exit::Usage, message));
     }
-    let sizes = listed.files.iter().filter_map(|path| Some(folder.join(path).metadata().ok()?.len()));
-    let (bytes, database) = (sizes.map(|bytes| bytes + ENTRY_BYTES).sum::<u64>(), parts.engine.size()?.disk_bytes);
+    let sizes = listed
+        .files
+        .iter()
+        .filter_map(|path| Some(folder.join(path).metadata().ok()?.len()));
+    let (bytes, database) = (
+        sizes.map(|bytes| bytes + ENTRY_BYTES).sum::<u64>(),
+        parts.engine.size()?.disk_bytes,
+    );
     check_space(&target.folder, bytes + 2 * database)?;
 
     let bar = Progress::of_bytes();
     bar.begin(bytes + database);
     let draft = target.draft(".part")?;
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
-    // What agents change is whole in both under the lock; nothing but reading the notes is done meanwhile, since
-    // agents wait for it.
-    let lock = if parts.store.is_read_only() { None } else { Some(parts.vault.notes().lock()?) };
+    // What agents change is whole in both under the lock; nothing but reading the notes is done
+    // meanwhile, since agents wait for it.
+    let lock = if parts.store.is_read_only() {
+        None
+    } else {
+        Some(parts.vault.notes().lock()?)
+    };
     let now = SystemClock.now();
     let snapshot = parts.store.snapshot()?;
     let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
@@ -80,7 +96,10 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     drop(bar);
 
     // For `loci doctor`; without it, the backup is as good.
-    let _ = write_privately(&settings.data.join(LAST_BACKUP), target.file.to_string_lossy().as_bytes());
+    let _ = write_privately(
+        &settings.data.join(LAST_BACKUP),
+        target.file.to_string_lossy().as_bytes(),
+    );
     tell_passed_over(&listed.passed_over);
     let notes = manifest.notes().count();
     let file = target.file.display();
@@ -89,7 +108,9 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     });
     Ok(output.either(
         &value,
-        format_args!("backed up {memories} memories and {notes} files of notes into {file}, {bytes} bytes\n"),
+        format_args!(
+            "backed up {memories} memories and {notes} files of notes into {file}, {bytes} bytes\n"
+        ),
     )?)
 }
 
@@ -105,14 +126,28 @@ impl Target {
     /// # Errors
     /// [`Exit::Usage`] if it is there already, or its folder is not.
     pub fn new(file: &Path) -> Result<Self, Failure> {
-        let refused = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+        let refused =
+            |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
         if file.symlink_metadata().is_ok() {
-            return Err(refused("is there already: name another file, or move that one away".to_owned()));
+            return Err(refused(
+                "is there already: name another file, or move that one away".to_owned(),
+            ));
         }
-        let name = file.file_name().ok_or_else(|| refused("names no file".to_owned()))?;
-        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = parent.canonicalize().map_err(|error| refused(format!("cannot be made there: {error}")))?;
-        Ok(Target { file: folder.join(name), folder, name: name.to_string_lossy().into_owned() })
+        let name = file
+            .file_name()
+            .ok_or_else(|| refused("names no file".to_owned()))?;
+        let parent = file
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let folder = parent
+            .canonicalize()
+            .map_err(|error| refused(format!("cannot be made there: {error}")))?;
+        Ok(Target {
+            file: folder.join(name),
+            folder,
+            name: name.to_string_lossy().into_owned(),
+        })
     }
 
     /// Refuses a place within the folder of notes, of which every later backup would have a copy.
@@ -121,9 +156,15 @@ impl Target {
     /// [`Exit::Usage`].
     fn refuse_within(&self, notes: &Path) -> Result<(), Failure> {
         let notes = notes.canonicalize();
-        let within = notes.as_ref().ok().and_then(|notes| self.file.strip_prefix(notes).ok());
+        let within = notes
+            .as_ref()
+            .ok()
+            .and_then(|notes| self.file.strip_prefix(notes).ok());
         // What is hidden there is in no backup.
-        if within.is_none_or(|path| path.iter().any(|name| name.to_string_lossy().starts_with('.'))) {
+        if within.is_none_or(|path| {
+            path.iter()
+                .any(|name| name.to_string_lossy().starts_with('.'))
+        }) {
             return Ok(());
         }
         let message = format!(
@@ -138,8 +179,10 @@ impl Target {
     /// # Errors
     /// [`Exit::Usage`] if the folder cannot be written.
     pub fn draft(&self, suffix: &str) -> Result<NamedTempFile, Failure> {
-        let made =
-            tempfile::Builder::new().prefix(&format!(".{}.", self.name)).suffix(suffix).tempfile_in(&self.folder);
+        let made = tempfile::Builder::new()
+            .prefix(&format!(".{}.", self.name))
+            .suffix(suffix)
+            .tempfile_in(&self.folder);
         made.map_err(|error| self.unwritable(&error))
     }
 
@@ -161,37 +204,56 @@ impl Target {
     /// The failure of writing it.
     pub fn unwritable(&self, error: &io::Error) -> Failure {
         let shown = self.file.display();
-        Failure::new(Exit::Usage, format!("{shown} cannot be written ({error}) and was not made"))
+        Failure::new(
+            Exit::Usage,
+            format!("{shown} cannot be written ({error}) and was not made"),
+        )
     }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Failure {
-    let message = format!("{} cannot be read ({error}); no backup was made", path.display());
+    let message = format!(
+        "{} cannot be read ({error}); no backup was made",
+        path.display()
+    );
     Failure::new(Exit::Usage, message)
 }
 
 /// Whether agents may write the file, too.
 fn is_note(path: &str) -> bool {
-    Path::new(path).extension().is_some_and(|end| end.eq_ignore_ascii_case("md"))
+    Path::new(path)
+        .extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
 /// Appends a file of the folder of notes, unless it is gone by now. Returns its bytes.
-fn append_note(writer: &mut ArchiveWriter, target: &Target, folder: &Path, path: &str) -> Result<u64, Failure> {
+fn append_note(
+    writer: &mut ArchiveWriter,
+    target: &Target,
+    folder: &Path,
+    path: &str,
+) -> Result<u64, Failure> {
     let file = match File::open(folder.join(path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
         file => file.map_err(|error| unreadable(&folder.join(path), &error))?,
     };
-    let appended = writer.append(&format!("{NOTES}{path}"), &file).and_then(|()| Ok(file.metadata()?.len()));
+    let appended = writer
+        .append(&format!("{NOTES}{path}"), &file)
+        .and_then(|()| Ok(file.metadata()?.len()));
     appended.map_err(|error| {
         let (note, file) = (folder.join(path), target.file.display());
-        let message = format!("{} cannot be put into {file} ({error}), which was not made", note.display());
+        let message = format!(
+            "{} cannot be put into {file} ({error}), which was not made",
+            note.display()
+        );
         Failure::new(Exit::Usage, message)
     })
 }
 
 /// Schema and number of memories of the copy, which a restore would take.
 fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
-    let inspected = SqliteStore::inspect(copy).map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
+    let inspected = SqliteStore::inspect(copy)
+        .map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
     if let Some(problem) = foreign(&inspected.problems).next() {
         let message = format!("no backup was made, since no restore would take it: {problem}");
         return Err(Failure::new(Exit::Database, message));
@@ -200,7 +262,8 @@ fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> 
         None => Ok((inspected.schema, inspected.memories)),
         Some(problem) => {
             let way_out = way_out(&settings.data);
-            let message = format!("no backup was made, since the database is damaged ({problem}): {way_out}");
+            let message =
+                format!("no backup was made, since the database is damaged ({problem}): {way_out}");
             Err(Failure::new(Exit::Database, message))
         }
     }
@@ -215,7 +278,9 @@ pub fn check_space(folder: &Path, bytes: u64) -> Result<(), Failure> {
     match free_bytes(folder) {
         Some(free) if free < needed => {
             let shown = folder.display();
-            let message = format!("{shown} has {free} bytes free, and {needed} are needed: free some space first");
+            let message = format!(
+                "{shown} has {free} bytes free, and {needed} are needed: free some space first"
+            );
             Err(Failure::new(Exit::Usage, message))
         }
         _ => Ok(()),
@@ -236,7 +301,9 @@ pub fn free_bytes(_folder: &Path) -> Option<u64> {
 
 fn tell_passed_over(paths: &[String]) {
     for path in paths.iter().take(NAMED_MAX) {
-        note(format_args!("note: {path:?} in the folder of notes is a link or no plain file, and not in the backup"));
+        note(format_args!(
+            "note: {path:?} in the folder of notes is a link or no plain file, and not in the backup"
+        ));
     }
     if let Some(more @ 1..) = paths.len().checked_sub(NAMED_MAX) {
         note(format_args!("note: {more} more are not in it either"));

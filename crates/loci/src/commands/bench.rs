@@ -25,12 +25,23 @@ use crate::settings::Settings;
 
 pub fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
     match command {
-        Bench::Speed { folder, memories } => speed::run(folder.as_deref(), *memories as usize, output),
-        Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
-        Bench::Palace { folder, drawers } => palace::run(folder.as_deref(), *drawers as usize, output),
-        Bench::Clients { folder, memories, calls } => {
-            clients::run(folder.as_deref(), *memories as usize, *calls as usize, output)
+        Bench::Speed { folder, memories } => {
+            speed::run(folder.as_deref(), *memories as usize, output)
         }
+        Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
+        Bench::Palace { folder, drawers } => {
+            palace::run(folder.as_deref(), *drawers as usize, output)
+        }
+        Bench::Clients {
+            folder,
+            memories,
+            calls,
+        } => clients::run(
+            folder.as_deref(),
+            *memories as usize,
+            *calls as usize,
+            output,
+        ),
         Bench::Locomo(options) => locomo::run(settings, options, output),
         Bench::Engine(options) => engine::run(options, output),
         Bench::Agent(options) => agent::run(settings, options, output),

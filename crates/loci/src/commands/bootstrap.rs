@@ -9,7 +9,9 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result<(), Failure> {
-    let bootstrap = Parts::open_current(settings)?.engine.bootstrap(&Caller::local(), project)?;
+    let bootstrap = Parts::open_current(settings)?
+        .engine
+        .bootstrap(&Caller::local(), project)?;
     if bootstrap.memories == 0 {
         note("no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one");
     }

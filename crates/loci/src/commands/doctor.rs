@@ -1,4 +1,5 @@
-//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory, unless asked to take secrets out.
+//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory, unless asked to
+//! take secrets out.
 
 mod database;
 mod fix;
@@ -52,7 +53,11 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
     if arguments.secrets {
         return secrets::run(settings, arguments.redact, arguments.yes, output);
     }
-    let mut findings = if arguments.fix { fix::run(settings) } else { Vec::new() };
+    let mut findings = if arguments.fix {
+        fix::run(settings)
+    } else {
+        Vec::new()
+    };
     if arguments.trust_clock {
         findings.push(fix::trust_clock(settings));
     }
@@ -83,16 +88,24 @@ fn look(settings: &Settings) -> Vec<Finding> {
         findings.extend(log);
         match is_safe.then(|| Parts::open_to_read(settings)) {
             None => {
-                let why = "not looked at, since the log of who opens it is made good first".to_owned();
+                let why =
+                    "not looked at, since the log of who opens it is made good first".to_owned();
                 findings.push(("database", Verdict::Warn, why));
             }
             Some(Ok(parts)) => findings.extend(database::look(settings, &parts)),
             Some(Err(failure)) if failure.exit == Exit::Usage => {
-                let why = format!("not looked at, since the settings are wrong: {}", failure.message);
+                let why = format!(
+                    "not looked at, since the settings are wrong: {}",
+                    failure.message
+                );
                 findings.push(("database", Verdict::Warn, why));
             }
             Some(Err(Failure { exit, message })) => {
-                findings.push(("database", Verdict::Fail(exit), place::naming_holders(data, message)));
+                findings.push((
+                    "database",
+                    Verdict::Fail(exit),
+                    place::naming_holders(data, message),
+                ));
             }
         }
         findings.extend(place::processes(data));

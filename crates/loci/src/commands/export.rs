@@ -6,7 +6,8 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use loci_core::{
-    ArchiveStore, Archived, Clock, Error, ErrorCode, FileProblem, FolderScan, NoteFile, NoteFolder, Record, Space,
+    ArchiveStore, Archived, Clock, Error, ErrorCode, FileProblem, FolderScan, NoteFile, NoteFolder,
+    Record, Space,
 };
 use loci_vault::VaultFolder;
 use serde_json::json;
@@ -26,19 +27,27 @@ const UNFINISHED: &str = ".loci-export-";
 
 pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Result<(), Failure> {
     let cli::Export { target, format } = arguments;
-    let usage = |problem: String| Failure::new(Exit::Usage, format!("{}: {problem}", target.display()));
+    let usage =
+        |problem: String| Failure::new(Exit::Usage, format!("{}: {problem}", target.display()));
     let cannot_write = |error: io::Error| match error.kind() {
         ErrorKind::AlreadyExists => usage(error.to_string()),
-        _ => Failure::new(Exit::Failure, format!("{} cannot be written: {error}", target.display())),
+        _ => Failure::new(
+            Exit::Failure,
+            format!("{} cannot be written: {error}", target.display()),
+        ),
     };
     let is_stdout = target == Path::new("-");
     let is_markdown = format == "markdown";
     if is_stdout && is_markdown {
-        return Err(usage("Markdown is many files; name a folder for them".to_owned()));
+        return Err(usage(
+            "Markdown is many files; name a folder for them".to_owned(),
+        ));
     }
     // Before all the work.
     if !is_stdout && !is_markdown && target.symlink_metadata().is_ok() {
-        return Err(usage("is there already; choose another name or remove it".to_owned()));
+        return Err(usage(
+            "is there already; choose another name or remove it".to_owned(),
+        ));
     }
     if !is_stdout {
         check_place(settings, target)?;
@@ -54,7 +63,9 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
     let read = |visit: &mut Visit<'_>| parts.store.archive(now, visit);
     if is_markdown {
         let mut folder = MarkdownFolder::create(target, now).map_err(cannot_write)?;
-        export.write(memories, read, &mut folder)?.map_err(cannot_write)?;
+        export
+            .write(memories, read, &mut folder)?
+            .map_err(cannot_write)?;
         let counts = folder.counts().clone();
         folder.finish().map_err(cannot_write)?;
         export.tell(&counts, output)
@@ -64,14 +75,23 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
         lines.finish()?;
         export.end()
     } else {
-        let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let file = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder).map_err(cannot_write)?;
+        let folder = target
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let file = tempfile::Builder::new()
+            .prefix(UNFINISHED)
+            .tempfile_in(folder)
+            .map_err(cannot_write)?;
         let mut lines = JsonLines::as_of(BufWriter::new(file.as_file()), now);
-        export.write(memories, read, &mut lines)?.map_err(cannot_write)?;
+        export
+            .write(memories, read, &mut lines)?
+            .map_err(cannot_write)?;
         let counts = lines.counts().clone();
         lines.finish().map_err(cannot_write)?;
         file.as_file().sync_all().map_err(cannot_write)?;
-        file.persist_noclobber(target).map_err(|error| cannot_write(error.error))?;
+        file.persist_noclobber(target)
+            .map_err(|error| cannot_write(error.error))?;
         flush_folder(folder).map_err(cannot_write)?;
         export.tell(&counts, output)
     }
@@ -82,16 +102,27 @@ fn check_place(settings: &Settings, target: &Path) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?.folder;
     let place = real(&std::path::absolute(target).unwrap_or_else(|_| target.to_owned()));
     let inside = [("folder of notes", &vault), ("data folder", &settings.data)];
-    let Some((name, folder)) = inside.into_iter().find(|(_, folder)| place.starts_with(real(folder))) else {
+    let Some((name, folder)) = inside
+        .into_iter()
+        .find(|(_, folder)| place.starts_with(real(folder)))
+    else {
         return Ok(());
     };
-    let message = format!("{}: lies in the {name} {}; choose another place", target.display(), folder.display());
+    let message = format!(
+        "{}: lies in the {name} {}; choose another place",
+        target.display(),
+        folder.display()
+    );
     Err(Failure::new(Exit::Usage, message))
 }
 
 /// Makes the names in a folder durable, where the system can.
 fn flush_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()
+    } else {
+        Ok(())
+    }
 }
 
 /// What an export is written into.
@@ -145,11 +176,16 @@ pub struct Export {
 impl Export {
     /// Nothing is written yet.
     pub fn new(vault: &Vault) -> Self {
-        Export { notes: vault.notes(), folder: vault.folder.clone(), seen: HashSet::new(), left_out: Vec::new() }
+        Export {
+            notes: vault.notes(),
+            folder: vault.folder.clone(),
+            seen: HashSet::new(),
+            left_out: Vec::new(),
+        }
     }
 
-    /// Writes everything that `read` hands out, about so many memories, and the notes. Within: what the sink says,
-    /// or `read`.
+    /// Writes everything that `read` hands out, about so many memories, and the notes. Within: what
+    /// the sink says, or `read`.
     ///
     /// # Errors
     /// If the store or the folder of notes cannot be read.
@@ -168,16 +204,26 @@ impl Export {
             }
             written = self.add(archived, sink)?;
             // What is said of it is above.
-            if written.is_ok() { Ok(()) } else { Err(Error::unavailable("the export cannot be written")) }
+            if written.is_ok() {
+                Ok(())
+            } else {
+                Err(Error::unavailable("the export cannot be written"))
+            }
         });
         if let Err(error) = written {
             return Ok(Err(error));
         }
         let outcome = outcome?;
         // A file that nobody has looked at yet is no less somebody's.
-        let FolderScan { files, skipped, unreadable_folders, .. } = self.notes.scan()?;
-        let skipped =
-            skipped.into_iter().map(|(path, FileProblem { message, .. })| format!("the note {path:?}: {message}"));
+        let FolderScan {
+            files,
+            skipped,
+            unreadable_folders,
+            ..
+        } = self.notes.scan()?;
+        let skipped = skipped
+            .into_iter()
+            .map(|(path, FileProblem { message, .. })| format!("the note {path:?}: {message}"));
         self.left_out.extend(skipped);
         self.left_out.extend(unreadable_folders.into_iter().map(|path| {
             format!(
@@ -186,9 +232,14 @@ impl Export {
             )
         }));
         // A folder that cannot be read is named above.
-        let links = notes::list(&self.folder).unwrap_or_default().passed_over.into_iter();
+        let links = notes::list(&self.folder)
+            .unwrap_or_default()
+            .passed_over
+            .into_iter();
         let linked_folders = links.filter(|path| self.folder.join(path).is_dir());
-        self.left_out.extend(linked_folders.map(|path| format!("the notes in the folder {path:?}, which is a link")));
+        self.left_out.extend(
+            linked_folders.map(|path| format!("the notes in the folder {path:?}, which is a link")),
+        );
         for (path, _) in files {
             if !self.seen.contains(&path)
                 && let Err(error) = self.add_note(path, None, sink)?
@@ -210,7 +261,8 @@ impl Export {
         }
     }
 
-    /// Adds a file of notes as it is now: it may be newer than what is known of it, and is read again then.
+    /// Adds a file of notes as it is now: it may be newer than what is known of it, and is read
+    /// again then.
     fn add_note(
         &mut self,
         path: String,
@@ -229,13 +281,28 @@ impl Export {
         if file.is_none() && known.is_none() {
             return Ok(Ok(()));
         }
-        Ok(sink.note(Note { space: Space::default(), path, known, file }))
+        Ok(sink.note(Note {
+            space: Space::default(),
+            path,
+            known,
+            file,
+        }))
     }
 
     fn tell(self, counts: &Counts, output: Output) -> Result<(), Failure> {
-        let text: Vec<String> = counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
-        let text = if text.is_empty() { "nothing".to_owned() } else { text.join(", ") };
-        output.either(&json!({"exported": counts, "left_out": self.left_out}), format_args!("exported {text}\n"))?;
+        let text: Vec<String> = counts
+            .iter()
+            .map(|(kind, count)| format!("{kind} {count}"))
+            .collect();
+        let text = if text.is_empty() {
+            "nothing".to_owned()
+        } else {
+            text.join(", ")
+        };
+        output.either(
+            &json!({"exported": counts, "left_out": self.left_out}),
+            format_args!("exported {text}\n"),
+        )?;
         self.end()
     }
 
@@ -246,8 +313,9 @@ impl Export {
         match self.left_out.len() {
             0 => Ok(()),
             left_out => {
-                let message =
-                    format!("{left_out} of the files and folders of notes are left out; everything else is exported");
+                let message = format!(
+                    "{left_out} of the files and folders of notes are left out; everything else is exported"
+                );
                 Err(Failure::new(Exit::Failure, message))
             }
         }

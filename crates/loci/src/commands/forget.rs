@@ -13,7 +13,10 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
     let parts = Parts::open_current(settings)?;
     let id = named_memory(&parts.engine, &Caller::local(), id)?;
     // The tool, so that the audit log has it.
-    parts.call("forget", Map::from_iter([("id".to_owned(), json!(id.as_str()))]))?;
+    parts.call(
+        "forget",
+        Map::from_iter([("id".to_owned(), json!(id.as_str()))]),
+    )?;
     note(format_args!("forgot {id}"));
     Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
 }

@@ -26,10 +26,11 @@ use crate::output::{Output, counted, note, print};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// How long a hook reads on; what is left then is for whichever process comes to it. Together with the start of the
-/// process and the last step it stays below 300 ms.
+/// How long a hook reads on; what is left then is for whichever process comes to it. Together with
+/// the start of the process and the last step it stays below 300 ms.
 const READING_TIME: Duration = Duration::from_millis(120);
-/// How long a hook waits for another process that writes. The transcript stays, and the next event saves it.
+/// How long a hook waits for another process that writes. The transcript stays, and the next event
+/// saves it.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(150);
 /// Bytes of what a host says on stdin.
 const INPUT_BYTES_MAX: u64 = 8 << 20;
@@ -39,8 +40,9 @@ const MESSAGES_UNASKED_MAX: u64 = 30;
 const ASKED: &str = "hook_asked";
 const ASKED_TRANSCRIPTS_MAX: usize = 32;
 
-/// How long a hook waits for the host to write the last answer into its transcript. Claude Code writes with a timer of
-/// about 100 ms, beside its hook of the event `Stop`; whatever comes later is saved at the end of the session.
+/// How long a hook waits for the host to write the last answer into its transcript. Claude Code
+/// writes with a timer of about 100 ms, beside its hook of the event `Stop`; whatever comes later
+/// is saved at the end of the session.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often it looks.
 const ANSWER_POLL: Duration = Duration::from_millis(10);
@@ -87,9 +89,21 @@ struct Asked {
 
 pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Failure> {
     match command {
-        Hook::Run { event, dialect, shared, verbatim, .. } => {
-            run_event(settings, event, dialect, Kept { is_shared: *shared, is_verbatim: *verbatim })
-        }
+        Hook::Run {
+            event,
+            dialect,
+            shared,
+            verbatim,
+            ..
+        } => run_event(
+            settings,
+            event,
+            dialect,
+            Kept {
+                is_shared: *shared,
+                is_verbatim: *verbatim,
+            },
+        ),
         Hook::Install(arguments) => install::install(settings, arguments, output),
         Hook::Uninstall(arguments) => install::uninstall(arguments, output),
     }
@@ -97,21 +111,56 @@ pub fn run(settings: &Settings, command: &Hook, output: Output) -> Result<(), Fa
 
 fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Result<(), Failure> {
     let mut text = String::new();
-    let unusable =
-        |problem: String| Failure::new(Exit::Failure, format!("stdin is not what a host says to its hooks: {problem}"));
-    io::stdin().lock().take(INPUT_BYTES_MAX).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
+    let unusable = |problem: String| {
+        Failure::new(
+            Exit::Failure,
+            format!("stdin is not what a host says to its hooks: {problem}"),
+        )
+    };
+    io::stdin()
+        .lock()
+        .take(INPUT_BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|error| unusable(error.to_string()))?;
     let input: Input = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-    let store = Options { busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT), ..settings.store };
-    let parts = Parts::open(&Settings { store, ..settings.clone() })?;
-    let folder = input.cwd.as_deref().map_or_else(std::env::current_dir, |cwd| Ok(cwd.into())).unwrap_or_default();
+    let store = Options {
+        busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT),
+        ..settings.store
+    };
+    let parts = Parts::open(&Settings {
+        store,
+        ..settings.clone()
+    })?;
+    let folder = input
+        .cwd
+        .as_deref()
+        .map_or_else(std::env::current_dir, |cwd| Ok(cwd.into()))
+        .unwrap_or_default();
     let trust = Trust::read_or_none(&settings.data);
-    let session = Session { engine: &parts.engine, trust: &trust, folder: &folder, kept };
+    let session = Session {
+        engine: &parts.engine,
+        trust: &trust,
+        folder: &folder,
+        kept,
+    };
     let reply = match event {
-        "session-start" => Some(session_start(&parts.engine, dialect, &trust.wing_of(&folder))?),
+        "session-start" => Some(session_start(
+            &parts.engine,
+            dialect,
+            &trust.wing_of(&folder),
+        )?),
         event => {
-            if let (Some(transcript), Some(answer)) = (&input.transcript_path, input.last_assistant_message.as_str()) {
+            if let (Some(transcript), Some(answer)) = (
+                &input.transcript_path,
+                input.last_assistant_message.as_str(),
+            ) {
                 let transcript = Path::new(transcript);
-                await_answer(transcript, bytes_read(&parts.engine, transcript)?, answer, ANSWER_TIMEOUT);
+                await_answer(
+                    transcript,
+                    bytes_read(&parts.engine, transcript)?,
+                    answer,
+                    ANSWER_TIMEOUT,
+                );
             }
             save(&session, &input, Instant::now() + READING_TIME, event)?
         }
@@ -124,7 +173,10 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
 
 /// What the agent should know.
 fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Failure> {
-    let context = Context { engine, caller: &mining::caller() };
+    let context = Context {
+        engine,
+        caller: &mining::caller(),
+    };
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
     // Hosts count bytes or characters, of which every token has one at least.
@@ -134,17 +186,28 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
 
 /// How much of a transcript was read before.
 fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
-    let Ok(real) = mining::transcript(transcript) else { return Ok(0) };
+    let Ok(real) = mining::transcript(transcript) else {
+        return Ok(0);
+    };
     let known = engine.sources_at(&mining::caller(), real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
     // One that was rewritten shorter is read from its beginning.
-    Ok(known.iter().map(|file| file.bytes_read).max().filter(|read| *read <= bytes).unwrap_or(0))
+    Ok(known
+        .iter()
+        .map(|file| file.bytes_read)
+        .max()
+        .filter(|read| *read <= bytes)
+        .unwrap_or(0))
 }
 
-/// Waits until a transcript has that answer as its last message, behind the bytes that were read before: an earlier answer
-/// may be the same. False if it still has not after that time.
+/// Waits until a transcript has that answer as its last message, behind the bytes that were read
+/// before: an earlier answer may be the same. False if it still has not after that time.
 fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -> bool {
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let wanted = words(answer);
     // The host may join several texts of an answer, which the transcript has one by one.
     let mut bytes_seen = None;
@@ -157,24 +220,44 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
         if bytes.is_none() || std::mem::replace(&mut bytes_seen, bytes) == bytes {
             return false;
         }
-        let last = conversation_format::last_answer(transcript, from).ok().flatten().map(|text| words(&text));
-        last.is_some_and(|last| !last.is_empty() && (wanted.ends_with(&last) || last.ends_with(&wanted)))
+        let last = conversation_format::last_answer(transcript, from)
+            .ok()
+            .flatten()
+            .map(|text| words(&text));
+        last.is_some_and(|last| {
+            !last.is_empty() && (wanted.ends_with(&last) || last.ends_with(&wanted))
+        })
     };
     let deadline = Instant::now() + timeout;
     while !is_there() {
         if Instant::now() >= deadline {
             return false;
         }
-        #[expect(clippy::disallowed_methods, reason = "another program writes, and tells nothing of it")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "another program writes, and tells nothing of it"
+        )]
         std::thread::sleep(ANSWER_POLL);
     }
     true
 }
 
 /// Saves what the transcript has new. What to say to the host, if anything.
-fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Result<Option<Value>, Failure> {
-    let Session { engine, trust, folder, kept } = *session;
-    let Some(named) = &input.transcript_path else { return Ok(None) };
+fn save(
+    session: &Session<'_>,
+    input: &Input,
+    until: Instant,
+    event: &str,
+) -> Result<Option<Value>, Failure> {
+    let Session {
+        engine,
+        trust,
+        folder,
+        kept,
+    } = *session;
+    let Some(named) = &input.transcript_path else {
+        return Ok(None);
+    };
     let unreadable = |error: io::Error| {
         let message = format!(
             "nothing is saved: {named}, which the host names as its transcript, cannot be read: {error}; the next event \
@@ -184,15 +267,26 @@ fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Re
     };
     let real = match mining::transcript(Path::new(named)) {
         // A session in which nothing was said.
-        Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => {
+            return Ok(None);
+        }
         found => found.map_err(unreadable)?,
     };
     let path = mining::in_utf8(real.clone())?;
     let wing = conversation::wing_of(engine, trust, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
-    let Kept { is_shared, is_verbatim } = kept;
-    let transcripts =
-        conversation::Transcripts { wing: &wing, root, is_dry: false, is_shared, until: Some(until), is_verbatim };
+    let Kept {
+        is_shared,
+        is_verbatim,
+    } = kept;
+    let transcripts = conversation::Transcripts {
+        wing: &wing,
+        root,
+        is_dry: false,
+        is_shared,
+        until: Some(until),
+        is_verbatim,
+    };
     let Some(told) = conversation::save(engine, &transcripts, &path)? else {
         return Err(Failure::new(
             Exit::Failure,
@@ -203,31 +297,44 @@ fn save(session: &Session<'_>, input: &Input, until: Instant, event: &str) -> Re
         ));
     };
     let caller = mining::caller();
-    let settings = mempalace::hook_settings(Context { engine, caller: &caller })?;
+    let settings = mempalace::hook_settings(Context {
+        engine,
+        caller: &caller,
+    })?;
     if told.filed.added > 0 && settings.desktop_toast {
         toast(told.filed.added);
     }
     if settings.silent_save || event != "stop" || input.stop_hook_active {
         return Ok(None);
     }
-    let said =
-        engine.source_file(&caller, mempalace::collection(&wing).as_deref(), &path)?.map_or(0, |file| file.parts);
+    let said = engine
+        .source_file(&caller, mempalace::collection(&wing).as_deref(), &path)?
+        .map_or(0, |file| file.parts);
     ask(engine, &path, said)
 }
 
 /// Has the agent save by itself what matters, every so many messages of a transcript.
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure> {
     let caller = mining::caller();
-    let mut asked: Vec<Asked> =
-        engine.setting(&caller, ASKED)?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-    let known = asked.iter().position(|one| one.transcript == path).map_or(0, |at| asked.remove(at).messages);
+    let mut asked: Vec<Asked> = engine
+        .setting(&caller, ASKED)?
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let known = asked
+        .iter()
+        .position(|one| one.transcript == path)
+        .map_or(0, |at| asked.remove(at).messages);
     // A transcript that was rewritten shorter begins anew.
     let begun = if known <= said { known } else { 0 };
     let is_due = said >= begun + MESSAGES_UNASKED_MAX;
     let messages = if is_due { said } else { begun };
     if messages != known {
-        asked.push(Asked { transcript: path.to_owned(), messages });
-        let text = serde_json::to_string(&asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..]);
+        asked.push(Asked {
+            transcript: path.to_owned(),
+            messages,
+        });
+        let text =
+            serde_json::to_string(&asked[asked.len().saturating_sub(ASKED_TRANSCRIPTS_MAX)..]);
         engine.put_setting(&caller, ASKED, text.map_err(io::Error::from)?)?;
     }
     if !is_due {
@@ -265,15 +372,24 @@ mod tests {
     use super::*;
 
     fn engine() -> Engine {
-        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(1_767_225_600_000_000)));
-        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words)
+        let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
+            1_767_225_600_000_000,
+        )));
+        Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::new(8)),
+            clock,
+            SearchMode::Words,
+        )
     }
 
     #[test]
     fn a_save_that_the_background_finishes_is_heard_of() {
         let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
         let transcript = folder.path().join("session.jsonl");
-        let said = |text: &str| json!({"type": "user", "message": {"role": "user", "content": text}}).to_string();
+        let said = |text: &str| {
+            json!({"type": "user", "message": {"role": "user", "content": text}}).to_string()
+        };
         let between = json!({"type": "progress", "data": "x".repeat(1 << 20)}).to_string();
         let lines = [said("First."), between, said("Second."), said("Third.")];
         fs::write(&transcript, lines.map(|line| line + "\n").concat()).unwrap();
@@ -285,16 +401,35 @@ mod tests {
         };
         // There is no time but for one step.
         let trust = Trust::read_or_none(folder.path());
-        let kept = Kept { is_shared: false, is_verbatim: false };
-        let session = Session { engine: &engine, trust: &trust, folder: folder.path(), kept };
+        let kept = Kept {
+            is_shared: false,
+            is_verbatim: false,
+        };
+        let session = Session {
+            engine: &engine,
+            trust: &trust,
+            folder: folder.path(),
+            kept,
+        };
         save(&session, &input, Instant::now(), "stop").unwrap();
-        let context = Context { engine: &engine, caller: &mining::caller() };
-        let saved = || mempalace::checkpoint(context).unwrap().map(|checkpoint| checkpoint.message_count);
+        let context = Context {
+            engine: &engine,
+            caller: &mining::caller(),
+        };
+        let saved = || {
+            mempalace::checkpoint(context)
+                .unwrap()
+                .map(|checkpoint| checkpoint.message_count)
+        };
         assert_eq!(saved(), Some(1));
         assert_eq!(conversation::read_on(&engine).unwrap(), 1);
         assert_eq!(saved(), Some(2));
         assert_eq!(conversation::read_on(&engine).unwrap(), 0);
-        assert_eq!(saved(), Some(2), "where nothing is saved, the last save is told of");
+        assert_eq!(
+            saved(),
+            Some(2),
+            "where nothing is saved, the last save is told of"
+        );
     }
 
     /// A host writes its transcript while its hook runs.
@@ -309,11 +444,20 @@ mod tests {
         let path = transcript.clone();
         let hook = std::thread::spawn(move || {
             waiting.send(()).unwrap();
-            assert!(await_answer(&path, 0, "One.\n\nThe  answer.", Duration::from_hours(1)));
+            assert!(await_answer(
+                &path,
+                0,
+                "One.\n\nThe  answer.",
+                Duration::from_hours(1)
+            ));
             fs::read_to_string(&path).unwrap()
         });
         is_waiting.recv().unwrap();
-        fs::write(&transcript, said("user", "Question?") + &said("assistant", "One.")).unwrap();
+        fs::write(
+            &transcript,
+            said("user", "Question?") + &said("assistant", "One."),
+        )
+        .unwrap();
         let whole = fs::read_to_string(&transcript).unwrap() + &said("assistant", "The answer.");
         fs::write(&transcript, &whole).unwrap();
         assert_eq!(hook.join().unwrap(), whole);
@@ -323,7 +467,11 @@ mod tests {
             (&transcript, "Another answer.", false),
             (&folder.path().join("none"), "The answer.", false),
         ] {
-            assert_eq!(await_answer(path, 0, answer, Duration::ZERO), expected, "{answer}");
+            assert_eq!(
+                await_answer(path, 0, answer, Duration::ZERO),
+                expected,
+                "{answer}"
+            );
         }
     }
 
@@ -359,7 +507,13 @@ mod tests {
     #[test]
     fn what_is_kept_of_questions_may_be_of_another_loci() {
         let engine = engine();
-        engine.put_setting(&mining::caller(), ASKED, r#"{"transcript": "a", "messages": 30}"#.to_owned()).unwrap();
+        engine
+            .put_setting(
+                &mining::caller(),
+                ASKED,
+                r#"{"transcript": "a", "messages": 30}"#.to_owned(),
+            )
+            .unwrap();
         assert!(ask(&engine, "a", 31).unwrap().is_some());
         assert!(ask(&engine, "a", 32).unwrap().is_none());
     }

@@ -67,12 +67,18 @@ impl Line {
         let kind = self.r#type.unwrap_or_else(|| TYPE.to_owned());
         loci_engine::check::name("type", &kind)?;
         let is_bootstrap = kind == BOOTSTRAP || self.delivery.as_deref() == Some(BOOTSTRAP);
-        let id = |argument: &str, id: Option<String>| id.map(|id| MemoryId::parse(argument, &id)).transpose();
-        let visibility = self.visibility.map_or(Some(Visibility::Common), |name| Visibility::from_name(&name));
+        let id = |argument: &str, id: Option<String>| {
+            id.map(|id| MemoryId::parse(argument, &id)).transpose()
+        };
+        let visibility = self.visibility.map_or(Some(Visibility::Common), |name| {
+            Visibility::from_name(&name)
+        });
         let import = Import {
             id: id("id", self.id)?,
             // Without an owner it becomes the caller's, but not its text.
-            updated_by: self.updated_by.or_else(|| self.author.filter(|_| self.owner.is_none())),
+            updated_by: self
+                .updated_by
+                .or_else(|| self.author.filter(|_| self.owner.is_none())),
             owner: self.owner,
             created_at: moment("created_at", self.created_at)?,
             updated_at: moment("updated_at", self.updated_at)?,
@@ -81,9 +87,14 @@ impl Line {
                 collection: self.project,
                 tags: self.tags,
                 weight: self.weight.unwrap_or(1.0),
-                delivery: if is_bootstrap { Delivery::Bootstrap } else { Delivery::OnDemand },
-                visibility: visibility
-                    .ok_or_else(|| Error::invalid("visibility", "must be `private`, `shared` or `common`"))?,
+                delivery: if is_bootstrap {
+                    Delivery::Bootstrap
+                } else {
+                    Delivery::OnDemand
+                },
+                visibility: visibility.ok_or_else(|| {
+                    Error::invalid("visibility", "must be `private`, `shared` or `common`")
+                })?,
                 supersedes: id("supersedes", self.supersedes)?,
                 ..Remember::new(self.content, kind)
             },
@@ -95,17 +106,23 @@ impl Line {
 
 fn moment(argument: &str, text: Option<String>) -> Result<Option<Timestamp>, Error> {
     let parsed = text.map(|text| text.parse::<jiff::Timestamp>()).transpose();
-    let moment = parsed.map_err(|_| Error::invalid(argument, "must be a moment such as 2026-01-31T12:00:00Z"))?;
+    let moment = parsed
+        .map_err(|_| Error::invalid(argument, "must be a moment such as 2026-01-31T12:00:00Z"))?;
     Ok(moment.map(|moment| Timestamp::from_microseconds(moment.as_microsecond())))
 }
 
 pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Result<(), Failure> {
     let file = &arguments.file;
-    let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+    let usage =
+        |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
     let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
     if file.is_dir() {
-        let mut entries = MarkdownFiles::open(file).map_err(unreadable)?.map_err(usage)?;
-        return bring_back(settings, arguments, output, || entries.read().map_err(unreadable));
+        let mut entries = MarkdownFiles::open(file)
+            .map_err(unreadable)?
+            .map_err(usage)?;
+        return bring_back(settings, arguments, output, || {
+            entries.read().map_err(unreadable)
+        });
     }
     let mut input: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(io::stdin().lock())
@@ -113,23 +130,33 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         Box::new(BufReader::new(File::open(file).map_err(unreadable)?))
     };
     let mut head = Vec::new();
-    (&mut input).take(HEAD_BYTES).read_until(b'\n', &mut head).map_err(unreadable)?;
+    (&mut input)
+        .take(HEAD_BYTES)
+        .read_until(b'\n', &mut head)
+        .map_err(unreadable)?;
     let is_archive = begins_archive(&head);
     let input = Cursor::new(head).chain(input);
     if is_archive {
         let mut lines = Lines::open(input).map_err(unreadable)?.map_err(usage)?;
-        return bring_back(settings, arguments, output, || lines.read().map_err(unreadable));
+        return bring_back(settings, arguments, output, || {
+            lines.read().map_err(unreadable)
+        });
     }
     let parts = Parts::open(settings)?;
     let mut importer = Importer::new(&parts.engine);
     importer.read(file, input)?;
     importer.store()?;
-    let Importer { imported: Imported { stored, present }, refused: Refusals { count: refused }, .. } = importer;
+    let Importer {
+        imported: Imported { stored, present },
+        refused: Refusals { count: refused },
+        ..
+    } = importer;
     show_progress(&format!("stored {stored}"), true);
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let value = json!({"stored": stored, "present": present, "refused": refused, "pending_embeddings": pending});
-    let text =
-        format!("stored {stored}, already there {present}, refused {refused}, waiting for the model {pending}\n");
+    let text = format!(
+        "stored {stored}, already there {present}, refused {refused}, waiting for the model {pending}\n"
+    );
     output.either(&value, text)?;
     if refused > 0 {
         let message = format!("{refused} memories were refused; everything else is stored");
@@ -146,8 +173,8 @@ fn bring_back(
     mut next: impl FnMut() -> Result<Option<Part>, Failure>,
 ) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    // A note that was renamed or deleted is so before anything of it comes back. What nothing is known of yet is what
-    // the export says.
+    // A note that was renamed or deleted is so before anything of it comes back. What nothing is
+    // known of yet is what the export says.
     let away = reconciled(parts.engine.reconcile_known()).away;
     let notes = parts.vault.notes();
     let mut bringing = Bringing::new(&parts.engine, &notes, away, !arguments.no_wait);
@@ -165,7 +192,10 @@ fn bring_back(
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let mut value = bringing.value();
     value["pending_embeddings"] = json!(pending);
-    output.either(&value, format_args!("{}, waiting for the model {pending}\n", bringing.text()))?;
+    output.either(
+        &value,
+        format_args!("{}, waiting for the model {pending}\n", bringing.text()),
+    )?;
     bringing.verdict()
 }
 
@@ -228,11 +258,17 @@ struct Importer<'a> {
 
 impl<'a> Importer<'a> {
     fn new(engine: &'a Engine) -> Self {
-        Importer { engine, waiting: Batch::default(), imported: Imported::default(), refused: Refusals::default() }
+        Importer {
+            engine,
+            waiting: Batch::default(),
+            imported: Imported::default(),
+            refused: Refusals::default(),
+        }
     }
 
     fn read(&mut self, file: &Path, mut input: impl BufRead) -> Result<(), Failure> {
-        let usage = |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
+        let usage =
+            |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
         let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
         let (first, lines_before) = first_character(&mut input).map_err(unreadable)?;
         if first == Some(b'[') {
@@ -244,11 +280,16 @@ impl<'a> Importer<'a> {
                 );
                 return Err(usage(problem));
             }
-            let lines: Vec<serde_json::Value> =
-                lines.map_err(|error| usage(format!("is no list in JSON: {error}; nothing is stored")))?;
+            let lines: Vec<serde_json::Value> = lines.map_err(|error| {
+                usage(format!("is no list in JSON: {error}; nothing is stored"))
+            })?;
             for (number, line) in (1..).zip(lines) {
                 let bytes = line.to_string().len();
-                self.add(format!("element {number}"), bytes, serde_json::from_value(line).map_err(no_memory))?;
+                self.add(
+                    format!("element {number}"),
+                    bytes,
+                    serde_json::from_value(line).map_err(no_memory),
+                )?;
             }
             return Ok(());
         }
@@ -261,38 +302,60 @@ impl<'a> Importer<'a> {
                 Err(error) => {
                     self.store()?;
                     let place = format!("line {}", lines.number());
-                    return Err(usage(format!("cannot be read at {place}: {error}; {}", self.done())));
+                    return Err(usage(format!(
+                        "cannot be read at {place}: {error}; {}",
+                        self.done()
+                    )));
                 }
             };
             let bytes = line.as_ref().map_or(0, Vec::len);
-            let text = line.and_then(|line| String::from_utf8(line).map_err(|_| "is no UTF-8 text".to_owned()));
+            let text = line.and_then(|line| {
+                String::from_utf8(line).map_err(|_| "is no UTF-8 text".to_owned())
+            });
             let memory = text.and_then(|text| serde_json::from_str(&text).map_err(no_memory));
             self.add(format!("line {}", lines.number()), bytes, memory)?;
         }
     }
 
-    fn add(&mut self, place: String, bytes: usize, line: Result<Line, String>) -> Result<(), Failure> {
+    fn add(
+        &mut self,
+        place: String,
+        bytes: usize,
+        line: Result<Line, String>,
+    ) -> Result<(), Failure> {
         match line.and_then(|line| line.import().map_err(|error| error.message)) {
             Ok(import) => self.waiting.push(place, bytes, import),
             Err(problem) => self.refused.add(&format!("{place}:"), &problem),
         }
-        if self.waiting.is_full() { self.store() } else { Ok(()) }
+        if self.waiting.is_full() {
+            self.store()
+        } else {
+            Ok(())
+        }
     }
 
     /// Stores what waits.
     fn store(&mut self) -> Result<(), Failure> {
-        let Batch { imports, places, .. } = std::mem::take(&mut self.waiting);
+        let Batch {
+            imports, places, ..
+        } = std::mem::take(&mut self.waiting);
         if imports.is_empty() {
             return Ok(());
         }
         let before = self.imported;
-        let outcome = self.engine.import(&Caller::local(), &imports, &mut self.imported);
+        let outcome = self
+            .engine
+            .import(&Caller::local(), &imports, &mut self.imported);
         show_progress(&format!("stored {}", self.imported.stored), false);
         outcome.map_err(|error| {
-            let come = (self.imported.stored + self.imported.present) - (before.stored + before.present);
+            let come =
+                (self.imported.stored + self.imported.present) - (before.stored + before.present);
             let place = places.get(come).map_or("the end", String::as_str);
             let message = format!("from {place} on: {}; {}", error.message, self.done());
-            Failure { message, ..Failure::from(error) }
+            Failure {
+                message,
+                ..Failure::from(error)
+            }
         })
     }
 
@@ -304,10 +367,14 @@ impl<'a> Importer<'a> {
 }
 
 fn no_memory(error: serde_json::Error) -> String {
-    format!("is no memory: {error}").chars().take(PROBLEM_CHARACTERS_MAX).collect()
+    format!("is no memory: {error}")
+        .chars()
+        .take(PROBLEM_CHARACTERS_MAX)
+        .collect()
 }
 
-/// The first byte that is no white space, which stays to be read, and how many lines were read over.
+/// The first byte that is no white space, which stays to be read, and how many lines were read
+/// over.
 fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> {
     let mut lines = 0;
     loop {
@@ -324,8 +391,8 @@ fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> 
     }
 }
 
-/// Embeds what waits, the rest of earlier imports included. A model that does not answer is no failure:
-/// the memories are stored.
+/// Embeds what waits, the rest of earlier imports included. A model that does not answer is no
+/// failure: the memories are stored.
 fn embed(engine: &Engine, pending: u64) {
     let progress = Progress::new("embedded");
     progress.begin(pending);
@@ -336,7 +403,10 @@ fn embed(engine: &Engine, pending: u64) {
             Ok(embedded) => progress.advance(embedded as u64),
             Err(error) => {
                 drop(progress);
-                return note(format_args!("{}; whichever process serves next tries again", error.message));
+                return note(format_args!(
+                    "{}; whichever process serves next tries again",
+                    error.message
+                ));
             }
         }
     }
@@ -369,7 +439,11 @@ mod tests {
         for (bytes, expected) in [(1, BATCH_MEMORIES), (1 << 20, 16), (1 << 19, 32)] {
             let mut batch = Batch::default();
             while !batch.is_full() {
-                batch.push(String::new(), bytes, line(json!({"content": "x"})).import().unwrap());
+                batch.push(
+                    String::new(),
+                    bytes,
+                    line(json!({"content": "x"})).import().unwrap(),
+                );
             }
             assert_eq!(batch.imports.len(), expected, "{bytes}");
         }
@@ -384,17 +458,34 @@ mod tests {
         let add = |ids: &[&str]| {
             let mut importer = Importer::new(&engine);
             for (number, id) in (1..).zip(ids) {
-                importer.add(format!("line {number}"), 1, Ok(line(json!({"content": "x", "id": id})))).unwrap();
+                importer
+                    .add(
+                        format!("line {number}"),
+                        1,
+                        Ok(line(json!({"content": "x", "id": id}))),
+                    )
+                    .unwrap();
             }
             importer.store()
         };
         add(&["there", "deleted"]).unwrap();
         let everything = Filter::of(local.space.clone(), local.reader(), clock.now());
-        assert_eq!(store.soft_delete(&everything, Some(&MemoryId::new("deleted")), clock.now(), 1), Ok(1));
+        assert_eq!(
+            store.soft_delete(&everything, Some(&MemoryId::new("deleted")), clock.now(), 1),
+            Ok(1)
+        );
         let failure = add(&["there", "new", "deleted", "later"]).unwrap_err();
         assert_eq!(failure.exit, Exit::Failure);
-        assert!(failure.message.starts_with("from line 3 on: "), "{failure:?}");
-        assert!(failure.message.ends_with("1 are stored now and 1 were there already"), "{failure:?}");
+        assert!(
+            failure.message.starts_with("from line 3 on: "),
+            "{failure:?}"
+        );
+        assert!(
+            failure
+                .message
+                .ends_with("1 are stored now and 1 were there already"),
+            "{failure:?}"
+        );
         assert_eq!(engine.size().unwrap().memories, 3);
     }
 }

@@ -21,7 +21,13 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     let limit = clamped(arguments.limit, LIST_RESULTS_MAX);
     let parts = Parts::open_current(settings)?;
     let types = arguments.only.r#type.iter().cloned().collect();
-    let named = parts.engine.named(&Caller::local(), NOUNS, &[Tier::LongTerm], collections, types)?;
+    let named = parts.engine.named(
+        &Caller::local(),
+        NOUNS,
+        &[Tier::LongTerm],
+        collections,
+        types,
+    )?;
     if let Some(notice) = &named.notice {
         note(format_args!("note: {notice}"));
     }
@@ -34,19 +40,31 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         limit,
     };
     let memories = parts.engine.list(&Caller::local(), request)?;
-    let access = memories.iter().map(|memory| (memory.visibility, memory.owner.clone()));
+    let access = memories
+        .iter()
+        .map(|memory| (memory.visibility, memory.owner.clone()));
     let access: Vec<(Visibility, Option<String>)> = access.collect();
-    let records: Vec<Record> = memories.into_iter().map(|memory| Record::of(&Caller::local(), memory)).collect();
+    let records: Vec<Record> = memories
+        .into_iter()
+        .map(|memory| Record::of(&Caller::local(), memory))
+        .collect();
     if records.len() == limit {
-        note(format_args!("there may be more: --offset {}", arguments.offset as usize + records.len()));
+        note(format_args!(
+            "there may be more: --offset {}",
+            arguments.offset as usize + records.len()
+        ));
     }
     let text: String = records.iter().map(listed_text).collect();
-    let values: Vec<Value> = records.iter().zip(access).map(|(record, access)| with_access(record, access)).collect();
+    let values: Vec<Value> = records
+        .iter()
+        .zip(access)
+        .map(|(record, access)| with_access(record, access))
+        .collect();
     Ok(output.either(&json!(values), text)?)
 }
 
-/// The record with who may read it, where that is not everyone, and with its owner, where that is not the local person,
-/// so that an import elsewhere keeps them.
+/// The record with who may read it, where that is not everyone, and with its owner, where that is
+/// not the local person, so that an import elsewhere keeps them.
 fn with_access(record: &Record, (visibility, owner): (Visibility, Option<String>)) -> Value {
     let mut value = json!(record);
     let is_common = visibility == Visibility::Common;

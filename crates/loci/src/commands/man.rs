@@ -15,13 +15,15 @@ pub fn run(out: Option<&Path>) -> Result<(), Failure> {
         Man::new(Cli::command()).render(&mut page)?;
         return Ok(print(String::from_utf8_lossy(&page))?);
     };
-    std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder)).map_err(
-        |error| {
-            let message =
-                format!("the pages cannot be written to {}: {error}; choose another folder", folder.display());
+    std::fs::create_dir_all(folder)
+        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
+        .map_err(|error| {
+            let message = format!(
+                "the pages cannot be written to {}: {error}; choose another folder",
+                folder.display()
+            );
             Failure::new(Exit::Failure, message)
-        },
-    )?;
+        })?;
     note(format_args!("wrote the pages to {}", folder.display()));
     Ok(())
 }

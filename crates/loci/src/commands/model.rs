@@ -39,25 +39,40 @@ fn find(name: &str) -> Result<&'static CatalogueModel, Failure> {
 
 /// The setting of the provider for a model.
 fn provider(model: &CatalogueModel) -> &'static str {
-    if model.is_bundled() { BUNDLED } else { model.name }
+    if model.is_bundled() {
+        BUNDLED
+    } else {
+        model.name
+    }
 }
 
 /// Whether files with the names and sizes of the model's are in its folder.
 fn is_installed(data: &Path, model: &CatalogueModel) -> bool {
     let folder = model_folder(data, model);
     let has = |file: &loci_embed::ModelFile| {
-        folder.join(file.name).metadata().is_ok_and(|metadata| metadata.len() == file.bytes)
+        folder
+            .join(file.name)
+            .metadata()
+            .is_ok_and(|metadata| metadata.len() == file.bytes)
     };
     model.is_bundled() || model.files.iter().all(has)
 }
 
 fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
-    let chosen = settings.rows.iter().find(|row| row.setting.key == EMBEDDING_PROVIDER.key);
-    let chosen = chosen.and_then(|row| row.value.as_deref()).unwrap_or(BUNDLED);
+    let chosen = settings
+        .rows
+        .iter()
+        .find(|row| row.setting.key == EMBEDDING_PROVIDER.key);
+    let chosen = chosen
+        .and_then(|row| row.value.as_deref())
+        .unwrap_or(BUNDLED);
     let mut text = String::new();
     let mut rows = Vec::new();
     for model in &CATALOGUE {
-        let (is_installed, is_used) = (is_installed(&settings.data, model), provider(model) == chosen);
+        let (is_installed, is_used) = (
+            is_installed(&settings.data, model),
+            provider(model) == chosen,
+        );
         let state = match (model.is_bundled(), is_installed) {
             (true, _) => "in the binary",
             (false, true) => "installed",
@@ -69,7 +84,11 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
         };
         let megabytes = model.bytes().div_ceil(1_000_000);
         let used = if is_used { ", in use" } else { "" };
-        let _ = writeln!(text, "{:22}  {state}{used}; {megabytes} MB; {}", model.name, model.purpose);
+        let _ = writeln!(
+            text,
+            "{:22}  {state}{used}; {megabytes} MB; {}",
+            model.name, model.purpose
+        );
         rows.push(json!({
             "name": model.name, "purpose": model.purpose, "languages": languages, "bytes": model.bytes(),
             "dimension": model.dimension, "licence": model.licence, "source": model.source,
@@ -78,7 +97,9 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     }
     output.either(&Value::from(rows), text)?;
     if !CATALOGUE.iter().any(|model| provider(model) == chosen) {
-        note(format_args!("none of them is in use: the setting `embedding.provider` is {chosen}"));
+        note(format_args!(
+            "none of them is in use: the setting `embedding.provider` is {chosen}"
+        ));
     }
     Ok(())
 }
@@ -96,7 +117,10 @@ fn use_model(settings: &Settings, model: &CatalogueModel, output: Output) -> Res
     }
     let file = Path::new(&settings.config_file.text);
     settings_file::set(file, &EMBEDDING_PROVIDER, provider(model))?;
-    let row = settings.rows.iter().find(|row| row.setting.key == EMBEDDING_PROVIDER.key);
+    let row = settings
+        .rows
+        .iter()
+        .find(|row| row.setting.key == EMBEDDING_PROVIDER.key);
     let overriding = row.filter(|row| matches!(row.origin, Origin::Environment(_)));
     if let Some(row) = overriding {
         let value = row.value.as_deref().unwrap_or_default();

@@ -27,14 +27,24 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
     match command {
         Palace::Init { folder, write } => init(settings, folder, *write, output),
-        Palace::Trust { folder, revoke, list } => {
+        Palace::Trust {
+            folder,
+            revoke,
+            list,
+        } => {
             let wish = trust::Wish::of(*revoke, *list);
             trust::run(&settings.data, folder.as_deref(), wish, output)
         }
         Palace::Mine(arguments) => mine(settings, arguments, output),
-        Palace::Sync { folder, wing, apply } => sync(settings, folder.as_deref(), wing.as_deref(), *apply, output),
+        Palace::Sync {
+            folder,
+            wing,
+            apply,
+        } => sync(settings, folder.as_deref(), wing.as_deref(), *apply, output),
         Palace::WakeUp { wing, tokens } => wake_up(settings, wing.as_deref(), *tokens, output),
-        Palace::Compress { wing, room, limit } => compress(settings, wing.as_deref(), room.as_deref(), *limit, output),
+        Palace::Compress { wing, room, limit } => {
+            compress(settings, wing.as_deref(), room.as_deref(), *limit, output)
+        }
     }
 }
 
@@ -42,26 +52,41 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
     let root = absolute(folder)?;
     let plan = propose(Path::new(&root)).map_err(|error| unreadable(&root, &error))?;
     let text = plan.to_text();
-    let rooms: Value = plan.rooms.iter().map(|(room, folders)| json!({"room": room, "folders": folders})).collect();
+    let rooms: Value = plan
+        .rooms
+        .iter()
+        .map(|(room, folders)| json!({"room": room, "folders": folders}))
+        .collect();
     let file = Path::new(&root).join(PLAN_FILE);
     if write {
         let refused = |error: io::Error| {
             let message = match error.kind() {
                 io::ErrorKind::AlreadyExists => {
-                    format!("{} is there already; edit it, or remove it first", file.display())
+                    format!(
+                        "{} is there already; edit it, or remove it first",
+                        file.display()
+                    )
                 }
                 _ => format!("{} cannot be written: {error}", file.display()),
             };
             Failure::new(Exit::Usage, message)
         };
         let mut new = fs::File::create_new(&file).map_err(refused)?;
-        io::Write::write_all(&mut new, text.as_bytes()).and_then(|()| new.sync_all()).map_err(refused)?;
+        io::Write::write_all(&mut new, text.as_bytes())
+            .and_then(|()| new.sync_all())
+            .map_err(refused)?;
         // The user who has it written agrees to it.
         Trust::read(&settings.data)?.add(&root, &text)?;
     }
-    output.either(&json!({"wing": plan.wing, "rooms": rooms, "written": write}), &text)?;
+    output.either(
+        &json!({"wing": plan.wing, "rooms": rooms, "written": write}),
+        &text,
+    )?;
     note(if write {
-        format!("written to {}; `loci palace mine` goes by it", file.display())
+        format!(
+            "written to {}; `loci palace mine` goes by it",
+            file.display()
+        )
     } else {
         "nothing is written; --write keeps it, `loci palace mine` files the folder".to_owned()
     });
@@ -69,14 +94,21 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
 }
 
 fn unreadable(root: &str, error: &io::Error) -> Failure {
-    Failure::new(Exit::Usage, format!("{root} cannot be read: {error}; give a folder"))
+    Failure::new(
+        Exit::Usage,
+        format!("{root} cannot be read: {error}; give a folder"),
+    )
 }
 
-/// The folder's wing and rooms as its plan says them, else as it proposes them; a plan that another user could have put
-/// there is not used. A wing counts that the user names or has agreed to; else it is the name of the folder.
+/// The folder's wing and rooms as its plan says them, else as it proposes them; a plan that another
+/// user could have put there is not used. A wing counts that the user names or has agreed to; else
+/// it is the name of the folder.
 fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure> {
     let unusable = |problem: io::Error| {
-        let message = format!("{}: {problem}; correct or remove that file", root.join(PLAN_FILE).display());
+        let message = format!(
+            "{}: {problem}; correct or remove that file",
+            root.join(PLAN_FILE).display()
+        );
         Failure::new(Exit::Usage, message)
     };
     let own = place_name(root.file_name().unwrap_or_default());
@@ -89,10 +121,16 @@ fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure>
     };
     let (plan, is_trusted) = match found {
         Some((text, plan)) => (plan, trust.has(root, &text)),
-        None => (propose(root).map_err(|error| unreadable(&root.to_string_lossy(), &error))?, true),
+        None => (
+            propose(root).map_err(|error| unreadable(&root.to_string_lossy(), &error))?,
+            true,
+        ),
     };
     if let Some(wing) = wing {
-        return Ok(Plan { wing: mempalace::place_name("--wing", wing)?, ..plan });
+        return Ok(Plan {
+            wing: mempalace::place_name("--wing", wing)?,
+            ..plan
+        });
     }
     if is_trusted {
         return Ok(plan);
@@ -107,18 +145,28 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     let is_dry = arguments.dry_run;
     let trust = Trust::read(&settings.data)?;
     let (parts, report) = if arguments.mode == "convos" {
-        let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
+        let wing = wing
+            .map(|wing| mempalace::place_name("--wing", wing))
+            .transpose()?;
         let parts = Parts::open(settings)?;
         let progress = Progress::of_bytes();
         let (wing, root) = (wing.as_deref(), Path::new(&root));
         let (is_shared, is_verbatim) = (arguments.shared, arguments.verbatim);
-        let mining = conversation::Mining { wing, root, is_dry, is_shared, is_verbatim, trust: &trust };
+        let mining = conversation::Mining {
+            wing,
+            root,
+            is_dry,
+            is_shared,
+            is_verbatim,
+            trust: &trust,
+        };
         let report = conversation::mine(&parts.engine, &mining, &progress)?;
         (parts, report)
     } else {
         if !Path::new(&root).is_dir() {
-            let message =
-                format!("{root} is no folder; give the folder of a project, or `--mode convos` for a transcript");
+            let message = format!(
+                "{root} is no folder; give the folder of a project, or `--mode convos` for a transcript"
+            );
             return Err(Failure::new(Exit::Usage, message));
         }
         let plan = plan(&trust, Path::new(&root), wing)?;
@@ -133,12 +181,18 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
         let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
         (parts, report)
     };
-    let pending = if is_dry { 0 } else { super::import::embed_pending(&parts, settings, !arguments.no_wait)? };
+    let pending = if is_dry {
+        0
+    } else {
+        super::import::embed_pending(&parts, settings, !arguments.no_wait)?
+    };
     let mut value = report.value(is_dry);
     value["pending_embeddings"] = json!(pending);
     output.either(&value, text_of(&report, is_dry, pending))?;
     if report.is_ignored {
-        note(format_args!("nothing is read: the rules of git exclude {root} itself"));
+        note(format_args!(
+            "nothing is read: the rules of git exclude {root} itself"
+        ));
     } else if arguments.mode != "convos" && wing.is_none() {
         note_plan_above(Path::new(&root));
     }
@@ -149,15 +203,22 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     if unlisted > 0 {
         note(format_args!("not filed: {unlisted} more"));
     }
-    if report.failures == 0 { Ok(()) } else { Err(Failure::new(Exit::Failure, "some files were not filed")) }
+    if report.failures == 0 {
+        Ok(())
+    } else {
+        Err(Failure::new(Exit::Failure, "some files were not filed"))
+    }
 }
 
-/// A plan is for the folder that it is in: what is below may be mined on purpose as something of its own.
+/// A plan is for the folder that it is in: what is below may be mined on purpose as something of
+/// its own.
 fn note_plan_above(root: &Path) {
     let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());
     if let Some(above) = found.filter(|folder| *folder != root) {
         let folder = above.display();
-        note(format_args!("{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"));
+        note(format_args!(
+            "{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"
+        ));
     }
 }
 
@@ -179,7 +240,15 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     } = report;
     let wings: Vec<&str> = wings.iter().map(String::as_str).collect();
     let label = if wings.len() == 1 { "wing " } else { "wings" };
-    let mut text = format!("{label}     {}{}\n", wings.join(", "), if is_dry { "   (nothing is changed)" } else { "" });
+    let mut text = format!(
+        "{label}     {}{}\n",
+        wings.join(", "),
+        if is_dry {
+            "   (nothing is changed)"
+        } else {
+            ""
+        }
+    );
     let _ = write!(text, "files     {files}: {read} read");
     if *moved > 0 {
         let _ = write!(text, " ({moved} of them moved)");
@@ -191,22 +260,40 @@ fn text_of(report: &Report, is_dry: bool, pending: u64) -> String {
     if *failures > 0 {
         let _ = write!(text, ", {failures} failed");
     }
-    let _ = writeln!(text, "\ndrawers   {} added, {} kept, {} removed", drawers.added, drawers.kept, drawers.removed);
+    let _ = writeln!(
+        text,
+        "\ndrawers   {} added, {} kept, {} removed",
+        drawers.added, drawers.kept, drawers.removed
+    );
     let removal = "`loci palace sync --apply` removes what was made from them";
-    for (label, count, what) in [("gone   ", *gone, "no longer there"), ("ignored", *ignored, "ignored by git now")] {
+    for (label, count, what) in [
+        ("gone   ", *gone, "no longer there"),
+        ("ignored", *ignored, "ignored by git now"),
+    ] {
         if count > 0 {
-            let _ = writeln!(text, "{label}   {} filed before, {what}; {removal}", counted(count, "file"));
+            let _ = writeln!(
+                text,
+                "{label}   {} filed before, {what}; {removal}",
+                counted(count, "file")
+            );
         }
     }
     if *broken > 0 {
         let left_out = counted(*broken, "message");
-        let _ = writeln!(text, "broken    {left_out} not in the form of the transcript, and left out");
+        let _ = writeln!(
+            text,
+            "broken    {left_out} not in the form of the transcript, and left out"
+        );
     }
     if !redacted.is_empty() {
         let _ = writeln!(text, "redacted  {redacted}; --verbatim keeps such secrets");
     }
     if pending > 0 {
-        let _ = writeln!(text, "pending   {} not read by the model yet", counted(pending, "drawer"));
+        let _ = writeln!(
+            text,
+            "pending   {} not read by the model yet",
+            counted(pending, "drawer")
+        );
     }
     text
 }
@@ -220,14 +307,18 @@ fn sync(
 ) -> Result<(), Failure> {
     let request = Sync {
         // A folder that is gone is named as it was.
-        root: folder.map(|folder| absolute(folder).or_else(|_| mining::named(folder))).transpose()?,
+        root: folder
+            .map(|folder| absolute(folder).or_else(|_| mining::named(folder)))
+            .transpose()?,
         collections: match wing {
             Some(wing) => mempalace::wing_filter(&mempalace::place_name("--wing", wing)?),
             None => CollectionFilter::Any,
         },
         apply,
     };
-    let synced = Parts::open(settings)?.engine.sync(&mining::caller(), &request)?;
+    let synced = Parts::open(settings)?
+        .engine
+        .sync(&mining::caller(), &request)?;
     let Synced {
         scanned,
         kept,
@@ -255,7 +346,9 @@ fn sync(
     let _ = writeln!(text, "removed   {removed_memories}");
     output.either(&value, text)?;
     for root in away {
-        note(format_args!("{root} is not there: what was made from its files counts as kept"));
+        note(format_args!(
+            "{root} is not there: what was made from its files counts as kept"
+        ));
     }
     if !apply && !stale.is_empty() {
         note("nothing is removed; --apply removes what is listed");
@@ -263,11 +356,26 @@ fn sync(
     Ok(())
 }
 
-fn wake_up(settings: &Settings, wing: Option<&str>, tokens: u32, output: Output) -> Result<(), Failure> {
-    let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
+fn wake_up(
+    settings: &Settings,
+    wing: Option<&str>,
+    tokens: u32,
+    output: Output,
+) -> Result<(), Failure> {
+    let wing = wing
+        .map(|wing| mempalace::place_name("--wing", wing))
+        .transpose()?;
     let parts = Parts::open_current(settings)?;
-    let context = Context { engine: &parts.engine, caller: &mining::caller() };
-    let text = mempalace::wake_up(context, wing.as_deref(), &mempalace::DIALECT, tokens as usize)?;
+    let context = Context {
+        engine: &parts.engine,
+        caller: &mining::caller(),
+    };
+    let text = mempalace::wake_up(
+        context,
+        wing.as_deref(),
+        &mempalace::DIALECT,
+        tokens as usize,
+    )?;
     Ok(output.either(&json!({"text": text}), &text)?)
 }
 
@@ -278,10 +386,16 @@ fn compress(
     limit: u32,
     output: Output,
 ) -> Result<(), Failure> {
-    let wing = wing.map(|wing| mempalace::place_name("--wing", wing)).transpose()?;
-    let room = room.map(|room| mempalace::place_name("--room", room)).transpose()?;
+    let wing = wing
+        .map(|wing| mempalace::place_name("--wing", wing))
+        .transpose()?;
+    let room = room
+        .map(|room| mempalace::place_name("--room", room))
+        .transpose()?;
     let request = Browse {
-        collections: wing.as_deref().map_or(CollectionFilter::Any, mempalace::wing_filter),
+        collections: wing
+            .as_deref()
+            .map_or(CollectionFilter::Any, mempalace::wing_filter),
         sections: room.into_iter().collect(),
         kinds: Vec::new(),
         tiers: vec![Tier::LongTerm],
@@ -290,17 +404,34 @@ fn compress(
         limit: crate::output::clamped(limit, loci_core::limits::LIST_RESULTS_MAX),
         characters_max: None,
     };
-    let browsed = Parts::open_current(settings)?.engine.browse(&mining::caller(), request)?;
-    let drawers: Vec<(&Memory, String)> =
-        browsed.memories.iter().map(|memory| (memory, mempalace::compressed(memory))).collect();
-    let value: Value =
-        drawers.iter().map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak})).collect();
+    let browsed = Parts::open_current(settings)?
+        .engine
+        .browse(&mining::caller(), request)?;
+    let drawers: Vec<(&Memory, String)> = browsed
+        .memories
+        .iter()
+        .map(|memory| (memory, mempalace::compressed(memory)))
+        .collect();
+    let value: Value = drawers
+        .iter()
+        .map(|(memory, aaak)| json!({"drawer_id": memory.id.as_str(), "aaak": aaak}))
+        .collect();
     let texts: Vec<&str> = drawers.iter().map(|(_, aaak)| aaak.trim_end()).collect();
-    let text = if texts.is_empty() { String::new() } else { texts.join("\n\n") + "\n" };
+    let text = if texts.is_empty() {
+        String::new()
+    } else {
+        texts.join("\n\n") + "\n"
+    };
     output.either(&value, text)?;
     let (before, after) = drawers
         .iter()
-        .fold((0, 0), |(before, after), (memory, aaak)| (before + memory.content.len(), after + aaak.len()));
-    note(format_args!("{} of {}, {before} bytes as {after}", drawers.len(), counted(browsed.total, "drawer")));
+        .fold((0, 0), |(before, after), (memory, aaak)| {
+            (before + memory.content.len(), after + aaak.len())
+        });
+    note(format_args!(
+        "{} of {}, {before} bytes as {after}",
+        drawers.len(),
+        counted(browsed.total, "drawer")
+    ));
     Ok(())
 }

@@ -34,7 +34,10 @@ fn commands(page: &mut String) {
     program.build();
     page.push_str("\n## Commands\n");
     page.push_str("\nEvery command takes these options:\n\n");
-    for argument in program.get_arguments().filter(|argument| argument.is_global_set()) {
+    for argument in program
+        .get_arguments()
+        .filter(|argument| argument.is_global_set())
+    {
         argument_line(page, argument);
     }
     for command in program.get_subcommands() {
@@ -46,7 +49,10 @@ fn command_part(page: &mut String, command: &Command) {
     if command.is_hide_set() {
         return;
     }
-    let subcommands: Vec<_> = command.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+    let subcommands: Vec<_> = command
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .collect();
     if !subcommands.is_empty() {
         for command in subcommands {
             command_part(page, command);
@@ -54,9 +60,15 @@ fn command_part(page: &mut String, command: &Command) {
         return;
     }
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name());
-    let about = command.get_long_about().or_else(|| command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let about = command
+        .get_long_about()
+        .or_else(|| command.get_about())
+        .map(ToString::to_string)
+        .unwrap_or_default();
     let _ = write!(page, "\n### {name}\n\n{}\n", about.trim());
-    let own = |argument: &&Arg| !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str());
+    let own = |argument: &&Arg| {
+        !argument.is_global_set() && !["help", "version"].contains(&argument.get_id().as_str())
+    };
     let mut arguments = command.get_arguments().filter(own).peekable();
     if arguments.peek().is_some() {
         page.push('\n');
@@ -66,15 +78,28 @@ fn command_part(page: &mut String, command: &Command) {
 
 fn argument_line(page: &mut String, argument: &Arg) {
     let names = argument.get_value_names().unwrap_or_default();
-    let value = names.first().filter(|_| argument.get_action().takes_values());
+    let value = names
+        .first()
+        .filter(|_| argument.get_action().takes_values());
     let shown = match (argument.get_long(), value) {
         (Some(flag), Some(value)) => format!("--{flag} {value}"),
         (Some(flag), None) => format!("--{flag}"),
         (None, value) => value.map_or_else(|| argument.get_id().to_string(), ToString::to_string),
     };
-    let required = if argument.is_required_set() && argument.get_long().is_some() { " (required)" } else { "" };
-    let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
-    let default: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    let required = if argument.is_required_set() && argument.get_long().is_some() {
+        " (required)"
+    } else {
+        ""
+    };
+    let help = argument
+        .get_help()
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    let default: Vec<_> = argument
+        .get_default_values()
+        .iter()
+        .map(|value| value.to_string_lossy())
+        .collect();
     let default = if default.is_empty() || !argument.get_action().takes_values() {
         String::new()
     } else {
@@ -89,14 +114,26 @@ fn settings(page: &mut String) {
          default; `loci config` prints each with its origin. The file is TOML; a dot in a name stands for a table. In \
          the environment, an empty value counts as none, and items of a list are separated by commas.\n\n",
     );
-    let _ = writeln!(page, "| setting | flag | environment | default | meaning |\n|---|---|---|---|---|");
+    let _ = writeln!(
+        page,
+        "| setting | flag | environment | default | meaning |\n|---|---|---|---|---|"
+    );
     let file = "the configuration file; one that is named must be there";
     let default = "`loci/config.toml` in the platform's configuration folder";
-    let _ = writeln!(page, "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |");
+    let _ = writeln!(
+        page,
+        "| | `--{CONFIG_FLAG}` | `{CONFIG_VARIABLE}` | {default} | {file} |"
+    );
     for setting in SETTINGS {
         let Setting { key, meaning, .. } = setting;
-        let variables = setting.variables().map(|variable| format!("`{variable}`")).collect::<Vec<_>>().join(", ");
-        let flag = setting.flag.map_or_else(String::new, |flag| format!("`--{flag}`"));
+        let variables = setting
+            .variables()
+            .map(|variable| format!("`{variable}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let flag = setting
+            .flag
+            .map_or_else(String::new, |flag| format!("`--{flag}`"));
         let default = match setting.default {
             Preset::Text("") | Preset::Unset => String::new(),
             Preset::Text(text) => format!("`{text}`"),
@@ -105,9 +142,16 @@ fn settings(page: &mut String) {
         let form = match setting.form {
             Form::List => " (a list)",
             Form::Secret => " (a secret)",
-            Form::Text | Form::Seconds | Form::Whole { .. } | Form::Number { .. } | Form::Choice(_) => "",
+            Form::Text
+            | Form::Seconds
+            | Form::Whole { .. }
+            | Form::Number { .. }
+            | Form::Choice(_) => "",
         };
-        let _ = writeln!(page, "| `{key}` | {flag} | {variables} | {default} | {meaning}{form} |");
+        let _ = writeln!(
+            page,
+            "| `{key}` | {flag} | {variables} | {default} | {meaning}{form} |"
+        );
     }
 }
 
@@ -134,8 +178,15 @@ fn costs(page: &mut String) {
     );
     for dialect in DIALECTS {
         let ToolTokens { read, listed } = ToolTokens::of(dialect);
-        let (name, tools, ratio) = (dialect.name, dialect.tools.len(), listed as f64 / read as f64);
-        let _ = writeln!(page, "| {name} | {tools} | {read} | {listed} | {ratio:.2} |");
+        let (name, tools, ratio) = (
+            dialect.name,
+            dialect.tools.len(),
+            listed as f64 / read as f64,
+        );
+        let _ = writeln!(
+            page,
+            "| {name} | {tools} | {read} | {listed} | {ratio:.2} |"
+        );
     }
 }
 
@@ -153,21 +204,39 @@ impl ToolTokens {
             json!({"name": tool.name, "description": tool.description(), "parameters": tool.input_schema()}).to_string()
         };
         ToolTokens {
-            read: dialect.tools.iter().map(|tool| BpeTokens.count(&read(tool))).sum(),
+            read: dialect
+                .tools
+                .iter()
+                .map(|tool| BpeTokens.count(&read(tool)))
+                .sum(),
             listed: BpeTokens.count(&Value::from(loci_server::listed_tools(dialect)).to_string()),
         }
     }
 }
 
 fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
-    let _ = write!(page, "\n## Dialect {}\n\n{}\n", dialect.name, dialect.instructions);
+    let _ = write!(
+        page,
+        "\n## Dialect {}\n\n{}\n",
+        dialect.name, dialect.instructions
+    );
     for tool in dialect.tools {
         let schema = tool.input_schema();
         let empty = Map::new();
-        let required = schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let arguments = schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        let arguments = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .unwrap_or(&empty);
         let description = tool.description();
-        let scopes: Vec<_> = tool.scopes().iter().map(|scope| format!("`{}`", scope.name())).collect();
+        let scopes: Vec<_> = tool
+            .scopes()
+            .iter()
+            .map(|scope| format!("`{}`", scope.name()))
+            .collect();
         let _ = write!(
             page,
             "\n### {}: {}\n\n{description}\n\nNeeds the scope {}.\n",
@@ -179,12 +248,24 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
             page.push_str("\n| argument | type | meaning |\n|---|---|---|\n");
         }
         for (name, schema) in arguments {
-            let need = if required.iter().any(|known| known == name) { " (required)" } else { "" };
-            let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+            let need = if required.iter().any(|known| known == name) {
+                " (required)"
+            } else {
+                ""
+            };
+            let meaning = schema["description"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('\n', " ");
             let mut names = vec![format!("`{name}`")];
             let aliases = tool.aliases.iter().filter(|(_, named)| named == name);
             names.extend(aliases.map(|(alias, _)| format!("`{alias}`")));
-            let _ = writeln!(page, "| {}{need} | {} | {meaning} |", names.join(" or "), type_of(schema));
+            let _ = writeln!(
+                page,
+                "| {}{need} | {} | {meaning} |",
+                names.join(" or "),
+                type_of(schema)
+            );
         }
         reply(page, &tool.output_schema());
     }
@@ -202,12 +283,22 @@ fn reply(page: &mut String, schema: &Value) {
         Some(items) => (items, "an array of objects"),
         None => (schema, "an object"),
     };
-    let Some(fields) = record.get("properties").and_then(Value::as_object).filter(|fields| !fields.is_empty()) else {
+    let Some(fields) = record
+        .get("properties")
+        .and_then(Value::as_object)
+        .filter(|fields| !fields.is_empty())
+    else {
         return;
     };
-    let _ = write!(page, "\nReplies with {kind}:\n\n| field | type | meaning |\n|---|---|---|\n");
+    let _ = write!(
+        page,
+        "\nReplies with {kind}:\n\n| field | type | meaning |\n|---|---|---|\n"
+    );
     for (name, schema) in fields {
-        let meaning = schema["description"].as_str().unwrap_or_default().replace('\n', " ");
+        let meaning = schema["description"]
+            .as_str()
+            .unwrap_or_default()
+            .replace('\n', " ");
         let _ = writeln!(page, "| `{name}` | {} | {meaning} |", type_of(schema));
     }
 }
@@ -219,8 +310,12 @@ fn type_of(schema: &Value) -> String {
         schema["oneOf"].as_array()
     });
     if let Some(choices) = choices {
-        let choices = choices.iter().map(|choice| choice.get("const").unwrap_or(choice));
-        let choices: Vec<_> = choices.map(|choice| format!("`{}`", choice.as_str().unwrap_or_default())).collect();
+        let choices = choices
+            .iter()
+            .map(|choice| choice.get("const").unwrap_or(choice));
+        let choices: Vec<_> = choices
+            .map(|choice| format!("`{}`", choice.as_str().unwrap_or_default()))
+            .collect();
         return choices.join(", ");
     }
     let of = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -236,14 +331,19 @@ mod tests {
 
     #[test]
     fn the_tools_of_a_dialect_cost_a_model_little_and_the_wire_not_much_more() {
-        /// Tokens that a model reads of the largest dialect, and how many times that the wire may have.
+        /// Tokens that a model reads of the largest dialect, and how many times that the wire may
+        /// have.
         const READ_MAX: usize = 3_500;
         const RATIO_MAX: f64 = 1.6;
         for dialect in DIALECTS {
             let ToolTokens { read, listed } = ToolTokens::of(dialect);
             assert!(read <= READ_MAX, "{}: {read} tokens", dialect.name);
             let ratio = listed as f64 / read as f64;
-            assert!(ratio <= RATIO_MAX, "{}: {listed} tokens are {ratio:.2} times {read}", dialect.name);
+            assert!(
+                ratio <= RATIO_MAX,
+                "{}: {listed} tokens are {ratio:.2} times {read}",
+                dialect.name
+            );
         }
     }
 }

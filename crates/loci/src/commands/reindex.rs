@@ -11,11 +11,22 @@ use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    let Reconciled { indexed, moved, removed, away, .. } = parts.engine.reconcile()?;
+    let Reconciled {
+        indexed,
+        moved,
+        removed,
+        away,
+        ..
+    } = parts.engine.reconcile()?;
     if let Some(why) = away {
         note(format_args!("note: {why}"));
     }
-    let Reindexed { indexes, memories, damaged, vectors } = parts.store.reindex(embeddings)?;
+    let Reindexed {
+        indexes,
+        memories,
+        damaged,
+        vectors,
+    } = parts.store.reindex(embeddings)?;
     let value = json!({
         "indexes": indexes,
         "memories": memories,
@@ -26,11 +37,15 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
     let mut text = format!("made {indexes} indexes and the words of {memories} memories anew\n");
     text += &format!("notes: indexed {indexed}, moved {moved}, removed {removed}\n");
     if embeddings {
-        text += &format!("dropped the vectors of {vectors} passages; `loci serve` or `loci mcp` makes new ones\n");
+        text += &format!(
+            "dropped the vectors of {vectors} passages; `loci serve` or `loci mcp` makes new ones\n"
+        );
     }
     output.either(&value, text)?;
     if damaged > 0 {
-        let message = format!("{damaged} texts are damaged and were left as they are: `loci doctor` names them");
+        let message = format!(
+            "{damaged} texts are damaged and were left as they are: `loci doctor` names them"
+        );
         return Err(Failure::new(Exit::Database, message));
     }
     Ok(())

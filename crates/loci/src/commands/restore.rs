@@ -1,7 +1,7 @@
 //! `loci restore`: brings a backup back.
 //!
-//! Everything is unpacked and checked in the data folder's own `restoring` before anything is touched; then it is
-//! decided, and carried out by renaming (`swap.rs`).
+//! Everything is unpacked and checked in the data folder's own `restoring` before anything is
+//! touched; then it is decided, and carried out by renaming (`swap.rs`).
 
 pub mod swap;
 
@@ -44,7 +44,10 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     let mut source = Source::open(&arguments.file)?;
     let _source_alone = source.alone(&settings.data)?;
     let _alone = SqliteStore::lock_alone(&settings.data).map_err(|error| open_failure(&error))?;
-    let data = settings.data.canonicalize().map_err(|error| unusable(&settings.data, &error))?;
+    let data = settings
+        .data
+        .canonicalize()
+        .map_err(|error| unusable(&settings.data, &error))?;
     // An earlier one that was cut off comes first, so that what it put aside is whole.
     swap::resume(&data).map_err(|error| unusable(&data, &error))?;
     check_space(&data, source.bytes())?;
@@ -52,7 +55,9 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     let staging = stage(&data).map_err(|error| unusable(&data, &error))?;
     let bar = Progress::of_bytes();
     bar.begin(source.bytes());
-    source.unpack(staging.path(), |bytes| bar.advance(bytes)).map_err(|error| unusable(staging.path(), &error))?;
+    source
+        .unpack(staging.path(), |bytes| bar.advance(bytes))
+        .map_err(|error| unusable(staging.path(), &error))?;
     drop(bar);
     let memories = inspect(&source, &staging.path().join(DATABASE))?;
     let known = source.notes();
@@ -63,22 +68,37 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     if !arguments.replace {
         refuse_to_replace(&data, &vault.folder, &differing)?;
     }
-    let above = vault.folder.ancestors().find(|path| path.exists()).unwrap_or(&data);
+    let above = vault
+        .folder
+        .ancestors()
+        .find(|path| path.exists())
+        .unwrap_or(&data);
     if !is_same_disk(above, &data) {
         check_space(above, source.bytes())?;
     }
 
     let now = moment(SystemClock.now());
     let replaced = swap::free_name(&data, &now).map_err(|error| unusable(&data, &error))?;
-    let aside = differing.into_iter().filter(|path| !known.contains(path.as_str())).collect();
-    let notes = std::path::absolute(&vault.folder).map_err(|error| unusable(&vault.folder, &error))?;
-    let swap = Swap { replaced: replaced.clone(), notes, aside };
+    let aside = differing
+        .into_iter()
+        .filter(|path| !known.contains(path.as_str()))
+        .collect();
+    let notes =
+        std::path::absolute(&vault.folder).map_err(|error| unusable(&vault.folder, &error))?;
+    let swap = Swap {
+        replaced: replaced.clone(),
+        notes,
+        aside,
+    };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();
-    swap::decide(&data, &swap).and_then(|()| swap::resume(&data)).map_err(|error| {
-        let message = format!("the restore was cut off ({error}): the next loci command goes on with it");
-        Failure::new(Exit::Usage, message)
-    })?;
+    swap::decide(&data, &swap)
+        .and_then(|()| swap::resume(&data))
+        .map_err(|error| {
+            let message =
+                format!("the restore was cut off ({error}): the next loci command goes on with it");
+            Failure::new(Exit::Usage, message)
+        })?;
 
     let replaced = data.join(&replaced).is_dir().then(|| data.join(&replaced));
     let value = json!({
@@ -88,8 +108,13 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         "notes": known.len(),
         "replaced": replaced,
     });
-    let of = source.moment().map_or_else(String::new, |moment| format!(" of {moment}"));
-    let mut text = format!("restored {memories} memories and {} files of notes{of}\n", known.len());
+    let of = source
+        .moment()
+        .map_or_else(String::new, |moment| format!(" of {moment}"));
+    let mut text = format!(
+        "restored {memories} memories and {} files of notes{of}\n",
+        known.len()
+    );
     if let Some(replaced) = &replaced {
         text += &format!("what was there is in {}\n", replaced.display());
     }
@@ -114,27 +139,40 @@ impl Source {
             file.rewind()?;
             Ok((file, head))
         };
-        let (file, head) = open().map_err(|error| refused(Refused(format!("cannot be read: {error}"))))?;
+        let (file, head) =
+            open().map_err(|error| refused(Refused(format!("cannot be read: {error}"))))?;
         if head.starts_with(SQLITE_MAGIC) {
             return Ok(Source::Database(path.to_owned()));
         }
         if begins_archive(&head) {
-            return Err(refused(Refused("is an export and no backup: `loci import` reads it".to_owned())));
+            return Err(refused(Refused(
+                "is an export and no backup: `loci import` reads it".to_owned(),
+            )));
         }
         Archive::open(file).map(Source::Archive).map_err(refused)
     }
 
-    /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of a store, and not
-    /// in this data folder.
+    /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of
+    /// a store, and not in this data folder.
     fn alone(&self, data: &Path) -> Result<Option<AloneLock>, Failure> {
-        let Source::Database(path) = self else { return Ok(None) };
-        let path = path.canonicalize().map_err(|error| unusable(path, &error))?;
-        let folder = path.parent().filter(|folder| folder.join(PRESENCE).exists());
+        let Source::Database(path) = self else {
+            return Ok(None);
+        };
+        let path = path
+            .canonicalize()
+            .map_err(|error| unusable(path, &error))?;
+        let folder = path
+            .parent()
+            .filter(|folder| folder.join(PRESENCE).exists());
         let is_here = |folder: &&Path| data.canonicalize().is_ok_and(|data| data == **folder);
-        match folder.filter(|folder| !is_here(folder)).map(SqliteStore::lock_alone) {
+        match folder
+            .filter(|folder| !is_here(folder))
+            .map(SqliteStore::lock_alone)
+        {
             Some(Err(error @ OpenError::InUse { .. })) => {
                 let Failure { exit, message } = open_failure(&error);
-                let message = format!("{message}; or copy it with `loci backup`, which disturbs nobody");
+                let message =
+                    format!("{message}; or copy it with `loci backup`, which disturbs nobody");
                 Err(Failure::new(exit, message))
             }
             // A disk that nobody can write needs none; and the copy is looked through.
@@ -144,10 +182,16 @@ impl Source {
 
     fn bytes(&self) -> u64 {
         match self {
-            Source::Archive(archive) => archive.manifest.entries.iter().map(|entry| entry.bytes).sum(),
-            Source::Database(path) => {
-                [path.clone(), log_of(path)].iter().filter_map(|path| Some(path.metadata().ok()?.len())).sum()
-            }
+            Source::Archive(archive) => archive
+                .manifest
+                .entries
+                .iter()
+                .map(|entry| entry.bytes)
+                .sum(),
+            Source::Database(path) => [path.clone(), log_of(path)]
+                .iter()
+                .filter_map(|path| Some(path.metadata().ok()?.len()))
+                .sum(),
         }
     }
 
@@ -169,7 +213,10 @@ impl Source {
         match self {
             Source::Archive(archive) => archive.unpack(into, advance),
             Source::Database(path) => {
-                for (from, to) in [(path.clone(), into.join(DATABASE)), (log_of(path), log_of(&into.join(DATABASE)))] {
+                for (from, to) in [
+                    (path.clone(), into.join(DATABASE)),
+                    (log_of(path), log_of(&into.join(DATABASE))),
+                ] {
                     if from.exists() {
                         let mut to = create_private(&to)?;
                         advance(io::copy(&mut File::open(from)?, &mut to)?);
@@ -189,30 +236,42 @@ fn log_of(database: &Path) -> PathBuf {
     log.into()
 }
 
-/// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by a restore that
-/// was cut off before it was decided: nobody else is here.
+/// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by
+/// a restore that was cut off before it was decided: nobody else is here.
 fn stage(data: &Path) -> io::Result<TempDir> {
     let path = data.join(STAGING);
     match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    tempfile::Builder::new().prefix(STAGING).rand_bytes(0).tempdir_in(data)
+    tempfile::Builder::new()
+        .prefix(STAGING)
+        .rand_bytes(0)
+        .tempdir_in(data)
 }
 
 /// The number of memories in a database that was unpacked, if it can be taken.
 fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
     let inspected = SqliteStore::inspect(database).map_err(|error| {
         let Failure { exit, message } = open_failure(&error);
-        Failure::new(exit, format!("the database of the backup cannot be used: {message}"))
+        Failure::new(
+            exit,
+            format!("the database of the backup cannot be used: {message}"),
+        )
     })?;
-    let refused =
-        |why: &str| Failure::new(Exit::Database, format!("the database of the backup {why}; take another one"));
+    let refused = |why: &str| {
+        Failure::new(
+            Exit::Database,
+            format!("the database of the backup {why}; take another one"),
+        )
+    };
     if let Some(problem) = damages(&inspected.problems).next() {
         return Err(refused(&format!("is damaged ({problem})")));
     }
     if let Some(problem) = foreign(&inspected.problems).next() {
-        return Err(refused(&format!("has what loci does not put into one ({problem})")));
+        return Err(refused(&format!(
+            "has what loci does not put into one ({problem})"
+        )));
     }
     if let Source::Archive(Archive { manifest, .. }) = source
         && (manifest.schema, manifest.memories) != (inspected.schema, inspected.memories)
@@ -220,7 +279,9 @@ fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
         return Err(refused("is another one than its manifest says"));
     }
     if !inspected.problems.is_empty() {
-        note("note: what is derived from its texts is not as it should be: run `loci doctor --fix` afterwards");
+        note(
+            "note: what is derived from its texts is not as it should be: run `loci doctor --fix` afterwards",
+        );
     }
     Ok(inspected.memories)
 }
@@ -231,12 +292,15 @@ fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
     let differs = |path: &String| {
         let same = notes.get(path.as_str()).is_some_and(|entry| {
             let path = folder.join(path);
-            path.metadata().is_ok_and(|metadata| metadata.len() == entry.bytes)
+            path.metadata()
+                .is_ok_and(|metadata| metadata.len() == entry.bytes)
                 && sha256_of(&path).is_ok_and(|sha256| sha256 == entry.sha256)
         });
         !same
     };
-    let mut listed = notes::list(folder).map_err(|error| unusable(folder, &error))?.files;
+    let mut listed = notes::list(folder)
+        .map_err(|error| unusable(folder, &error))?
+        .files;
     listed.retain(differs);
     Ok(listed)
 }
@@ -256,15 +320,24 @@ fn is_same_disk(_one: &Path, _other: &Path) -> bool {
 
 /// Refuses to touch what is there.
 fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result<(), Failure> {
-    let way_out = "add --replace, which first moves what is there into `backups` in the data folder";
-    if data.join(DATABASE).metadata().is_ok_and(|metadata| metadata.len() > 0) {
+    let way_out =
+        "add --replace, which first moves what is there into `backups` in the data folder";
+    if data
+        .join(DATABASE)
+        .metadata()
+        .is_ok_and(|metadata| metadata.len() > 0)
+    {
         let message = format!("{} has a database already: {way_out}", data.display());
         return Err(Failure::new(Exit::Usage, message));
     }
     if differing.is_empty() {
         return Ok(());
     }
-    let named: Vec<_> = differing.iter().take(NAMED_MAX).map(|path| format!("{path:?}")).collect();
+    let named: Vec<_> = differing
+        .iter()
+        .take(NAMED_MAX)
+        .map(|path| format!("{path:?}"))
+        .collect();
     let message = format!(
         "{} files in the folder of notes {} are not those of the backup ({}…): {way_out}",
         differing.len(),
@@ -275,16 +348,23 @@ fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result
 }
 
 fn unusable(path: &Path, error: &io::Error) -> Failure {
-    let message = format!("{} cannot be written ({error}); nothing was changed", path.display());
+    let message = format!(
+        "{} cannot be written ({error}); nothing was changed",
+        path.display()
+    );
     Failure::new(Exit::Usage, message)
 }
 
-/// Ends a restore into this data folder that was cut off when it was decided already. Whoever looked at the mark when
-/// we did has the folder open for a moment, and one of us is the first: so it waits a little.
+/// Ends a restore into this data folder that was cut off when it was decided already. Whoever
+/// looked at the mark when we did has the folder open for a moment, and one of us is the first: so
+/// it waits a little.
 ///
 /// # Errors
 /// [`Exit::DataFolder`] if somebody uses the folder, or the disk refuses.
-#[expect(clippy::disallowed_methods, reason = "no system offers to wait for a file lock with a limit, so we poll")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no system offers to wait for a file lock with a limit, so we poll"
+)]
 pub fn end(data: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
     let alone = loop {
@@ -299,7 +379,10 @@ pub fn end(data: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     swap::resume(data).map_err(|error| {
-        let message = format!("a restore into {} was cut off and cannot go on ({error})", data.display());
+        let message = format!(
+            "a restore into {} was cut off and cannot go on ({error})",
+            data.display()
+        );
         Failure::new(Exit::DataFolder, message)
     })?;
     drop(alone);

@@ -14,13 +14,21 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 /// The names of a collection and a section in messages.
-pub const NOUNS: PlaceNouns = PlaceNouns { collection: "project", section: "type" };
+pub const NOUNS: PlaceNouns = PlaceNouns {
+    collection: "project",
+    section: "type",
+};
 
 pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let limit = clamped(arguments.limit, RECALL_RESULTS_MAX);
-    let (places, types) = (collections(arguments.project.as_deref()), arguments.only.r#type.iter().cloned().collect());
-    let named = parts.engine.named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
+    let (places, types) = (
+        collections(arguments.project.as_deref()),
+        arguments.only.r#type.iter().cloned().collect(),
+    );
+    let named = parts
+        .engine
+        .named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
     if let Some(notice) = &named.notice {
         note(format_args!("note: {notice}"));
     }
@@ -30,11 +38,19 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         tags: arguments.only.tags.clone(),
         ..Recall::new(&arguments.query, limit, &mememory::score)
     };
-    let recalled = parts.engine.recall(&Caller::local(), &request).map_err(|error| {
-        let needs_model = settings.search == SearchMode::Vector && error.code == ErrorCode::Unavailable;
-        let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
-        if is_the_models { Failure::new(Exit::Model, error.message) } else { error.into() }
-    })?;
+    let recalled = parts
+        .engine
+        .recall(&Caller::local(), &request)
+        .map_err(|error| {
+            let needs_model =
+                settings.search == SearchMode::Vector && error.code == ErrorCode::Unavailable;
+            let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
+            if is_the_models {
+                Failure::new(Exit::Model, error.message)
+            } else {
+                error.into()
+            }
+        })?;
     if let Some(degraded) = &recalled.degraded {
         note(format_args!("note: {degraded}"));
     }
@@ -43,7 +59,12 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
     for hit in recalled.hits {
         let why = explained(&hit);
         let times_said = hit.times_said();
-        let Hit { memory, score, signals, .. } = hit;
+        let Hit {
+            memory,
+            score,
+            signals,
+            ..
+        } = hit;
         let record = Record::of(&Caller::local(), memory);
         text += &format!("{score:.3}  {}", listed_text(&record));
         let mut value = json!({"memory": record, "score": score});
@@ -72,7 +93,9 @@ fn collections(project: Option<&str>) -> CollectionFilter {
 }
 
 fn explanation(signals: &Signals, score: f64) -> String {
-    let cosine = signals.cosine.map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
+    let cosine = signals
+        .cosine
+        .map_or_else(|| "no vector".to_owned(), |cosine| format!("{cosine:.3}"));
     format!(
         "    why: score {score:.3} from relevance {:.3} (words {:.0} %: bm25 {:.3}, meaning: cosine {cosine}, context {:.3}, signals {:.3}, passage {}), weight {}, age {:.1} days, {}\n",
         signals.relevance,
@@ -83,6 +106,10 @@ fn explanation(signals: &Signals, score: f64) -> String {
         signals.passage + 1,
         signals.weight,
         signals.age_days,
-        if signals.collection.is_some() { "of a project" } else { "global" },
+        if signals.collection.is_some() {
+            "of a project"
+        } else {
+            "global"
+        },
     )
 }

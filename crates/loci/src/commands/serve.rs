@@ -21,8 +21,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, note};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
-    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL, Settings, TRUSTED_PROXIES,
-    TlsFiles,
+    ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL,
+    Settings, TRUSTED_PROXIES, TlsFiles,
 };
 use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
@@ -42,14 +42,24 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let runtime = runtime()?;
     // Before the store is opened, so that a second server ends without having touched anything.
     let listener = runtime.block_on(bind(settings.bind))?;
-    let address = listener.local_addr().map_err(|error| unusable(settings.bind, &error))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| unusable(settings.bind, &error))?;
     access::check(&settings.data)?;
     let parts = Parts::open_for_clients(settings)?;
-    let _refresher = oidc.as_ref().map(|oidc| oidc.start()).transpose()?.inspect(|refresher| {
-        // So that the first tokens find the keys, if the provider is there.
-        refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
-    });
-    let token = if arguments.no_auth { None } else { Some(secret::ensure(&settings.data, &*parts.store)?) };
+    let _refresher = oidc
+        .as_ref()
+        .map(|oidc| oidc.start())
+        .transpose()?
+        .inspect(|refresher| {
+            // So that the first tokens find the keys, if the provider is there.
+            refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
+        });
+    let token = if arguments.no_auth {
+        None
+    } else {
+        Some(secret::ensure(&settings.data, &*parts.store)?)
+    };
     // From here on a signal ends the server in good order.
     let signal = signal();
     announce(settings, scheme, address, token.as_ref(), output)?;
@@ -71,8 +81,18 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     };
     let verifier = oidc.map(|oidc| -> Arc<dyn TokenVerifier> { oidc });
     let authentication = authentication(&parts, arguments.no_auth, verifier);
-    runtime.block_on(serve(settings, &parts, HttpConfig { tls, ..HttpConfig::new(authentication) }, listener, signal));
-    // Nobody waits for an answer any more, and other processes need not wait for the rest of this end.
+    runtime.block_on(serve(
+        settings,
+        &parts,
+        HttpConfig {
+            tls,
+            ..HttpConfig::new(authentication)
+        },
+        listener,
+        signal,
+    ));
+    // Nobody waits for an answer any more, and other processes need not wait for the rest of this
+    // end.
     parts.engine.hand_back();
     // Then nothing holds the engine any more, and the store is closed when it is dropped.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
@@ -82,11 +102,18 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     let runtime = builder.worker_threads(WORKERS).enable_all().build();
-    runtime.map_err(|error| Failure::new(Exit::Failure, format!("the server cannot start its threads: {error}")))
+    runtime.map_err(|error| {
+        Failure::new(
+            Exit::Failure,
+            format!("the server cannot start its threads: {error}"),
+        )
+    })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| unusable(address, &error))
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| unusable(address, &error))
 }
 
 fn unusable(address: SocketAddr, error: &std::io::Error) -> Failure {
@@ -94,11 +121,18 @@ fn unusable(address: SocketAddr, error: &std::io::Error) -> Failure {
         ErrorKind::AddrInUse => {
             "another program uses it (perhaps another `loci serve`); stop that, or choose another port with --bind"
         }
-        ErrorKind::PermissionDenied => "this user may not use that port; choose one from 1024 on with --bind",
-        ErrorKind::AddrNotAvailable => "this machine has no such address; choose one of its own with --bind",
+        ErrorKind::PermissionDenied => {
+            "this user may not use that port; choose one from 1024 on with --bind"
+        }
+        ErrorKind::AddrNotAvailable => {
+            "this machine has no such address; choose one of its own with --bind"
+        }
         _ => "choose another address with --bind",
     };
-    Failure::new(Exit::Address, format!("cannot listen on {address}: {error}; {advice}"))
+    Failure::new(
+        Exit::Address,
+        format!("cannot listen on {address}: {error}; {advice}"),
+    )
 }
 
 /// Says where the server listens, and prints the line that connects a host to it.
@@ -116,7 +150,11 @@ fn announce(
         ip => name_of(ip),
     };
     let here = format!("{scheme}://{host}:{}", address.port());
-    let base = settings.network.public_url.as_ref().map_or_else(|| here.clone(), ToString::to_string);
+    let base = settings
+        .network
+        .public_url
+        .as_ref()
+        .map_or_else(|| here.clone(), ToString::to_string);
     let url = format!("{base}/mcp/{}", mememory::DIALECT.name);
     let file = secret::file_in(&settings.data);
     let bearer = match token {
@@ -128,21 +166,35 @@ fn announce(
         }
         Some(OwnersToken::Elsewhere) => Some("TOKEN".to_owned()),
     };
-    // The header comes last, since the option takes whatever follows it; for all folders, since hooks are.
-    let header = bearer.map_or_else(String::new, |bearer| format!(" --header \"Authorization: Bearer {bearer}\""));
+    // The header comes last, since the option takes whatever follows it; for all folders, since
+    // hooks are.
+    let header = bearer.map_or_else(String::new, |bearer| {
+        format!(" --header \"Authorization: Bearer {bearer}\"")
+    });
     let command = format!("claude mcp add --scope user --transport http loci {url}{header}");
     note(format_args!("listening on {scheme}://{address}"));
     match token {
         None => note("no token is asked for (--no-auth); to connect Claude Code:"),
         Some(OwnersToken::New(_)) => {
-            note(format_args!("a token was made and is kept in {}; to connect Claude Code:", file.display()));
+            note(format_args!(
+                "a token was made and is kept in {}; to connect Claude Code:",
+                file.display()
+            ));
         }
-        Some(OwnersToken::InFile) => note(format_args!("the token is in {}; to connect Claude Code:", file.display())),
+        Some(OwnersToken::InFile) => note(format_args!(
+            "the token is in {}; to connect Claude Code:",
+            file.display()
+        )),
         Some(OwnersToken::Elsewhere) => {
-            note("to connect Claude Code, with a token of yours (`loci token create` makes another):");
+            note(
+                "to connect Claude Code, with a token of yours (`loci token create` makes another):",
+            );
         }
     }
-    Ok(output.either(&json!({"url": url, "command": command}), format_args!("{command}\n"))?)
+    Ok(output.either(
+        &json!({"url": url, "command": command}),
+        format_args!("{command}\n"),
+    )?)
 }
 
 /// An address as URLs and the `Host` header name it.
@@ -157,7 +209,11 @@ fn name_of(ip: IpAddr) -> String {
 fn note_hosts(settings: &Settings) {
     let public = settings.network.public_url.as_ref().map(PublicUrl::host);
     let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-    let served: Vec<_> = loopback.into_iter().chain(settings.allowed_hosts.iter().cloned()).chain(public).collect();
+    let served: Vec<_> = loopback
+        .into_iter()
+        .chain(settings.allowed_hosts.iter().cloned())
+        .chain(public)
+        .collect();
     let served = served.join(", ");
     note(format_args!(
         "note: only requests to the hosts {served} are served; put the names and addresses \
@@ -174,16 +230,25 @@ fn probe_endpoint(settings: &Settings) {
         return;
     }
     let ask = move || match probe(&choice) {
-        Ok((model, components)) => tracing::info!(%model, components, "the embedding model answers"),
+        Ok((model, components)) => {
+            tracing::info!(%model, components, "the embedding model answers");
+        }
         Err(error) => tracing::warn!("{error}; until it answers, nothing is found by its meaning"),
     };
     // Without a thread the first search finds out.
-    let _ = std::thread::Builder::new().name("probe".to_owned()).spawn(ask);
+    let _ = std::thread::Builder::new()
+        .name("probe".to_owned())
+        .spawn(ask);
 }
 
 /// A server that asks for no token must be for this machine alone.
 fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
-    let Network { public_url, trusted_proxies, oidc, .. } = &settings.network;
+    let Network {
+        public_url,
+        trusted_proxies,
+        oidc,
+        ..
+    } = &settings.network;
     let leading_there = [
         (&BIND, !settings.bind.ip().is_loopback()),
         (&PUBLIC_URL, public_url.is_some()),
@@ -192,7 +257,9 @@ fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
         (&ALLOWED_ORIGINS, !settings.allowed_origins.is_empty()),
         (&OIDC_ISSUER, oidc.is_some()),
     ];
-    let Some((setting, _)) = leading_there.into_iter().find(|(_, leads)| *leads) else { return Ok(()) };
+    let Some((setting, _)) = leading_there.into_iter().find(|(_, leads)| *leads) else {
+        return Ok(());
+    };
     let message = format!(
         "--no-auth lets everybody in without a token and is for loopback addresses and nobody else, \
          but the setting `{}` ({}) is for others; leave one of them out",
@@ -203,26 +270,42 @@ fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
 
 /// What verifies the tokens of the provider that the settings name.
 fn verifier(settings: &Settings) -> Result<Option<Arc<OidcVerifier>>, Failure> {
-    let Some(options) = settings.network.oidc.clone() else { return Ok(None) };
+    let Some(options) = settings.network.oidc.clone() else {
+        return Ok(None);
+    };
     let verifier = OidcVerifier::new(options, Arc::new(SystemClock));
-    Ok(Some(Arc::new(verifier.map_err(|error| Failure::new(Exit::Usage, error.message))?)))
+    Ok(Some(Arc::new(verifier.map_err(|error| {
+        Failure::new(Exit::Usage, error.message)
+    })?)))
 }
 
 fn tls(settings: &Settings) -> Result<Option<Tls>, Failure> {
-    let Some(TlsFiles { certificate, key }) = settings.network.tls.clone() else { return Ok(None) };
+    let Some(TlsFiles { certificate, key }) = settings.network.tls.clone() else {
+        return Ok(None);
+    };
     let tls = Tls::from_files(certificate, key, MonotonicTime::default());
-    tls.map(Some).map_err(|error| Failure::new(Exit::Usage, error.message))
+    tls.map(Some)
+        .map_err(|error| Failure::new(Exit::Usage, error.message))
 }
 
-fn authentication(parts: &Parts, no_auth: bool, verifier: Option<Arc<dyn TokenVerifier>>) -> Authentication {
+fn authentication(
+    parts: &Parts,
+    no_auth: bool,
+    verifier: Option<Arc<dyn TokenVerifier>>,
+) -> Authentication {
     if no_auth {
         return Authentication::Anonymous;
     }
     let tokens: Arc<dyn TokenStore> = Arc::<loci_store_sqlite::SqliteStore>::clone(&parts.store);
-    Authentication::Bearer { tokens, verifier, clock: Arc::new(SystemClock) }
+    Authentication::Bearer {
+        tokens,
+        verifier,
+        clock: Arc::new(SystemClock),
+    }
 }
 
-/// Half of the files that this process may have open, so that the store finds some whoever connects.
+/// Half of the files that this process may have open, so that the store finds some whoever
+/// connects.
 #[cfg(unix)]
 fn connections_max() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -230,8 +313,16 @@ fn connections_max() -> usize {
     let wanted = 2 * CONNECTIONS_MAX as u64;
     let files = match current {
         Some(files) if files < wanted => {
-            let more = maximum.map_or(wanted, |maximum| maximum.min(wanted)).max(files);
-            let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(more), maximum });
+            let more = maximum
+                .map_or(wanted, |maximum| maximum.min(wanted))
+                .max(files);
+            let raised = setrlimit(
+                Resource::Nofile,
+                Rlimit {
+                    current: Some(more),
+                    maximum,
+                },
+            );
             raised.map_or(files, |()| more)
         }
         _ => wanted,

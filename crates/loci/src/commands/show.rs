@@ -18,12 +18,14 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 
-/// The id that a person means, as it is or as a list shows it: with its hidden characters, which former imports took
-/// into ids, written out.
+/// The id that a person means, as it is or as a list shows it: with its hidden characters, which
+/// former imports took into ids, written out.
 ///
 /// # Errors
 /// As for [`Engine::memory_id`].
 pub fn named_memory(engine: &Engine, caller: &Caller, id: &str) -> Result<MemoryId, Error> {
     let as_listed = visible::unescaped(id);
-    engine.memory_id(caller, "id", &as_listed).or_else(|_| engine.memory_id(caller, "id", id))
+    engine
+        .memory_id(caller, "id", &as_listed)
+        .or_else(|_| engine.memory_id(caller, "id", id))
 }

@@ -25,8 +25,17 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         "index_bytes": size.index_bytes,
         "pending_embeddings": pending,
     });
-    if let Some(ModelState { chosen, serving, not_found, others, .. }) = &models {
-        let others = others.iter().map(|(model, passages)| json!({"model": model.as_str(), "passages": passages}));
+    if let Some(ModelState {
+        chosen,
+        serving,
+        not_found,
+        others,
+        ..
+    }) = &models
+    {
+        let others = others
+            .iter()
+            .map(|(model, passages)| json!({"model": model.as_str(), "passages": passages}));
         stats["store"]["models"] = json!({
             "chosen": chosen.as_str(),
             "serving": serving.as_str(),
@@ -35,12 +44,16 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         });
     }
     let mut text = format!("memories  {}\n", stats["total"]);
-    for (title, key) in
-        [("by scope", "by_scope"), ("by project", "by_project"), ("by type", "by_type"), ("redacted", "redacted")]
-    {
+    for (title, key) in [
+        ("by scope", "by_scope"),
+        ("by project", "by_project"),
+        ("by type", "by_type"),
+        ("redacted", "redacted"),
+    ] {
         let counts = stats[key].as_object().into_iter().flatten();
-        let counts =
-            counts.filter(|(_, count)| count.as_u64() != Some(0)).map(|(name, count)| format!("{name} {count}"));
+        let counts = counts
+            .filter(|(_, count)| count.as_u64() != Some(0))
+            .map(|(name, count)| format!("{name} {count}"));
         let counts = counts.collect::<Vec<_>>().join(", ");
         if !counts.is_empty() {
             let _ = writeln!(text, "  {title}: {counts}");
@@ -54,7 +67,13 @@ pub fn run(settings: &Settings, output: Output) -> Result<(), Failure> {
         settings.data.display(),
         DecimalBytes(size.index_bytes)
     );
-    if let Some(ModelState { chosen, serving, not_found, .. }) = models.filter(|_| pending > 0) {
+    if let Some(ModelState {
+        chosen,
+        serving,
+        not_found,
+        ..
+    }) = models.filter(|_| pending > 0)
+    {
         let done = size.memories.saturating_sub(pending);
         let rest = if serving == chosen {
             "the rest is found by its words until a model has read it".to_owned()

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore, is_reserved_subject};
+use loci_core::{
+    Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore, is_reserved_subject,
+};
 use serde_json::{Value, json};
 
 use crate::cli;
@@ -14,10 +16,17 @@ use crate::wiring::{SystemClock, open_store};
 
 pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<(), Failure> {
     match command {
-        cli::Token::Create { subject, scopes, space, expires } => {
+        cli::Token::Create {
+            subject,
+            scopes,
+            space,
+            expires,
+        } => {
             loci_engine::check::name("subject", subject)?;
             if is_reserved_subject(subject) {
-                let problem = format!("`{subject}` stands for callers without a name; choose another subject");
+                let problem = format!(
+                    "`{subject}` stands for callers without a name; choose another subject"
+                );
                 return Err(Failure::new(Exit::Usage, problem));
             }
             let grant = Grant {
@@ -43,7 +52,10 @@ fn create(settings: &Settings, grant: Grant, output: Output) -> Result<(), Failu
     open_store(settings, &settings.data)?.add_token(&token)?;
     let mut value = described(&token);
     value["token"] = json!(secret);
-    note(format_args!("token {} of {}; its secret is shown this once:", token.id, token.subject));
+    note(format_args!(
+        "token {} of {}; its secret is shown this once:",
+        token.id, token.subject
+    ));
     Ok(output.either(&value, format_args!("{secret}\n"))?)
 }
 
@@ -54,7 +66,9 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     for token in &tokens {
         let state = match (token.revoked_at, token.expires_at) {
             (Some(revoked_at), _) => format!("revoked {}", moment(revoked_at)),
-            (None, Some(expires_at)) if token.is_valid(now) => format!("expires {}", moment(expires_at)),
+            (None, Some(expires_at)) if token.is_valid(now) => {
+                format!("expires {}", moment(expires_at))
+            }
             (None, Some(expires_at)) => format!("expired {}", moment(expires_at)),
             (None, None) => "valid".to_owned(),
         };
@@ -91,7 +105,9 @@ fn described(token: &Token) -> Value {
 /// The end of a time from now.
 fn expiry(text: &str) -> Result<Timestamp, Error> {
     let seconds = loci_dialects::ttl_seconds("--expires", text)?;
-    Ok(SystemClock.now().plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
+    Ok(SystemClock
+        .now()
+        .plus_seconds(i64::try_from(seconds).unwrap_or(i64::MAX)))
 }
 
 #[cfg(test)]
@@ -105,6 +121,11 @@ mod tests {
             let found = expiry(text).unwrap().days_since(now);
             assert!((found - days).abs() < 0.1, "{text}: {found} days");
         }
-        assert!(expiry("soon").unwrap_err().message.starts_with("`--expires`"));
+        assert!(
+            expiry("soon")
+                .unwrap_err()
+                .message
+                .starts_with("`--expires`")
+        );
     }
 }

@@ -11,10 +11,18 @@ use crate::settings::Settings;
 use crate::wiring::Parts;
 
 pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(), Failure> {
-    let Trust { authors, remove, reader, space } = arguments;
+    let Trust {
+        authors,
+        remove,
+        reader,
+        space,
+    } = arguments;
     check::name("--reader", reader)?;
     let scopes = Scopes::of(&[Scope::Read, Scope::Write]);
-    let caller = Caller::new(Space::parse("--space", space)?, Principal::new(reader.as_str(), scopes));
+    let caller = Caller::new(
+        Space::parse("--space", space)?,
+        Principal::new(reader.as_str(), scopes),
+    );
     let parts = Parts::open(settings)?;
     let engine = &parts.engine;
     for author in authors {
@@ -32,6 +40,11 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
             "{reader} takes no directives but its own, those of administrators and of `trusted_authors`"
         ));
     }
-    let text = trusted.iter().fold(String::new(), |text, author| text + author + "\n");
-    Ok(output.either(&json!({"reader": reader, "space": space, "trusted_authors": trusted}), text)?)
+    let text = trusted
+        .iter()
+        .fold(String::new(), |text, author| text + author + "\n");
+    Ok(output.either(
+        &json!({"reader": reader, "space": space, "trusted_authors": trusted}),
+        text,
+    )?)
 }

@@ -24,7 +24,14 @@ pub fn run(settings: &Settings, command: &Vault, output: Output) -> Result<(), F
 }
 
 fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
-    let NoteStatus { location, notes, forgotten, not_indexed, problems, away } = parts.engine.note_status()?;
+    let NoteStatus {
+        location,
+        notes,
+        forgotten,
+        not_indexed,
+        problems,
+        away,
+    } = parts.engine.note_status()?;
     let watched = is_watched(&parts.vault.watch_lock);
     let value = json!({
         "folder": location,
@@ -35,15 +42,24 @@ fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
         "watched": watched,
         "away": away,
     });
-    let mut text = format!("folder       {location}\nnotes        {notes}, and {forgotten} deleted ones\n");
+    let mut text =
+        format!("folder       {location}\nnotes        {notes}, and {forgotten} deleted ones\n");
     let _ = writeln!(text, "not indexed  {}", not_indexed.len());
     let _ = writeln!(
         text,
         "problems     {}{}",
         problems.len(),
-        if problems.is_empty() { "" } else { "; see `loci vault check`" }
+        if problems.is_empty() {
+            ""
+        } else {
+            "; see `loci vault check`"
+        }
     );
-    let by_whom = if watched { "yes, by a running loci" } else { "no; the next command or server reads what changed" };
+    let by_whom = if watched {
+        "yes, by a running loci"
+    } else {
+        "no; the next command or server reads what changed"
+    };
     let _ = writeln!(text, "watched      {by_whom}");
     if let Some(why) = away {
         let _ = writeln!(text, "away         {why}");
@@ -52,7 +68,12 @@ fn status(parts: &Parts, output: Output) -> Result<(), Failure> {
 }
 
 fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
-    let NoteStatus { not_indexed, problems, away, .. } = status;
+    let NoteStatus {
+        not_indexed,
+        problems,
+        away,
+        ..
+    } = status;
     let problem = |(path, FileProblem { kind, message }): &(String, FileProblem)| json!({"path": path, "problem": kind.name(), "text": message});
     let value = json!({
         "problems": problems.iter().map(problem).collect::<Value>(),
@@ -77,7 +98,9 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
         }
         (0, 0) => Err(Failure::new(Exit::Failure, "")),
         (0, new) => {
-            note(format_args!("{new} notes wait to be read; `loci vault reconcile` or a running loci does it"));
+            note(format_args!(
+                "{new} notes wait to be read; `loci vault reconcile` or a running loci does it"
+            ));
             Ok(())
         }
         _ => Err(Failure::new(Exit::Failure, "")),
@@ -85,12 +108,25 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
 }
 
 fn reconcile(parts: &Parts, accept_missing: bool, output: Output) -> Result<(), Failure> {
-    let reconciled =
-        if accept_missing { parts.engine.reconcile_accepting_missing()? } else { parts.engine.reconcile()? };
-    let Reconciled { indexed, moved, removed, unchanged, away } = reconciled;
+    let reconciled = if accept_missing {
+        parts.engine.reconcile_accepting_missing()?
+    } else {
+        parts.engine.reconcile()?
+    };
+    let Reconciled {
+        indexed,
+        moved,
+        removed,
+        unchanged,
+        away,
+    } = reconciled;
     let value = json!({"indexed": indexed, "moved": moved, "removed": removed, "unchanged": unchanged, "away": away});
-    output
-        .either(&value, format_args!("indexed {indexed}, moved {moved}, removed {removed}, unchanged {unchanged}\n"))?;
+    output.either(
+        &value,
+        format_args!(
+            "indexed {indexed}, moved {moved}, removed {removed}, unchanged {unchanged}\n"
+        ),
+    )?;
     let Some(why) = away else { return Ok(()) };
     Err(Failure::new(
         Exit::Failure,

@@ -6,7 +6,9 @@ use std::mem;
 use std::path::Path;
 use std::time::Instant;
 
-use loci_core::{Caller, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility, limits};
+use loci_core::{
+    Caller, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility, limits,
+};
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
@@ -25,12 +27,14 @@ pub const ROOM: &str = mempalace::CONVERSATIONS;
 const CONVERSATION: &str = "conversation";
 /// The speakers that every conversation with a model has: others are worth a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
-/// Bytes of a growing transcript that are read and filed at a time, and where somebody waits: some ten milliseconds.
+/// Bytes of a growing transcript that are read and filed at a time, and where somebody waits: some
+/// ten milliseconds.
 const BYTES_AT_A_TIME: u64 = 4 << 20;
 const BYTES_IN_HASTE: u64 = 64 << 10;
 /// Bytes of messages that are not filed where somebody waits, if one line holds them.
 const BYTES_SAID_IN_HASTE: usize = 512 << 10;
-/// Parts and bytes of conversations that are filed together, beyond which no further conversation is.
+/// Parts and bytes of conversations that are filed together, beyond which no further conversation
+/// is.
 const TOGETHER_PARTS: usize = 256;
 const TOGETHER_BYTES: usize = 1 << 20;
 /// Files that one round of the background reads on, at most.
@@ -85,18 +89,28 @@ pub struct Told {
     pub is_pending: bool,
 }
 
-/// The wing of a transcript: where it was filed before, else that of the first folder that it names, which is where
-/// its work began; else of `folder`. So whoever files it files it there.
+/// The wing of a transcript: where it was filed before, else that of the first folder that it
+/// names, which is where its work began; else of `folder`. So whoever files it files it there.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
-pub fn wing_of(engine: &Engine, trust: &Trust, transcript: &Path, folder: &Path) -> loci_core::Result<String> {
+pub fn wing_of(
+    engine: &Engine,
+    trust: &Trust,
+    transcript: &Path,
+    folder: &Path,
+) -> loci_core::Result<String> {
     let known = engine.sources_at(&super::caller(), transcript.to_str().unwrap_or_default())?;
     if let Some(known) = known.into_iter().find(|known| known.format != FORMAT) {
-        return Ok(known.collection.unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
+        return Ok(known
+            .collection
+            .unwrap_or_else(|| mempalace::GLOBAL_WING.to_owned()));
     }
     let named = conversation::folder(transcript).ok().flatten();
-    let named = named.as_deref().map(Path::new).filter(|named| named.is_absolute());
+    let named = named
+        .as_deref()
+        .map(Path::new)
+        .filter(|named| named.is_absolute());
     Ok(trust.wing_of(named.unwrap_or(folder)))
 }
 
@@ -105,25 +119,60 @@ pub fn wing_of(engine: &Engine, trust: &Trust, transcript: &Path, folder: &Path)
 /// # Errors
 /// [`Exit::Usage`] if the folder cannot be read; what cannot be filed is in the report.
 pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
-    let Mining { wing, root, is_dry, is_shared, is_verbatim, trust } = *mining;
-    let unreadable =
-        |error: io::Error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", root.display()));
+    let Mining {
+        wing,
+        root,
+        is_dry,
+        is_shared,
+        is_verbatim,
+        trust,
+    } = *mining;
+    let unreadable = |error: io::Error| {
+        Failure::new(
+            Exit::Usage,
+            format!("{} cannot be read: {error}", root.display()),
+        )
+    };
     let (walked, folder) = if root.is_dir() {
         (project::walk_all(root).map_err(unreadable)?, root)
     } else {
         let files = vec![(root.to_owned(), project::stamp(root).map_err(unreadable)?)];
-        (Walked { files, ..Walked::default() }, root.parent().unwrap_or(root))
+        (
+            Walked {
+                files,
+                ..Walked::default()
+            },
+            root.parent().unwrap_or(root),
+        )
     };
-    let mut report = Report { files: (walked.files.len() + walked.passed_over.len()) as u64, ..Report::default() };
-    walked.passed_over.iter().for_each(|(_, why)| report.pass_over(reason(*why)));
+    let mut report = Report {
+        files: (walked.files.len() + walked.passed_over.len()) as u64,
+        ..Report::default()
+    };
+    walked
+        .passed_over
+        .iter()
+        .for_each(|(_, why)| report.pass_over(reason(*why)));
     progress.begin(walked.files.iter().map(|(_, stamp)| stamp.bytes).sum());
     let mut readers: HashMap<String, Reader<'_>> = HashMap::new();
     let mut done = 0;
     for (path, stamp) in walked.files {
-        let wing = wing.map_or_else(|| wing_of(engine, trust, &path, folder), |wing| Ok(wing.to_owned()))?;
+        let wing = wing.map_or_else(
+            || wing_of(engine, trust, &path, folder),
+            |wing| Ok(wing.to_owned()),
+        )?;
         let root = folder.to_str().unwrap_or_default();
-        let transcripts = Transcripts { wing: &wing, root, is_dry, is_shared, until: None, is_verbatim };
-        let reader = readers.entry(wing.clone()).or_insert_with(|| Reader::new(engine, &wing));
+        let transcripts = Transcripts {
+            wing: &wing,
+            root,
+            is_dry,
+            is_shared,
+            until: None,
+            is_verbatim,
+        };
+        let reader = readers
+            .entry(wing.clone())
+            .or_insert_with(|| Reader::new(engine, &wing));
         // A path that is no UTF-8 was passed over.
         let path = path.to_str().unwrap_or_default();
         match reader.file(&transcripts, path, &|bytes| progress.reach(done + bytes)) {
@@ -134,7 +183,11 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
                 report.broken += told.broken;
                 report.redacted.add_all(&told.redacted);
                 report.moved += u64::from(told.is_moved);
-                if told.was_read { report.read += 1 } else { report.unchanged += 1 }
+                if told.was_read {
+                    report.read += 1;
+                } else {
+                    report.unchanged += 1;
+                }
             }
             Err(error) => report.fail(path.to_owned(), error.message),
         }
@@ -147,19 +200,35 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
 /// Files what is new in one transcript; none if it is no transcript.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be read or the store not be written; `conflict` if others read it all the time.
-pub fn file(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
+/// `unavailable` if the file cannot be read or the store not be written; `conflict` if others read
+/// it all the time.
+pub fn file(
+    engine: &Engine,
+    transcripts: &Transcripts<'_>,
+    path: &str,
+) -> loci_core::Result<Option<Told>> {
     Reader::new(engine, transcripts.wing).file(transcripts, path, &|_| ())
 }
 
-/// Files what a hook is to save, as [`file()`] does, and leaves word of it for whoever asks what was saved last.
+/// Files what a hook is to save, as [`file()`] does, and leaves word of it for whoever asks what
+/// was saved last.
 ///
 /// # Errors
 /// As those of [`file()`].
-pub fn save(engine: &Engine, transcripts: &Transcripts<'_>, path: &str) -> loci_core::Result<Option<Told>> {
+pub fn save(
+    engine: &Engine,
+    transcripts: &Transcripts<'_>,
+    path: &str,
+) -> loci_core::Result<Option<Told>> {
     let told = file(engine, transcripts, path)?;
     if let Some(told) = told.as_ref().filter(|told| told.filed.added > 0) {
-        mempalace::put_checkpoint(Context { engine, caller: &super::caller() }, told.filed.added)?;
+        mempalace::put_checkpoint(
+            Context {
+                engine,
+                caller: &super::caller(),
+            },
+            told.filed.added,
+        )?;
     }
     Ok(told)
 }
@@ -172,10 +241,20 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
     let caller = super::caller();
     let (mut done, mut failed, shared) = (0, None, left_unread::named_by(engine, SHARED)?);
     for source in engine.pending_sources(&caller, PENDING_AT_A_TIME)? {
-        let wing = source.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
+        let wing = source
+            .collection
+            .as_deref()
+            .unwrap_or(mempalace::GLOBAL_WING);
         let is_shared = shared.contains(&source.path);
         let is_verbatim = left_unread::named_by(engine, VERBATIM)?.contains(&source.path);
-        let transcripts = Transcripts { wing, root: &source.root, is_dry: false, is_shared, until: None, is_verbatim };
+        let transcripts = Transcripts {
+            wing,
+            root: &source.root,
+            is_dry: false,
+            is_shared,
+            until: None,
+            is_verbatim,
+        };
         let outcome = match save(engine, &transcripts, &source.path) {
             // There is nothing more to read.
             Ok(None) => leave(engine, source),
@@ -193,10 +272,22 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
 
 /// Notes that nobody need come back to a file.
 fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
-    let file = SourceFile { is_pending: false, ..source.clone() };
+    let file = SourceFile {
+        is_pending: false,
+        ..source.clone()
+    };
     let (before, visibility) = (Some(source), Visibility::Private);
-    let left = ReadSource { file, before, moved_from: None, visibility, parts: Vec::new(), has_more: false };
-    engine.file_source(&super::caller(), &id_of, left).map(|_| ())
+    let left = ReadSource {
+        file,
+        before,
+        moved_from: None,
+        visibility,
+        parts: Vec::new(),
+        has_more: false,
+    };
+    engine
+        .file_source(&super::caller(), &id_of, left)
+        .map(|_| ())
 }
 
 /// Reads the transcripts of a wing.
@@ -223,7 +314,12 @@ struct Read {
 
 impl<'a> Reader<'a> {
     fn new(engine: &'a Engine, wing: &str) -> Self {
-        Reader { engine, caller: super::caller(), collection: mempalace::collection(wing), gone: None }
+        Reader {
+            engine,
+            caller: super::caller(),
+            collection: mempalace::collection(wing),
+            gone: None,
+        }
     }
 
     /// Files what is new in one transcript, and says how many of its bytes are done.
@@ -233,7 +329,10 @@ impl<'a> Reader<'a> {
         path: &str,
         reached: &dyn Fn(u64),
     ) -> loci_core::Result<Option<Told>> {
-        let known = || self.engine.source_file(&self.caller, self.collection.as_deref(), path);
+        let known = || {
+            self.engine
+                .source_file(&self.caller, self.collection.as_deref(), path)
+        };
         let (mut before, mut told, mut attempts) = (known()?, Told::default(), 0);
         loop {
             let begun = before.as_ref().map_or(0, |known| known.bytes_read);
@@ -257,7 +356,9 @@ impl<'a> Reader<'a> {
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
-                    before = self.engine.source_file(&self.caller, self.collection.as_deref(), path)?;
+                    before =
+                        self.engine
+                            .source_file(&self.caller, self.collection.as_deref(), path)?;
                 }
                 Err(error) => return Err(error),
             }
@@ -272,31 +373,67 @@ impl<'a> Reader<'a> {
         before: Option<SourceFile>,
         told: &mut Told,
     ) -> loci_core::Result<Option<SourceFile>> {
-        let unreadable = |error: io::Error| loci_core::Error::unavailable(format!("{path} cannot be read: {error}"));
+        let unreadable = |error: io::Error| {
+            loci_core::Error::unavailable(format!("{path} cannot be read: {error}"))
+        };
         if let Some(known) = &before {
             if known.format == FORMAT {
                 return Ok(None);
             }
-            if !known.is_pending && project::stamp(Path::new(path)).map_err(unreadable)? == known.stamp {
+            if !known.is_pending
+                && project::stamp(Path::new(path)).map_err(unreadable)? == known.stamp
+            {
                 return Ok(before);
             }
         }
-        let moved = if before.is_none() { self.moved(path)? } else { None };
+        let moved = if before.is_none() {
+            self.moved(path)?
+        } else {
+            None
+        };
         let known = before.as_ref().or(moved.as_ref());
-        let mark = known.map(|known| Mark { bytes: known.bytes_read, hash: known.hash });
-        let bytes = if transcripts.until.is_some() { BYTES_IN_HASTE } else { BYTES_AT_A_TIME };
-        let Some(reading) = conversation::read(Path::new(path), mark, bytes).map_err(unreadable)? else {
+        let mark = known.map(|known| Mark {
+            bytes: known.bytes_read,
+            hash: known.hash,
+        });
+        let bytes = if transcripts.until.is_some() {
+            BYTES_IN_HASTE
+        } else {
+            BYTES_AT_A_TIME
+        };
+        let Some(reading) = conversation::read(Path::new(path), mark, bytes).map_err(unreadable)?
+        else {
             return Ok(None);
         };
-        let Reading { mut transcript, is_from_start } = reading;
+        let Reading {
+            mut transcript,
+            is_from_start,
+        } = reading;
         // Of a file that grows, what was read before counts; one that is read anew begins anew.
-        let mut counted = known.filter(|_| !is_from_start).map_or(0, |known| known.parts);
-        if transcripts.until.is_some() && bytes_said(&transcript.conversations) > BYTES_SAID_IN_HASTE {
+        let mut counted = known
+            .filter(|_| !is_from_start)
+            .map_or(0, |known| known.parts);
+        if transcripts.until.is_some()
+            && bytes_said(&transcript.conversations) > BYTES_SAID_IN_HASTE
+        {
             counted = known.map_or(0, |known| known.parts);
             let mark = mark.unwrap_or_else(Mark::start);
-            transcript = Transcript { conversations: Vec::new(), mark, has_more: true, broken: 0, ..transcript };
+            transcript = Transcript {
+                conversations: Vec::new(),
+                mark,
+                has_more: true,
+                broken: 0,
+                ..transcript
+            };
         }
-        let Transcript { format, conversations, stamp, mark: now, has_more, broken } = transcript;
+        let Transcript {
+            format,
+            conversations,
+            stamp,
+            mark: now,
+            has_more,
+            broken,
+        } = transcript;
         told.was_read |= before.is_none() || mark != Some(now);
         told.is_moved |= moved.is_some();
         let file = SourceFile {
@@ -304,7 +441,11 @@ impl<'a> Reader<'a> {
             path: path.to_owned(),
             root: transcripts.root.to_owned(),
             format: format.name().to_owned(),
-            stamp: if has_more { NEVER } else { settled(stamp, self.engine.now()) },
+            stamp: if has_more {
+                NEVER
+            } else {
+                settled(stamp, self.engine.now())
+            },
             bytes_read: now.bytes,
             hash: now.hash,
             parts: counted,
@@ -314,7 +455,14 @@ impl<'a> Reader<'a> {
             is_whole: false,
         };
         let moved_from = moved.map(|file| file.path);
-        let read = Read { file, before, moved_from, conversations, counted, broken };
+        let read = Read {
+            file,
+            before,
+            moved_from,
+            conversations,
+            counted,
+            broken,
+        };
         if has_more && !transcripts.is_dry {
             left_unread::name(self.engine, SHARED, path, transcripts.is_shared)?;
         }
@@ -322,16 +470,44 @@ impl<'a> Reader<'a> {
     }
 
     /// Files what was read, some conversations at a time; what is known of the file then.
-    fn file_read(&self, read: Read, transcripts: &Transcripts<'_>, told: &mut Told) -> loci_core::Result<SourceFile> {
-        let &Transcripts { is_dry, is_shared, is_verbatim, .. } = transcripts;
-        let visibility = if is_shared { Visibility::Common } else { Visibility::Private };
-        let Read { mut file, before, moved_from, conversations, counted, mut broken } = read;
+    fn file_read(
+        &self,
+        read: Read,
+        transcripts: &Transcripts<'_>,
+        told: &mut Told,
+    ) -> loci_core::Result<SourceFile> {
+        let &Transcripts {
+            is_dry,
+            is_shared,
+            is_verbatim,
+            ..
+        } = transcripts;
+        let visibility = if is_shared {
+            Visibility::Common
+        } else {
+            Visibility::Private
+        };
+        let Read {
+            mut file,
+            before,
+            moved_from,
+            conversations,
+            counted,
+            mut broken,
+        } = read;
         let redact = |text: &str| super::redacted(self.engine, text, is_verbatim).into_owned();
         let mut redacted = Redactions::default();
         let mut waiting: Vec<SourcePart> = Vec::new();
         let put = |file: &SourceFile, parts, has_more| {
             let (before, moved_from) = (before.clone(), moved_from.clone());
-            let read = ReadSource { file: file.clone(), before, moved_from, visibility, parts, has_more };
+            let read = ReadSource {
+                file: file.clone(),
+                before,
+                moved_from,
+                visibility,
+                parts,
+                has_more,
+            };
             let filed = if is_dry {
                 self.engine.preview_source(&self.caller, &id_of, &read)?
             } else {
@@ -344,8 +520,10 @@ impl<'a> Reader<'a> {
             redacted.add_all(&made.redacted);
             let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
             // The same conversation once more is matched with what is filed of it.
-            let is_known =
-                made.parts.first().is_some_and(|first| waiting.iter().any(|part| part.thread == first.thread));
+            let is_known = made
+                .parts
+                .first()
+                .is_some_and(|first| waiting.iter().any(|part| part.thread == first.thread));
             if is_known || waiting.len() >= TOGETHER_PARTS || bytes >= TOGETHER_BYTES {
                 told.filed.added += put(&file, mem::take(&mut waiting), true)?;
             }
@@ -361,26 +539,46 @@ impl<'a> Reader<'a> {
     /// What is known of a transcript that is gone, and which the file was or still begins with.
     fn moved(&mut self, path: &str) -> loci_core::Result<Option<SourceFile>> {
         if self.gone.is_none() {
-            let known = self.engine.source_files(&self.caller, self.collection.as_deref())?;
-            let is_lost = |file: &SourceFile| !file.is_whole && file.bytes_read > 0 && is_gone(&file.path);
+            let known = self
+                .engine
+                .source_files(&self.caller, self.collection.as_deref())?;
+            let is_lost =
+                |file: &SourceFile| !file.is_whole && file.bytes_read > 0 && is_gone(&file.path);
             self.gone = Some(known.into_iter().filter(is_lost).collect());
         }
-        let Some(gone) = &mut self.gone else { return Ok(None) };
-        let goes_on = |file: &SourceFile| {
-            let mark = Mark { bytes: file.bytes_read, hash: file.hash };
-            let format = Format::from_name(&file.format);
-            format.is_some_and(|format| conversation::goes_on(Path::new(path), format, mark).unwrap_or(false))
+        let Some(gone) = &mut self.gone else {
+            return Ok(None);
         };
-        Ok(gone.iter().position(goes_on).map(|place| gone.swap_remove(place)))
+        let goes_on = |file: &SourceFile| {
+            let mark = Mark {
+                bytes: file.bytes_read,
+                hash: file.hash,
+            };
+            let format = Format::from_name(&file.format);
+            format.is_some_and(|format| {
+                conversation::goes_on(Path::new(path), format, mark).unwrap_or(false)
+            })
+        };
+        Ok(gone
+            .iter()
+            .position(goes_on)
+            .map(|place| gone.swap_remove(place)))
     }
 }
 
 /// A stamp that no file has.
-const NEVER: FileStamp = FileStamp { bytes: 0, modified_nanoseconds: i64::MIN };
+const NEVER: FileStamp = FileStamp {
+    bytes: 0,
+    modified_nanoseconds: i64::MIN,
+};
 
 /// The bytes of all that was said.
 fn bytes_said(conversations: &[Conversation]) -> usize {
-    conversations.iter().flat_map(|conversation| &conversation.messages).map(|said| said.text.len()).sum()
+    conversations
+        .iter()
+        .flat_map(|conversation| &conversation.messages)
+        .map(|said| said.text.len())
+        .sum()
 }
 
 /// What was made of a conversation.
@@ -392,14 +590,20 @@ struct Made {
     redacted: Redactions,
 }
 
-/// A drawer for each message, and for each piece of one that is too long for a drawer, without what `redact` takes out.
+/// A drawer for each message, and for each piece of one that is too long for a drawer, without what
+/// `redact` takes out.
 fn parts_of(
     file: &SourceFile,
     counted: u64,
     conversation: Conversation,
     redact: &dyn Fn(&str) -> Redacted<'static>,
 ) -> Made {
-    let Conversation { id, title, folder: _, messages } = conversation;
+    let Conversation {
+        id,
+        title,
+        folder: _,
+        messages,
+    } = conversation;
     let title = title.map(|title| redact(&title).text.into_owned());
     let SourceFile { path, format, .. } = file;
     let thread = match id.chars().next() {
@@ -409,7 +613,11 @@ fn parts_of(
         Some(_) => format!("{format}:{id}"),
     };
     let first = if id.is_empty() { counted } else { 0 };
-    let mut made = Made { parts: Vec::new(), broken: 0, redacted: Redactions::default() };
+    let mut made = Made {
+        parts: Vec::new(),
+        broken: 0,
+        redacted: Redactions::default(),
+    };
     for Said { speaker, at, text } in messages {
         let Redacted { text, removed } = redact(&text);
         let mut found = Redactions::default();
@@ -418,10 +626,13 @@ fn parts_of(
         }
         made.redacted.add_all(&found);
         let known = [(SPEAKER, Some(&speaker)), (CONVERSATION, title.as_ref())];
-        let known = known.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let known = known
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
         let known = known.filter(|(name, value)| check::reference(name, value).is_ok());
-        let mut attributes: BTreeMap<String, String> =
-            known.map(|(name, value)| (name.to_owned(), value.clone())).collect();
+        let mut attributes: BTreeMap<String, String> = known
+            .map(|(name, value)| (name.to_owned(), value.clone()))
+            .collect();
         found.write_to(&mut attributes);
         for content in pieces(&text) {
             if content.contains('\0') {
@@ -482,11 +693,18 @@ mod tests {
 
     fn engine() -> Engine {
         let clock = Arc::new(FixedClock::default());
-        Engine::new(Arc::new(NaiveStore::new()), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words)
+        Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::new(8)),
+            clock,
+            SearchMode::Words,
+        )
     }
 
     fn event(text: &str) -> String {
-        format!("{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n")
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":\"{text}\"}},\"sessionId\":\"s\"}}\n"
+        )
     }
 
     fn pending(engine: &Engine) -> Vec<String> {
@@ -513,9 +731,16 @@ mod tests {
                 is_verbatim: false,
             };
             let told = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
-            assert_eq!((told.filed.added, told.is_pending), (1, true), "{name}: the line before");
+            assert_eq!(
+                (told.filed.added, told.is_pending),
+                (1, true),
+                "{name}: the line before"
+            );
             let again = file(&engine, &transcripts, &path(name)).unwrap().unwrap();
-            assert_eq!((again.filed.added, again.filed.kept, again.is_pending), (0, 1, true));
+            assert_eq!(
+                (again.filed.added, again.filed.kept, again.is_pending),
+                (0, 1, true)
+            );
         }
         fs::remove_file(path("gone")).unwrap();
         fs::write(path("plain"), "no transcript").unwrap();
@@ -528,18 +753,32 @@ mod tests {
         assert_eq!(pending(&engine), [path("kept")]);
         fs::write(path("kept"), event("other")).unwrap();
         assert_eq!((read_on(&engine), read_on(&engine)), (Ok(1), Ok(0)));
-        let known = engine.source_file(&super::super::caller(), None, &path("read")).unwrap().unwrap();
+        let known = engine
+            .source_file(&super::super::caller(), None, &path("read"))
+            .unwrap()
+            .unwrap();
         assert_eq!((known.parts, known.is_pending), (3, false));
     }
 
     /// A hook that has no time leaves the rest to a process that does not know how it was called.
     #[test]
     fn what_is_left_of_a_transcript_is_as_visible_as_its_beginning() {
-        let ann = Caller::new(Space::default(), Principal::new("ann", Scopes::of(&[Scope::Read])));
+        let ann = Caller::new(
+            Space::default(),
+            Principal::new("ann", Scopes::of(&[Scope::Read])),
+        );
         for (is_shared, seen) in [(true, 2), (false, 0)] {
             let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
-            let path = folder.path().join("session.jsonl").to_str().unwrap().to_owned();
-            let between = format!("{{\"type\":\"progress\",\"data\":\"{}\"}}\n", "x".repeat(1 << 20));
+            let path = folder
+                .path()
+                .join("session.jsonl")
+                .to_str()
+                .unwrap()
+                .to_owned();
+            let between = format!(
+                "{{\"type\":\"progress\",\"data\":\"{}\"}}\n",
+                "x".repeat(1 << 20)
+            );
             fs::write(&path, event("first") + &between + &event("last")).unwrap();
             let root = folder.path().to_str().unwrap();
             let transcripts = Transcripts {
@@ -552,10 +791,26 @@ mod tests {
             };
             // As it was the last time, which does not count.
             left_unread::name(&engine, SHARED, &path, !is_shared).unwrap();
-            assert!(file(&engine, &transcripts, &path).unwrap().unwrap().is_pending);
+            assert!(
+                file(&engine, &transcripts, &path)
+                    .unwrap()
+                    .unwrap()
+                    .is_pending
+            );
             assert_eq!(read_on(&engine), Ok(1));
-            let drawers = |caller| engine.places(caller).unwrap().iter().map(|place| place.memories).sum::<u64>();
-            assert_eq!((drawers(&super::super::caller()), drawers(&ann)), (2, seen), "{is_shared}");
+            let drawers = |caller| {
+                engine
+                    .places(caller)
+                    .unwrap()
+                    .iter()
+                    .map(|place| place.memories)
+                    .sum::<u64>()
+            };
+            assert_eq!(
+                (drawers(&super::super::caller()), drawers(&ann)),
+                (2, seen),
+                "{is_shared}"
+            );
         }
     }
 
@@ -566,19 +821,37 @@ mod tests {
         let far = Instant::now() + std::time::Duration::from_hours(1);
         for is_verbatim in [true, false] {
             let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
-            let engine = engine.with_redactor(Arc::new(loci_secrets::SecretRedactor), RedactionScope::Mined);
+            let engine = engine.with_redactor(
+                Arc::new(loci_secrets::SecretRedactor),
+                RedactionScope::Mined,
+            );
             let root = folder.path().to_str().unwrap();
             let path = format!("{root}/transcript");
             let large = event(&"word ".repeat(BYTES_SAID_IN_HASTE / 4));
             let lines = event(&format!("first {key}")) + &large + &event(&format!("last {key}"));
             fs::write(&path, lines + &event("<private>between us</private>")).unwrap();
-            let transcripts =
-                Transcripts { wing: "global", root, is_dry: false, is_shared: false, until: Some(far), is_verbatim };
+            let transcripts = Transcripts {
+                wing: "global",
+                root,
+                is_dry: false,
+                is_shared: false,
+                until: Some(far),
+                is_verbatim,
+            };
             let told = save(&engine, &transcripts, &path).unwrap().unwrap();
-            assert_eq!((told.filed.added, told.is_pending, told.redacted.total()), (1, true, u64::from(!is_verbatim)));
-            assert_eq!(left_unread::named_by(&engine, VERBATIM).unwrap().len(), usize::from(is_verbatim));
+            assert_eq!(
+                (told.filed.added, told.is_pending, told.redacted.total()),
+                (1, true, u64::from(!is_verbatim))
+            );
+            assert_eq!(
+                left_unread::named_by(&engine, VERBATIM).unwrap().len(),
+                usize::from(is_verbatim)
+            );
             assert_eq!(read_on(&engine), Ok(1));
-            assert_eq!(left_unread::named_by(&engine, VERBATIM).unwrap(), Vec::<String>::new());
+            assert_eq!(
+                left_unread::named_by(&engine, VERBATIM).unwrap(),
+                Vec::<String>::new()
+            );
             let browse = loci_engine::Browse {
                 collections: loci_core::CollectionFilter::Any,
                 sections: Vec::new(),
@@ -589,9 +862,18 @@ mod tests {
                 limit: 10,
                 characters_max: None,
             };
-            let memories = engine.browse(&super::super::caller(), browse).unwrap().memories;
-            let with_key = memories.iter().filter(|memory| memory.content.contains(&key)).count();
-            let said = memories.iter().filter(|memory| memory.attributes.contains_key(Redactions::ATTRIBUTE)).count();
+            let memories = engine
+                .browse(&super::super::caller(), browse)
+                .unwrap()
+                .memories;
+            let with_key = memories
+                .iter()
+                .filter(|memory| memory.content.contains(&key))
+                .count();
+            let said = memories
+                .iter()
+                .filter(|memory| memory.attributes.contains_key(Redactions::ATTRIBUTE))
+                .count();
             let expected = if is_verbatim { (4, 2, 0) } else { (3, 0, 2) };
             assert_eq!((memories.len(), with_key, said), expected);
         }
@@ -612,24 +894,57 @@ mod tests {
             is_whole: false,
         };
         let long = "a".repeat(limits::CONTENT_BYTES_MAX);
-        for (id, thread, first) in [("", "/t/a.json", 7), ("#2", "/t/a.json#2", 0), ("uuid", "claude-ai:uuid", 0)] {
-            let texts = ["one".to_owned(), " ".to_owned(), "a\0b".to_owned(), format!("{long}two\n")];
-            let said = |text: &String| Said { speaker: "ann".to_owned(), at: None, text: text.clone() };
+        for (id, thread, first) in [
+            ("", "/t/a.json", 7),
+            ("#2", "/t/a.json#2", 0),
+            ("uuid", "claude-ai:uuid", 0),
+        ] {
+            let texts = [
+                "one".to_owned(),
+                " ".to_owned(),
+                "a\0b".to_owned(),
+                format!("{long}two\n"),
+            ];
+            let said = |text: &String| Said {
+                speaker: "ann".to_owned(),
+                at: None,
+                text: text.clone(),
+            };
             let conversation = Conversation {
                 id: id.to_owned(),
                 title: Some("Knots".to_owned()),
                 folder: None,
                 messages: texts.iter().map(said).collect(),
             };
-            let Made { parts, broken, .. } =
-                parts_of(&file, 7, conversation, &|text| Redacted::unchanged(text).into_owned());
-            let found: Vec<(&str, u64)> = parts.iter().map(|part| (part.content.as_str(), part.position)).collect();
-            assert_eq!(found, [("one", first), (long.as_str(), first + 1), ("two\n", first + 2)]);
+            let Made { parts, broken, .. } = parts_of(&file, 7, conversation, &|text| {
+                Redacted::unchanged(text).into_owned()
+            });
+            let found: Vec<(&str, u64)> = parts
+                .iter()
+                .map(|part| (part.content.as_str(), part.position))
+                .collect();
+            assert_eq!(
+                found,
+                [
+                    ("one", first),
+                    (long.as_str(), first + 1),
+                    ("two\n", first + 2)
+                ]
+            );
             assert_eq!(broken, 1);
-            for SourcePart { thread: of, title, attributes, .. } in parts {
+            for SourcePart {
+                thread: of,
+                title,
+                attributes,
+                ..
+            } in parts
+            {
                 let known = [(CONVERSATION, "Knots"), (SPEAKER, "ann")];
                 let known = known.map(|(name, value)| (name.to_owned(), value.to_owned()));
-                assert_eq!((of.as_str(), title.as_deref(), attributes), (thread, Some("ann"), BTreeMap::from(known)));
+                assert_eq!(
+                    (of.as_str(), title.as_deref(), attributes),
+                    (thread, Some("ann"), BTreeMap::from(known))
+                );
             }
         }
     }

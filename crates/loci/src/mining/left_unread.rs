@@ -11,13 +11,16 @@ pub const VERBATIM: &str = "verbatim_transcripts";
 /// Transcripts that a setting names at most, the last ones.
 const TRANSCRIPTS_MAX: usize = 256;
 
-/// The paths of the transcripts that a setting names, of those that were not read to their end when they were last read.
+/// The paths of the transcripts that a setting names, of those that were not read to their end when
+/// they were last read.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
 pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
     let text = engine.setting(&super::caller(), setting)?;
-    Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    Ok(text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default())
 }
 
 /// Has a setting name a transcript, or not.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use loci_core::{
-    Caller, ContentHash, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH, SourceFile, Timestamp,
-    Visibility,
+    Caller, ContentHash, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH,
+    SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
@@ -66,43 +66,82 @@ struct Filing {
 /// Files a folder. Whatever was filed before it is interrupted stays, and is known the next time.
 ///
 /// # Errors
-/// [`Exit::Usage`] if the folder cannot be read, and whatever the store refuses as a whole; files that cannot be filed
-/// are in the report.
+/// [`Exit::Usage`] if the folder cannot be read, and whatever the store refuses as a whole; files
+/// that cannot be filed are in the report.
 pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
     let root = Path::new(mining.root);
-    let walked = project::walk(root)
-        .map_err(|error| Failure::new(Exit::Usage, format!("{} cannot be read: {error}", mining.root)))?;
+    let walked = project::walk(root).map_err(|error| {
+        Failure::new(
+            Exit::Usage,
+            format!("{} cannot be read: {error}", mining.root),
+        )
+    })?;
     let caller = super::caller();
     let collection = mempalace::collection(&mining.plan.wing);
-    let known = engine.source_files(&caller, collection.as_deref())?.into_iter();
+    let known = engine
+        .source_files(&caller, collection.as_deref())?
+        .into_iter();
     let (known, transcripts): (Vec<_>, Vec<_>) = known.partition(|file| file.format == FORMAT);
     let transcripts: HashSet<String> = transcripts.into_iter().map(|file| file.path).collect();
-    let (own, others): (Vec<_>, Vec<_>) = known.into_iter().partition(|file| Path::new(&file.path).starts_with(root));
-    let mut known: BTreeMap<String, SourceFile> = own.into_iter().map(|file| (file.path.clone(), file)).collect();
+    let (own, others): (Vec<_>, Vec<_>) = known
+        .into_iter()
+        .partition(|file| Path::new(&file.path).starts_with(root));
+    let mut known: BTreeMap<String, SourceFile> = own
+        .into_iter()
+        .map(|file| (file.path.clone(), file))
+        .collect();
     let mut report = Report {
         wings: BTreeSet::from([mining.plan.wing.clone()]),
         is_ignored: walked.is_ignored,
         files: (walked.files.len() + walked.passed_over.len()) as u64,
         ..Report::default()
     };
-    walked.passed_over.iter().for_each(|(_, why)| report.pass_over(reason(*why)));
-    let there: Vec<(String, FileStamp)> =
-        walked.files.into_iter().filter_map(|(path, stamp)| Some((path.to_str()?.to_owned(), stamp))).collect();
-    let files: Vec<_> = there.into_iter().map(|(path, stamp)| (known.remove(&path), path, stamp)).collect();
+    walked
+        .passed_over
+        .iter()
+        .for_each(|(_, why)| report.pass_over(reason(*why)));
+    let there: Vec<(String, FileStamp)> = walked
+        .files
+        .into_iter()
+        .filter_map(|(path, stamp)| Some((path.to_str()?.to_owned(), stamp)))
+        .collect();
+    let files: Vec<_> = there
+        .into_iter()
+        .map(|(path, stamp)| (known.remove(&path), path, stamp))
+        .collect();
     // What is left is gone, or ignored by now, or what cannot be read, of which nothing is known.
     let (gone, left): (Vec<_>, Vec<_>) = known.into_values().partition(|file| is_gone(&file.path));
-    let is_passed_over = |path: &Path| walked.passed_over.iter().any(|(passed, _)| path.starts_with(passed));
-    report.ignored = left.iter().filter(|file| !is_passed_over(Path::new(&file.path))).count() as u64;
+    let is_passed_over = |path: &Path| {
+        walked
+            .passed_over
+            .iter()
+            .any(|(passed, _)| path.starts_with(passed))
+    };
+    report.ignored = left
+        .iter()
+        .filter(|file| !is_passed_over(Path::new(&file.path)))
+        .count() as u64;
     // The whole folder may have stood elsewhere.
     let mut are_gone: HashMap<String, bool> = HashMap::new();
     let others = others.into_iter().filter(|file| {
-        *are_gone.entry(file.root.clone()).or_insert_with(|| is_gone(&file.root)) && is_gone(&file.path)
+        *are_gone
+            .entry(file.root.clone())
+            .or_insert_with(|| is_gone(&file.root))
+            && is_gone(&file.path)
     });
     let mut by_hash: HashMap<ContentHash, Vec<SourceFile>> = HashMap::new();
     for file in others.chain(gone) {
         by_hash.entry(file.hash).or_default().push(file);
     }
-    let mut work = Work { engine, caller, mining, collection, gone: by_hash, waiting: Vec::new(), report };
+    let mut work = Work {
+        engine,
+        caller,
+        mining,
+        collection,
+        gone: by_hash,
+        waiting: Vec::new(),
+        report,
+    };
     progress.begin(files.len() as u64);
     for (before, path, stamp) in files {
         if transcripts.contains(&path) {
@@ -114,12 +153,19 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
     }
     work.file()?;
     let left = work.gone.values().flatten();
-    work.report.gone = left.filter(|file| Path::new(&file.path).starts_with(root)).count() as u64;
+    work.report.gone = left
+        .filter(|file| Path::new(&file.path).starts_with(root))
+        .count() as u64;
     Ok(work.report)
 }
 
 impl Work<'_> {
-    fn look(&mut self, before: Option<SourceFile>, path: String, stamp: FileStamp) -> Result<(), Failure> {
+    fn look(
+        &mut self,
+        before: Option<SourceFile>,
+        path: String,
+        stamp: FileStamp,
+    ) -> Result<(), Failure> {
         let is_known = |file: &&SourceFile| file.stamp == stamp && !file.is_pending;
         if let Some(known) = before.as_ref().filter(is_known)
             && !self.mining.rereads
@@ -144,13 +190,18 @@ impl Work<'_> {
                     self.keep(known, file.stamp);
                     return None;
                 }
-                let moved_from = before.is_none().then(|| self.gone.get_mut(&file.hash)?.pop()).flatten();
+                let moved_from = before
+                    .is_none()
+                    .then(|| self.gone.get_mut(&file.hash)?.pop())
+                    .flatten();
                 Some(self.parts(before, moved_from, path, &file))
             }
             Ok(Err(why)) => {
                 self.report.pass_over(reason(why));
                 let may_be_text = matches!(why, Unread::NotAFile | Unread::Unreadable);
-                before.filter(|_| !may_be_text).and_then(|known| emptied(known, self.engine.now()))
+                before
+                    .filter(|_| !may_be_text)
+                    .and_then(|known| emptied(known, self.engine.now()))
             }
             Err(error) => {
                 self.report.fail(path, format!("cannot be read: {error}"));
@@ -164,7 +215,10 @@ impl Work<'_> {
         self.report.unchanged += 1;
         self.report.drawers.kept += known.parts;
         if !self.mining.is_dry {
-            let file = SourceFile { stamp: settled(stamp, self.engine.now()), ..known.clone() };
+            let file = SourceFile {
+                stamp: settled(stamp, self.engine.now()),
+                ..known.clone()
+            };
             if let Err(error) = self.engine.note_source(&self.caller, known, file) {
                 // It is read once more the next time.
                 tracing::warn!(%error, "what is known of a file could not be noted");
@@ -184,15 +238,27 @@ impl Work<'_> {
         let source_path = SourceFile::path_in_root(root, &path);
         // Of the whole file: a secret may go beyond a section.
         let text = &file.text;
-        let redacted = if self.mining.is_verbatim { Redacted::unchanged(text) } else { self.engine.redact_file(text) };
+        let redacted = if self.mining.is_verbatim {
+            Redacted::unchanged(text)
+        } else {
+            self.engine.redact_file(text)
+        };
         let mut removed = redacted.removed.iter().peekable();
         let mut parts: Vec<SourcePart> = (0..)
             .zip(project::sections(Path::new(&path), &redacted.text))
             .map(|(position, part)| {
                 let line = |line: usize, offset| line + redacted.lines_removed_until(offset);
-                let lines = (line(part.lines.0, part.bytes.start), line(part.lines.1, part.bytes.end));
-                let mut attributes = BTreeMap::from([(LINES.to_owned(), format!("{}-{}", lines.0, lines.1))]);
-                attributes.extend(source_path.clone().map(|path| (SOURCE_PATH.to_owned(), path)));
+                let lines = (
+                    line(part.lines.0, part.bytes.start),
+                    line(part.lines.1, part.bytes.end),
+                );
+                let mut attributes =
+                    BTreeMap::from([(LINES.to_owned(), format!("{}-{}", lines.0, lines.1))]);
+                attributes.extend(
+                    source_path
+                        .clone()
+                        .map(|path| (SOURCE_PATH.to_owned(), path)),
+                );
                 let mut found = Redactions::default();
                 while let Some(removed) = removed.next_if(|removed| removed.at <= part.bytes.end) {
                     found.add(removed.kind, 1);
@@ -204,7 +270,9 @@ impl Work<'_> {
                     content: redacted.text[part.bytes].to_owned(),
                     section: section.clone(),
                     kind: DRAWER.to_owned(),
-                    title: part.title.filter(|title| check::name("title", title).is_ok()),
+                    title: part
+                        .title
+                        .filter(|title| check::name("title", title).is_ok()),
                     attributes,
                     created_at: None,
                 }
@@ -230,13 +298,25 @@ impl Work<'_> {
             is_whole: true,
         };
         let moved_from = moved_from.map(|file| file.path);
-        ReadSource { file: known, before, moved_from, visibility: Visibility::Common, parts, has_more: false }
+        ReadSource {
+            file: known,
+            before,
+            moved_from,
+            visibility: Visibility::Common,
+            parts,
+            has_more: false,
+        }
     }
 
     fn is_full(&self) -> bool {
-        let parts = self.waiting.iter().map(|read| read.parts.len()).sum::<usize>();
+        let parts = self
+            .waiting
+            .iter()
+            .map(|read| read.parts.len())
+            .sum::<usize>();
         let contents = self.waiting.iter().flat_map(|read| &read.parts);
-        parts >= TOGETHER_PARTS || contents.map(|part| part.content.len()).sum::<usize>() >= TOGETHER_BYTES
+        parts >= TOGETHER_PARTS
+            || contents.map(|part| part.content.len()).sum::<usize>() >= TOGETHER_BYTES
     }
 
     /// Files what waits. What another process has read meanwhile is looked at again.
@@ -248,7 +328,11 @@ impl Work<'_> {
                 match outcome {
                     Ok(filed) => self.count(&filing, filed),
                     Err(error) if error.code == ErrorCode::Conflict && attempt < ATTEMPTS_MAX => {
-                        let known = self.engine.source_file(&self.caller, self.collection.as_deref(), &filing.path)?;
+                        let known = self.engine.source_file(
+                            &self.caller,
+                            self.collection.as_deref(),
+                            &filing.path,
+                        )?;
                         if known.as_ref().is_some_and(|known| known.format != FORMAT) {
                             self.report.pass_over(TRANSCRIPT);
                         } else {
@@ -266,9 +350,15 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn outcomes(&self, reads: Vec<ReadSource>) -> loci_core::Result<Vec<loci_core::Result<SourceFiled>>> {
+    fn outcomes(
+        &self,
+        reads: Vec<ReadSource>,
+    ) -> loci_core::Result<Vec<loci_core::Result<SourceFiled>>> {
         if self.mining.is_dry {
-            return Ok(reads.iter().map(|read| self.engine.preview_source(&self.caller, &id_of, read)).collect());
+            return Ok(reads
+                .iter()
+                .map(|read| self.engine.preview_source(&self.caller, &id_of, read))
+                .collect());
         }
         self.engine.file_sources(&self.caller, &id_of, reads)
     }
@@ -278,8 +368,13 @@ impl Work<'_> {
         if filing.is_passed_over {
             return self.report.add(filed);
         }
-        let is_unchanged = filing.is_same && filed.added + filed.removed == 0 && !self.mining.rereads;
-        *(if is_unchanged { &mut self.report.unchanged } else { &mut self.report.read }) += 1;
+        let is_unchanged =
+            filing.is_same && filed.added + filed.removed == 0 && !self.mining.rereads;
+        *(if is_unchanged {
+            &mut self.report.unchanged
+        } else {
+            &mut self.report.read
+        }) += 1;
         self.report.moved += u64::from(filing.is_moved);
         self.report.add(filed);
     }
@@ -289,7 +384,10 @@ impl Filing {
     fn of(read: &ReadSource) -> Self {
         Filing {
             path: read.file.path.clone(),
-            is_same: read.before.as_ref().is_some_and(|before| before.hash == read.file.hash),
+            is_same: read
+                .before
+                .as_ref()
+                .is_some_and(|before| before.hash == read.file.hash),
             is_moved: read.moved_from.is_some(),
             is_passed_over: read.file.bytes_read == 0,
             redacted: super::redactions_of(&read.parts),
@@ -300,7 +398,13 @@ impl Filing {
 /// A file that was text and is none any more: nothing is left of what was filed of it.
 fn emptied(known: SourceFile, now: Timestamp) -> Option<ReadSource> {
     let stamp = settled(project::stamp(Path::new(&known.path)).ok()?, now);
-    let file = SourceFile { stamp, bytes_read: 0, hash: ContentHash([0; 32]), parts: 0, ..known.clone() };
+    let file = SourceFile {
+        stamp,
+        bytes_read: 0,
+        hash: ContentHash([0; 32]),
+        parts: 0,
+        ..known.clone()
+    };
     Some(ReadSource {
         file,
         before: Some(known),

@@ -1,5 +1,5 @@
-//! The plans of folders that count: those that the user agreed to. A plan comes with a checkout, and the wing that it names
-//! decides what a session begins with and where it is filed.
+//! The plans of folders that count: those that the user agreed to. A plan comes with a checkout,
+//! and the wing that it names decides what a session begins with and where it is filed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -32,7 +32,10 @@ pub struct TrustedPlan {
 
 impl TrustedPlan {
     fn new(folder: &str, text: &str) -> Self {
-        TrustedPlan { folder: folder.to_owned(), sha256: hex(&Sha256::digest(text)) }
+        TrustedPlan {
+            folder: folder.to_owned(),
+            sha256: hex(&Sha256::digest(text)),
+        }
     }
 }
 
@@ -48,8 +51,8 @@ impl Trust {
     /// Reads those of a data folder.
     ///
     /// # Errors
-    /// [`Exit::DataFolder`] if their file is there and cannot be read, is no list of them, or another user could have
-    /// written it.
+    /// [`Exit::DataFolder`] if their file is there and cannot be read, is no list of them, or
+    /// another user could have written it.
     pub fn read(data: &Path) -> Result<Self, Failure> {
         let file = data.join(FILE_NAME);
         let unusable = |problem: String| {
@@ -61,18 +64,28 @@ impl Trust {
             Failure::new(Exit::DataFolder, message)
         };
         let plans = match plain_file::read_own(&file, FILE_BYTES_MAX) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?,
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map_err(|error| unusable(error.to_string()))?
+            }
             Err(error) if is_gone(&error) => Vec::new(),
             Err(error) => return Err(unusable(error.to_string())),
         };
-        Ok(Trust { file, plans, said: RefCell::default() })
+        Ok(Trust {
+            file,
+            plans,
+            said: RefCell::default(),
+        })
     }
 
     /// The same where work has to go on: says what is wrong, and then no plan counts.
     pub fn read_or_none(data: &Path) -> Self {
         Trust::read(data).unwrap_or_else(|failure| {
             note(format_args!("note: {}", failure.message));
-            Trust { file: data.join(FILE_NAME), plans: Vec::new(), said: RefCell::default() }
+            Trust {
+                file: data.join(FILE_NAME),
+                plans: Vec::new(),
+                said: RefCell::default(),
+            }
         })
     }
 
@@ -83,10 +96,13 @@ impl Trust {
 
     /// Whether the user agreed to the plan with that text in that folder.
     pub fn has(&self, folder: &Path, text: &str) -> bool {
-        folder.to_str().is_some_and(|folder| self.plans.contains(&TrustedPlan::new(folder, text)))
+        folder
+            .to_str()
+            .is_some_and(|folder| self.plans.contains(&TrustedPlan::new(folder, text)))
     }
 
-    /// Remembers that the user agreed to the plan with that text, in the place of any other in that folder.
+    /// Remembers that the user agreed to the plan with that text, in the place of any other in that
+    /// folder.
     ///
     /// # Errors
     /// [`Exit::DataFolder`] if the list cannot be written.
@@ -112,17 +128,27 @@ impl Trust {
     fn write(&self) -> Result<(), Failure> {
         let list = serde_json::to_vec_pretty(&self.plans).map_err(io::Error::from);
         let made = self.file.parent().map_or(Ok(()), create_private_folder);
-        made.and(list).and_then(|list| write_privately(&self.file, &list)).map_err(|error| {
-            let message = format!("the list of trusted plans {} cannot be written: {error}", self.file.display());
-            Failure::new(Exit::DataFolder, message)
-        })
+        made.and(list)
+            .and_then(|list| write_privately(&self.file, &list))
+            .map_err(|error| {
+                let message = format!(
+                    "the list of trusted plans {} cannot be written: {error}",
+                    self.file.display()
+                );
+                Failure::new(Exit::DataFolder, message)
+            })
     }
 
-    /// The wing of what happens in a folder: that of the nearest plan that the user agreed to, in it or above it up to
-    /// the top of its repository; else the name of that top; else its own name. Says once of each plan that does not
-    /// count why that is.
+    /// The wing of what happens in a folder: that of the nearest plan that the user agreed to, in
+    /// it or above it up to the top of its repository; else the name of that top; else its own
+    /// name. Says once of each plan that does not count why that is.
     pub fn wing_of(&self, folder: &Path) -> String {
-        let own = place_name(top_of(folder).unwrap_or(folder).file_name().unwrap_or_default());
+        let own = place_name(
+            top_of(folder)
+                .unwrap_or(folder)
+                .file_name()
+                .unwrap_or_default(),
+        );
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         let mut passed_over = Vec::new();
         let mut wing = None;
@@ -147,7 +173,8 @@ impl Trust {
         wing
     }
 
-    /// Says that a plan names a wing to which the user has not agreed, unless it is the one that counts.
+    /// Says that a plan names a wing to which the user has not agreed, unless it is the one that
+    /// counts.
     pub fn say_untrusted(&self, folder: &Path, named: &str, counts: &str) {
         if named != counts {
             self.say(format!(
@@ -161,7 +188,10 @@ impl Trust {
     /// Says that a plan is there and not used.
     pub fn say_unused(&self, folder: &Path, problem: &io::Error, counts: &str) {
         let file = folder.join(PLAN_FILE);
-        self.say(format!("note: {} is not used: {problem}; the wing is \"{counts}\"", file.display()));
+        self.say(format!(
+            "note: {} is not used: {problem}; the wing is \"{counts}\"",
+            file.display()
+        ));
     }
 
     fn say(&self, words: String) {
@@ -176,7 +206,10 @@ impl Trust {
 /// # Errors
 /// As those of [`read_plan`], and `InvalidData` if the text is no plan.
 pub fn plan_in(folder: &Path) -> io::Result<Option<(String, Plan)>> {
-    let Some(text) = read_plan(folder)? else { return Ok(None) };
-    let plan = parse_plan(&text).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.message))?;
+    let Some(text) = read_plan(folder)? else {
+        return Ok(None);
+    };
+    let plan = parse_plan(&text)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.message))?;
     Ok(Some((text, plan)))
 }

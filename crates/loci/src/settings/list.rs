@@ -12,8 +12,15 @@ const LLM_SECONDS_MAX: u64 = 90;
 const WEIGHT_MAX: f64 = 1_000.0;
 
 /// A text without a flag, another variable and a default.
-const UNNAMED: Setting =
-    Setting { key: "", flag: None, variable: "", alias: None, default: Preset::Unset, form: Form::Text, meaning: "" };
+const UNNAMED: Setting = Setting {
+    key: "",
+    flag: None,
+    variable: "",
+    alias: None,
+    default: Preset::Unset,
+    form: Form::Text,
+    meaning: "",
+};
 
 macro_rules! settings {
     ($($(#[doc = $doc:literal])+ $name:ident = $setting:expr;)+) => {

@@ -9,9 +9,10 @@ use loci_oidc::OidcOptions;
 use loci_server::{IpNet, PublicUrl, RateLimit};
 
 use super::{
-    OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS, OIDC_SCOPE_CLAIM,
-    OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES, Origin, PUBLIC_URL, RATE_LIMIT_BURST,
-    RATE_LIMIT_PER_MINUTE, SETTINGS, Setting, TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
+    OIDC_ACTOR_CLAIMS, OIDC_AUDIENCE, OIDC_DEFAULT_SCOPES, OIDC_ISSUER, OIDC_REFRESH_SECONDS,
+    OIDC_SCOPE_CLAIM, OIDC_SCOPE_PREFIX, OIDC_SPACE_CLAIM, OIDC_SUBJECT_CLAIM, OIDC_TOKEN_TYPES,
+    Origin, PUBLIC_URL, RATE_LIMIT_BURST, RATE_LIMIT_PER_MINUTE, SETTINGS, Setting,
+    TLS_CERTIFICATE, TLS_KEY, TRUSTED_PROXIES, Values,
 };
 use crate::exit::Failure;
 
@@ -42,14 +43,21 @@ pub struct Network {
 impl Values {
     pub(super) fn network(&self) -> Result<Network, Failure> {
         self.refuse_without_issuer()?;
-        let public_url = self.given(&PUBLIC_URL).map(str::parse::<PublicUrl>).transpose();
+        let public_url = self
+            .given(&PUBLIC_URL)
+            .map(str::parse::<PublicUrl>)
+            .transpose();
         let per_minute = u32::try_from(self.whole(&RATE_LIMIT_PER_MINUTE)).unwrap_or(u32::MAX);
         let burst = u32::try_from(self.whole(&RATE_LIMIT_BURST)).unwrap_or(u32::MAX);
         let proxies = self.list(&TRUSTED_PROXIES).into_iter().map(|text| {
             // An address alone is the network of that one.
-            let network = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+            let network = text
+                .parse()
+                .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
             network.map_err(|_| {
-                let problem = format!("names `{text}`; give addresses or networks, such as 10.0.0.7 or 10.0.0.0/8");
+                let problem = format!(
+                    "names `{text}`; give addresses or networks, such as 10.0.0.7 or 10.0.0.0/8"
+                );
                 self.wrong(&TRUSTED_PROXIES, problem)
             })
         });
@@ -58,17 +66,29 @@ impl Values {
             trusted_proxies: proxies.collect::<Result<_, Failure>>()?,
             tls: self.tls()?,
             rate_limit: (per_minute > 0).then_some(RateLimit { per_minute, burst }),
-            oidc: self.given(&OIDC_ISSUER).map(|issuer| self.oidc(issuer)).transpose()?,
+            oidc: self
+                .given(&OIDC_ISSUER)
+                .map(|issuer| self.oidc(issuer))
+                .transpose()?,
         })
     }
 
     /// What is said of a provider that is not named would be overlooked.
     fn refuse_without_issuer(&self) -> Result<(), Failure> {
-        let is_set = |setting: &Setting| self.0.get(setting.key).is_some_and(|found| found.origin != Origin::Default);
-        let mut others = SETTINGS.iter().filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
+        let is_set = |setting: &Setting| {
+            self.0
+                .get(setting.key)
+                .is_some_and(|found| found.origin != Origin::Default)
+        };
+        let mut others = SETTINGS
+            .iter()
+            .filter(|setting| setting.key.starts_with("oidc.") && is_set(setting));
         match others.next() {
             Some(setting) if self.given(&OIDC_ISSUER).is_none() => {
-                let problem = format!("is set, which needs `{}` ({})", OIDC_ISSUER.key, OIDC_ISSUER.variable);
+                let problem = format!(
+                    "is set, which needs `{}` ({})",
+                    OIDC_ISSUER.key, OIDC_ISSUER.variable
+                );
                 Err(self.wrong(setting, problem))
             }
             _ => Ok(()),
@@ -82,11 +102,17 @@ impl Values {
 
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
         let lacks = |set: &Setting, other: &Setting| {
-            self.wrong(set, format!("is set, which needs `{}` ({})", other.key, other.variable))
+            self.wrong(
+                set,
+                format!("is set, which needs `{}` ({})", other.key, other.variable),
+            )
         };
         match (self.given(&TLS_CERTIFICATE), self.given(&TLS_KEY)) {
             (None, None) => Ok(None),
-            (Some(certificate), Some(key)) => Ok(Some(TlsFiles { certificate: certificate.into(), key: key.into() })),
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
+                certificate: certificate.into(),
+                key: key.into(),
+            })),
             (Some(_), None) => Err(lacks(&TLS_CERTIFICATE, &TLS_KEY)),
             (None, Some(_)) => Err(lacks(&TLS_KEY, &TLS_CERTIFICATE)),
         }
@@ -117,6 +143,8 @@ impl Values {
 /// What is wrong, without the name of the argument that the message begins with.
 fn told(error: &Error) -> impl fmt::Display {
     let message = error.message.as_str();
-    let rest = message.strip_prefix('`').and_then(|rest| Some(rest.split_once("` ")?.1));
+    let rest = message
+        .strip_prefix('`')
+        .and_then(|rest| Some(rest.split_once("` ")?.1));
     rest.unwrap_or(message).to_owned()
 }

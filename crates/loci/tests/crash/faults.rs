@@ -1,11 +1,13 @@
-//! Every operation on the files may fail: while the store is opened, while every dialect writes, reads, goes through
-//! its maintenance, and when the process ends.
+//! Every operation on the files may fail: while the store is opened, while every dialect writes,
+//! reads, goes through its maintenance, and when the process ends.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use loci_testkit::Random;
-use loci_testkit::crash::{Action, Call, Disk, DiskLibrary, Fault, Operation, OperationKind, Survivors, read_log};
+use loci_testkit::crash::{
+    Action, Call, Disk, DiskLibrary, Fault, Operation, OperationKind, Survivors, read_log,
+};
 use serde_json::Value;
 
 use crate::observe::inspect;
@@ -64,23 +66,40 @@ fn every_operation_may_fail() {
     let Some(library) = library() else { return };
     let mut budget = Budget::new("faults");
     let wanted = std::env::var("LOCI_FAULTS").ok();
-    let is_wanted = |kinds: &str| wanted.as_deref().is_none_or(|wanted| wanted == "all" || wanted == kinds);
+    let is_wanted = |kinds: &str| {
+        wanted
+            .as_deref()
+            .is_none_or(|wanted| wanted == "all" || wanted == kinds)
+    };
     let base = Place::new();
     prepare(&mut Run::new(), base.command(&["mcp", "mempalace"]));
     let mut cases = Vec::new();
     for dialect in DIALECTS {
         for is_fresh in [true, false] {
-            let operations = Scenario { library: &library, base: &base, dialect, is_fresh }.operations();
+            let operations = Scenario {
+                library: &library,
+                base: &base,
+                dialect,
+                is_fresh,
+            }
+            .operations();
             for (kinds, count, action) in FAULTS.into_iter().filter(|fault| is_wanted(fault.0)) {
                 cases.extend((1..=number_of(kinds, &operations)).map(|first| {
-                    let fault = Fault { kinds: kinds.to_owned(), first, count, action };
+                    let fault = Fault {
+                        kinds: kinds.to_owned(),
+                        first,
+                        count,
+                        action,
+                    };
                     (dialect, is_fresh, fault)
                 }));
             }
         }
     }
     if let Ok(only) = std::env::var("LOCI_FAULT") {
-        cases.retain(|(dialect, is_fresh, fault)| told(dialect, *is_fresh, fault).starts_with(&only));
+        cases.retain(|(dialect, is_fresh, fault)| {
+            told(dialect, *is_fresh, fault).starts_with(&only)
+        });
     }
     let all = cases.len();
     // What the sweep found once is a part of every sample.
@@ -93,12 +112,21 @@ fn every_operation_may_fail() {
     let mut counts = Counts::default();
     let mut failed = Vec::new();
     while wanted.is_some() || !budget.is_over() {
-        let left = if first.is_empty() { &mut cases } else { &mut first };
+        let left = if first.is_empty() {
+            &mut cases
+        } else {
+            &mut first
+        };
         if left.is_empty() {
             break;
         }
         let (dialect, is_fresh, fault) = left.swap_remove(budget.random.below(left.len()));
-        let scenario = Scenario { library: &library, base: &base, dialect, is_fresh };
+        let scenario = Scenario {
+            library: &library,
+            base: &base,
+            dialect,
+            is_fresh,
+        };
         // The calls of a case do not depend on how many came before.
         let run = || scenario.run(&fault, &mut Random::new(fault.first), &mut counts);
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
@@ -108,22 +136,37 @@ fn every_operation_may_fail() {
     report(&format!(
         "faults: {} of {all} cases tried, {} operations failed ({:?}), {} calls refused, {} starts refused; {} refused \
          calls were done all the same",
-        counts.scenarios, counts.faults, counts.by_kind, counts.refused, counts.starts, counts.done_though_refused
+        counts.scenarios,
+        counts.faults,
+        counts.by_kind,
+        counts.refused,
+        counts.starts,
+        counts.done_though_refused
     ));
-    assert!(failed.is_empty(), "{} cases failed: {failed:#?}", failed.len());
+    assert!(
+        failed.is_empty(),
+        "{} cases failed: {failed:#?}",
+        failed.len()
+    );
     assert!(counts.faults > 0);
 }
 
 /// How a case is named.
 fn told(dialect: &str, is_fresh: bool, fault: &Fault) -> String {
-    format!("{dialect} {} {fault}", if is_fresh { "fresh" } else { "used" })
+    format!(
+        "{dialect} {} {fault}",
+        if is_fresh { "fresh" } else { "used" }
+    )
 }
 
 impl Scenario<'_> {
     /// What is done if nothing fails.
     fn operations(&self) -> Vec<Operation> {
         let (place, mut run) = self.begin();
-        let agent = run.start(place.watched_command(&["mcp", self.dialect], self.library, true, None), self.dialect);
+        let agent = run.start(
+            place.watched_command(&["mcp", self.dialect], self.library, true, None),
+            self.dialect,
+        );
         let mut random = Random::new(1);
         for _ in 0..CALLS {
             let call = run.ledger.call(self.dialect, &mut random);
@@ -138,7 +181,14 @@ impl Scenario<'_> {
     fn begin(&self) -> (Place, Run) {
         // Tunnels need places that are there.
         let is_fresh = self.is_fresh && self.dialect != "mempalace";
-        (if is_fresh { Place::new() } else { self.base.copy() }, Run::new())
+        (
+            if is_fresh {
+                Place::new()
+            } else {
+                self.base.copy()
+            },
+            Run::new(),
+        )
     }
 
     fn run(&self, fault: &Fault, random: &mut Random, counts: &mut Counts) {
@@ -162,17 +212,33 @@ impl Scenario<'_> {
                 }
                 Some((call, Err(error))) => {
                     attempts += 1;
-                    assert!(attempts <= ATTEMPTS_MAX, "{told}: {} is refused for ever: {error}", call.tool);
+                    assert!(
+                        attempts <= ATTEMPTS_MAX,
+                        "{told}: {} is refused for ever: {error}",
+                        call.tool
+                    );
                     // A note whose index could not be written is found as soon as it is read again.
                     let is_unindexed = call.tool == "memory_forget" && code(&error) == "not_found";
-                    assert!(is_unindexed || code(&error) == "unavailable", "{told}: {} refused: {error}", call.tool);
+                    assert!(
+                        is_unindexed || code(&error) == "unavailable",
+                        "{told}: {} refused: {error}",
+                        call.tool
+                    );
                     counts.refused += 1;
                     refused.extend(run.ledger.give_up(|open| open.id == call.id));
                 }
                 None => {
                     // It cannot even start, which is honest; it must when the fault is over.
-                    assert!(done == 0 && run.kills == 0, "{told}: it ended in the middle: {:?}", run.words);
-                    assert!(run.exits.iter().all(|code| (1..=7).contains(code)), "{told}: {:?}", run.exits);
+                    assert!(
+                        done == 0 && run.kills == 0,
+                        "{told}: it ended in the middle: {:?}",
+                        run.words
+                    );
+                    assert!(
+                        run.exits.iter().all(|code| (1..=7).contains(code)),
+                        "{told}: {:?}",
+                        run.exits
+                    );
                     refused.append(&mut run.doubtful);
                     counts.starts += 1;
                     let healthy = place.watched_command(&arguments, self.library, true, None);
@@ -182,10 +248,16 @@ impl Scenario<'_> {
         }
         run.finish();
         let operations = read_log(&place.log()).unwrap();
-        let met: Vec<&Operation> = operations.iter().filter(|operation| operation.is_fault).collect();
+        let met: Vec<&Operation> = operations
+            .iter()
+            .filter(|operation| operation.is_fault)
+            .collect();
         counts.faults += met.len() as u64;
         for operation in &met {
-            *counts.by_kind.entry(format!("{:?}", operation.kind)).or_default() += 1;
+            *counts
+                .by_kind
+                .entry(format!("{:?}", operation.kind))
+                .or_default() += 1;
         }
         if self.dialect != "vault" {
             let problem = acknowledged_too_early(&operations);
@@ -198,44 +270,78 @@ impl Scenario<'_> {
         let inspected = inspect(&place.data(), true);
         let (found, mut problems) = inspected.unwrap_or_else(|problem| panic!("{told}: {problem}"));
         problems.extend(run.ledger.compare(&found, &refused, true));
-        assert!(problems.is_empty(), "{told}: {problems:#?}\n{:?}", run.words);
-        counts.done_though_refused += refused.iter().filter(|call| is_done(&run, call, &found)).count() as u64;
+        assert!(
+            problems.is_empty(),
+            "{told}: {problems:#?}\n{:?}",
+            run.words
+        );
+        counts.done_though_refused += refused
+            .iter()
+            .filter(|call| is_done(&run, call, &found))
+            .count() as u64;
 
         // What a failed flush has lost is found out when the power goes.
-        if met.iter().any(|operation| operation.kind == OperationKind::Sync) {
+        if met
+            .iter()
+            .any(|operation| operation.kind == OperationKind::Sync)
+        {
             let mut replay = Replay::new(blank, &run);
             for operation in &operations {
                 replay.perform(operation);
             }
             let problems = replay.cut(Survivors::None, false, random);
-            assert!(problems.is_empty(), "{told}, then a power cut: {problems:#?}");
+            assert!(
+                problems.is_empty(),
+                "{told}, then a power cut: {problems:#?}"
+            );
         }
     }
 }
 
-/// After a failed flush of the log nothing may be acknowledged until the database was flushed or the log began anew: what the kernel
-/// lost may lie under everything that comes later. A failed flush of the database costs nothing, since the log has it
-/// all, and is kept. Returns what was acknowledged all the same.
+/// After a failed flush of the log nothing may be acknowledged until the database was flushed or
+/// the log began anew: what the kernel lost may lie under everything that comes later. A failed
+/// flush of the database costs nothing, since the log has it all, and is kept. Returns what was
+/// acknowledged all the same.
 fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
     let mut lost = None;
-    // Whether more was written since into the same log, and whether that was flushed. Without both, it is the answer to
-    // an earlier write that is late: a checkpoint flushes the log, too, before it copies what is in it.
+    // Whether more was written since into the same log, and whether that was flushed. Without both,
+    // it is the answer to an earlier write that is late: a checkpoint flushes the log, too, before
+    // it copies what is in it.
     let (mut is_written, mut goes_on) = (false, false);
     for (place, operation) in operations.iter().enumerate() {
         let of = |name: &str| operation.path.ends_with(name);
         match operation.kind {
-            OperationKind::Sync if operation.result < 0 && of("-wal") => lost = lost.or(Some(place)),
+            OperationKind::Sync if operation.result < 0 && of("-wal") => {
+                lost = lost.or(Some(place))
+            }
             OperationKind::Sync if of("-wal") => goes_on |= is_written,
             OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
             // A log of which nothing counts begins with its header anew.
             OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
-            OperationKind::Write if operation.result >= 0 && of("-wal") => is_written = lost.is_some(),
-            OperationKind::Truncate | OperationKind::Unlink if operation.result == 0 && of("-wal") => lost = None,
-            OperationKind::Reply if operation.data.windows(15).any(|part| part == b"\"isError\":false") => {
+            OperationKind::Write if operation.result >= 0 && of("-wal") => {
+                is_written = lost.is_some()
+            }
+            OperationKind::Truncate | OperationKind::Unlink
+                if operation.result == 0 && of("-wal") =>
+            {
+                lost = None
+            }
+            OperationKind::Reply
+                if operation
+                    .data
+                    .windows(15)
+                    .any(|part| part == b"\"isError\":false") =>
+            {
                 if let Some(lost) = lost.filter(|_| goes_on) {
-                    let after = operations[lost..=place].iter().filter(|it| it.kind != OperationKind::Write);
-                    let after: Vec<_> = after.map(|it| format!("{:?} {} {}", it.kind, it.path, it.result)).collect();
-                    return Some(format!("operation {place} acknowledges a write after a failed flush: {after:#?}"));
+                    let after = operations[lost..=place]
+                        .iter()
+                        .filter(|it| it.kind != OperationKind::Write);
+                    let after: Vec<_> = after
+                        .map(|it| format!("{:?} {} {}", it.kind, it.path, it.result))
+                        .collect();
+                    return Some(format!(
+                        "operation {place} acknowledges a write after a failed flush: {after:#?}"
+                    ));
                 }
             }
             _ => {}
@@ -249,29 +355,92 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
 #[test]
 fn what_is_acknowledged_too_early_is_told_from_what_is_late() {
     let operation = |kind, path: &str, result, offset| {
-        let data = if kind == OperationKind::Reply { br#"{"isError":false}"#.to_vec() } else { Vec::new() };
+        let data = if kind == OperationKind::Reply {
+            br#"{"isError":false}"#.to_vec()
+        } else {
+            Vec::new()
+        };
         let (path, other_path) = (path.to_owned(), String::new());
         let (process, is_fault, flags, file, other) = (1, result < 0, 0, 1, 0);
-        Operation { process, kind, result, is_fault, flags, file, other, offset, path, other_path, data }
+        Operation {
+            process,
+            kind,
+            result,
+            is_fault,
+            flags,
+            file,
+            other,
+            offset,
+            path,
+            other_path,
+            data,
+        }
     };
     let log = |kind, result, offset| operation(kind, "data/loci.db-wal", result, offset);
     let write = || log(OperationKind::Write, 0, 4_152);
-    let (flush, fails) = (|| log(OperationKind::Sync, 0, 0), || log(OperationKind::Sync, -EIO, 0));
+    let (flush, fails) = (
+        || log(OperationKind::Sync, 0, 0),
+        || log(OperationKind::Sync, -EIO, 0),
+    );
     let copied = || operation(OperationKind::Sync, "data/loci.db", 0, 0);
     let anew = || log(OperationKind::Write, 0, 0);
     let reply = || operation(OperationKind::Reply, "", 0, 0);
     let rows: [(&str, bool, Vec<Operation>); 8] = [
         ("nothing failed", true, vec![write(), flush(), reply()]),
-        ("the next commit is flushed", false, vec![write(), fails(), write(), flush(), reply()]),
-        ("after two failures", false, vec![write(), fails(), write(), fails(), flush(), reply()]),
-        ("an earlier answer", true, vec![write(), flush(), write(), fails(), reply()]),
-        ("an earlier one, beside a checkpoint", true, vec![write(), flush(), write(), fails(), flush(), reply()]),
-        ("it was copied", true, vec![write(), fails(), flush(), copied(), write(), flush(), reply()]),
-        ("the log began anew", true, vec![write(), fails(), anew(), write(), flush(), reply()]),
+        (
+            "the next commit is flushed",
+            false,
+            vec![write(), fails(), write(), flush(), reply()],
+        ),
+        (
+            "after two failures",
+            false,
+            vec![write(), fails(), write(), fails(), flush(), reply()],
+        ),
+        (
+            "an earlier answer",
+            true,
+            vec![write(), flush(), write(), fails(), reply()],
+        ),
+        (
+            "an earlier one, beside a checkpoint",
+            true,
+            vec![write(), flush(), write(), fails(), flush(), reply()],
+        ),
+        (
+            "it was copied",
+            true,
+            vec![
+                write(),
+                fails(),
+                flush(),
+                copied(),
+                write(),
+                flush(),
+                reply(),
+            ],
+        ),
+        (
+            "the log began anew",
+            true,
+            vec![write(), fails(), anew(), write(), flush(), reply()],
+        ),
         (
             "the second time",
             true,
-            vec![write(), fails(), write(), flush(), copied(), write(), flush(), write(), fails(), flush(), reply()],
+            vec![
+                write(),
+                fails(),
+                write(),
+                flush(),
+                copied(),
+                write(),
+                flush(),
+                write(),
+                fails(),
+                flush(),
+                reply(),
+            ],
         ),
     ];
     for (what, is_right, operations) in rows {
@@ -285,7 +454,10 @@ fn number_of(kinds: &str, operations: &[Operation]) -> u64 {
     // Opens and reads that change nothing are not recorded.
     const NOT_RECORDED: u64 = 120;
     let is_met = |operation: &&Operation| kinds == "*" || kinds.contains(letter(operation.kind));
-    let said = operations.iter().filter(|operation| operation.kind == OperationKind::Reply).count() as u64;
+    let said = operations
+        .iter()
+        .filter(|operation| operation.kind == OperationKind::Reply)
+        .count() as u64;
     let counted = operations.iter().filter(is_met).count() as u64;
     match kinds {
         "*" => counted - said + NOT_RECORDED,

@@ -1,5 +1,5 @@
-//! Agents of all dialects write into one folder, and are killed: at random instants, before and after operations on
-//! files, one while others go on, or all of them.
+//! Agents of all dialects write into one folder, and are killed: at random instants, before and
+//! after operations on files, one while others go on, or all of them.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -39,7 +39,10 @@ fn what_was_acknowledged_outlives_kills() {
         run.ledger.things.len()
     ));
     assert!(run.kills > 0);
-    assert!(place.data().join("index").exists(), "processes wrote the index as a file");
+    assert!(
+        place.data().join("index").exists(),
+        "processes wrote the index as a file"
+    );
 }
 
 #[test]
@@ -71,7 +74,11 @@ fn round(place: &Place, run: &mut Run, library: &DiskLibrary, random: &mut Rando
     }
     let mut server = random.chance(30).then(|| {
         let mut command = place.command(&["serve", "--no-auth", "--bind", "127.0.0.1:0"]);
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
     });
     for _ in 0..=random.below(60) {
         run.feed(random);
@@ -82,7 +89,11 @@ fn round(place: &Place, run: &mut Run, library: &DiskLibrary, random: &mut Rando
     let is_one_by_one = random.chance(60);
     while let Some(agent) = run.agents().first().copied() {
         wait(random);
-        for agent in if is_one_by_one { vec![agent] } else { run.agents() } {
+        for agent in if is_one_by_one {
+            vec![agent]
+        } else {
+            run.agents()
+        } {
             run.kill(agent);
         }
         // The others go on until it is their turn.
@@ -96,18 +107,39 @@ fn round(place: &Place, run: &mut Run, library: &DiskLibrary, random: &mut Rando
         server.wait().unwrap();
         run.kills += 1;
     }
-    assert_eq!(run.exits, Vec::<i32>::new(), "an agent ended by itself: {:?}", run.words);
+    assert_eq!(
+        run.exits,
+        Vec::<i32>::new(),
+        "an agent ended by itself: {:?}",
+        run.words
+    );
 }
 
 /// The moment before or after some operation on a file.
 fn kill_at(random: &mut Random) -> Fault {
-    let (kinds, most) = random.pick(&[("*", 300), ("w", 200), ("s", 60), ("rl", 20), ("t", 4), ("u", 10), ("o", 60)]);
+    let (kinds, most) = random.pick(&[
+        ("*", 300),
+        ("w", 200),
+        ("s", 60),
+        ("rl", 20),
+        ("t", 4),
+        ("u", 10),
+        ("o", 60),
+    ]);
     let action = random.pick(&[Action::KillBefore, Action::KillAfter]);
-    Fault { kinds: kinds.to_owned(), first: 1 + random.below(most) as u64, count: 1, action }
+    Fault {
+        kinds: kinds.to_owned(),
+        first: 1 + random.below(most) as u64,
+        count: 1,
+        action,
+    }
 }
 
 fn wait(random: &mut Random) {
-    let (begun, delay) = (Instant::now(), Duration::from_micros(random.below(DELAY_MICROSECONDS) as u64));
+    let (begun, delay) = (
+        Instant::now(),
+        Duration::from_micros(random.below(DELAY_MICROSECONDS) as u64),
+    );
     while begun.elapsed() < delay {
         std::hint::spin_loop();
     }

@@ -6,16 +6,26 @@ use loci_core::{ArchiveStore, Archived, Memory, Record, Tier, Timestamp};
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::crash::{Found, Ledger, Seen, version_of};
 
-/// Opens the store as any process would, and reads all that it holds and all notes; says what the store finds damaged
-/// if it is to look, which takes most of the time.
+/// Opens the store as any process would, and reads all that it holds and all notes; says what the
+/// store finds damaged if it is to look, which takes most of the time.
 pub fn inspect(data: &Path, is_checked: bool) -> Result<(Found, Vec<String>), String> {
     let store = SqliteStore::open(data, Options::default()).map_err(|error| error.to_string())?;
     let mut found = read(&store)?;
-    let problems = if is_checked { store.integrity_check() } else { Ok(Vec::new()) };
+    let problems = if is_checked {
+        store.integrity_check()
+    } else {
+        Ok(Vec::new())
+    };
     let problems = problems.map_err(|error| error.to_string())?;
     drop(store);
     files(&data.join("vault"), &mut found);
-    Ok((found, problems.iter().map(|problem| format!("{problem:?}")).collect()))
+    Ok((
+        found,
+        problems
+            .iter()
+            .map(|problem| format!("{problem:?}"))
+            .collect(),
+    ))
 }
 
 /// All that a store holds.
@@ -23,22 +33,29 @@ fn read(store: &SqliteStore) -> Result<Found, String> {
     let mut found = Found::default();
     let mut settings = [None, None];
     // Before everything: nothing has expired.
-    let read = store.archive(Timestamp::from_microseconds(0), &mut |Archived { record, .. }| {
-        if let Record::Setting { name, value, .. } = &record {
-            match name.as_str() {
-                "hook_silent_save" => settings[0] = Some(value.clone()),
-                "hook_desktop_toast" => settings[1] = Some(value.clone()),
-                _ => {}
+    let read = store.archive(
+        Timestamp::from_microseconds(0),
+        &mut |Archived { record, .. }| {
+            if let Record::Setting { name, value, .. } = &record {
+                match name.as_str() {
+                    "hook_silent_save" => settings[0] = Some(value.clone()),
+                    "hook_desktop_toast" => settings[1] = Some(value.clone()),
+                    _ => {}
+                }
             }
-        }
-        if let Some((number, seen)) = seen(record) {
-            found.stored.entry(number).or_default().push(seen);
-        }
-        Ok(())
-    });
+            if let Some((number, seen)) = seen(record) {
+                found.stored.entry(number).or_default().push(seen);
+            }
+            Ok(())
+        },
+    );
     read.map_err(|error| error.to_string())?;
     if let [Some(silent), Some(toast)] = settings {
-        found.stored.entry(0).or_default().push(bare(String::new(), format!("{silent} {toast}")));
+        found
+            .stored
+            .entry(0)
+            .or_default()
+            .push(bare(String::new(), format!("{silent} {toast}")));
     }
     Ok(found)
 }
@@ -47,12 +64,22 @@ fn seen(record: Record) -> Option<(u32, Seen)> {
     match record {
         Record::Memory(memory) => of_memory(*memory),
         Record::Fact(fact) => {
-            let state = if fact.valid_to.is_some() { "ended" } else { "open" };
-            Some((number(&fact.subject.spelling)?, bare(fact.id, state.to_owned())))
+            let state = if fact.valid_to.is_some() {
+                "ended"
+            } else {
+                "open"
+            };
+            Some((
+                number(&fact.subject.spelling)?,
+                bare(fact.id, state.to_owned()),
+            ))
         }
         Record::Tunnel(tunnel) => {
             let version = tunnel.label.rsplit(' ').next()?.to_owned();
-            Some((number(&tunnel.label)?, bare(tunnel.id, format!("v{version}"))))
+            Some((
+                number(&tunnel.label)?,
+                bare(tunnel.id, format!("v{version}")),
+            ))
         }
         Record::CacheEntry(entry) => {
             let (number, version) = version_of(&entry.response)?;
@@ -60,7 +87,11 @@ fn seen(record: Record) -> Option<(u32, Seen)> {
         }
         Record::Decision(decision) => {
             let (number, version) = version_of(&decision.value)?;
-            let version = if decision.key == format!("thing {number:05}") { version } else { "misfiled".to_owned() };
+            let version = if decision.key == format!("thing {number:05}") {
+                version
+            } else {
+                "misfiled".to_owned()
+            };
             Some((number, bare(String::new(), version)))
         }
         _ => None,
@@ -78,7 +109,14 @@ fn of_memory(memory: Memory) -> Option<(u32, Seen)> {
         visibility: memory.visibility.name().to_owned(),
         is_forgotten: memory.forgotten_at.is_some(),
     };
-    Some((if is_kept { Ledger::kept(number) } else { number }, seen))
+    Some((
+        if is_kept {
+            Ledger::kept(number)
+        } else {
+            number
+        },
+        seen,
+    ))
 }
 
 /// The number in a name that begins with `thing`.
@@ -87,27 +125,51 @@ fn number(name: &str) -> Option<u32> {
 }
 
 fn bare(id: String, version: String) -> Seen {
-    Seen { id, version, place: String::new(), visibility: String::new(), is_forgotten: false }
+    Seen {
+        id,
+        version,
+        place: String::new(),
+        visibility: String::new(),
+        is_forgotten: false,
+    }
 }
 
 /// The notes in a folder, which may be away.
 fn files(vault: &Path, found: &mut Found) {
     for entry in std::fs::read_dir(vault).into_iter().flatten() {
         let path = entry.unwrap().path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if name.starts_with('.') || path.is_dir() {
             continue;
         }
         let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
-        let parts = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+        let parts = text
+            .strip_prefix("---\n")
+            .and_then(|rest| rest.split_once("\n---\n"));
         let note = parts.and_then(|(head, body)| Some((head, version_of(body)?)));
         let Some((head, (number, version))) = note else {
             // Told as a thing that nobody asked for.
-            found.files.entry(u32::MAX).or_default().push(bare(name, "broken".to_owned()));
+            found
+                .files
+                .entry(u32::MAX)
+                .or_default()
+                .push(bare(name, "broken".to_owned()));
             continue;
         };
-        let line = |key: &str| head.lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().to_owned();
-        let seen = Seen { is_forgotten: line("status: ") == "deleted", ..bare(line("uid: "), version) };
+        let line = |key: &str| {
+            head.lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let seen = Seen {
+            is_forgotten: line("status: ") == "deleted",
+            ..bare(line("uid: "), version)
+        };
         found.files.entry(number).or_default().push(seen);
     }
 }

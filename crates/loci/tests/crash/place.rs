@@ -15,7 +15,8 @@ use crate::scratch;
 /// The dialects; that of notes is the first.
 pub const DIALECTS: [&str; 5] = ["vault", "mememory", "memory-mcp", "engram", "mempalace"];
 
-/// A folder for the data of `loci`, in memory where there is such a disk: none is ever cut off from its power here.
+/// A folder for the data of `loci`, in memory where there is such a disk: none is ever cut off from
+/// its power here.
 pub struct Place {
     folder: TempDir,
     /// From how many memories on the index is a file; none: as by default.
@@ -26,7 +27,11 @@ pub struct Place {
 
 impl Place {
     pub fn new() -> Self {
-        Place { folder: scratch::folder(), index_file_memories: None, provider: "none" }
+        Place {
+            folder: scratch::folder(),
+            index_file_memories: None,
+            provider: "none",
+        }
     }
 
     /// A place that holds what is in this one.
@@ -55,10 +60,23 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
         let is_ours = |name: &str| name.starts_with("LOCI_") || name.starts_with("XDG_");
         let kept = std::env::vars_os().filter(|(name, _)| !is_ours(&name.to_string_lossy()));
-        command.args(arguments).env_clear().envs(kept).env("HOME", self.folder.path()).env("LOCI_DATA", self.data());
-        command.env("LOCI_EMBEDDING_PROVIDER", self.provider).env("LOCI_MAINTENANCE_SECONDS", "1");
-        command.envs(self.index_file_memories.map(|memories| ("LOCI_INDEX_FILE_MEMORIES", memories)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(kept)
+            .env("HOME", self.folder.path())
+            .env("LOCI_DATA", self.data());
+        command
+            .env("LOCI_EMBEDDING_PROVIDER", self.provider)
+            .env("LOCI_MAINTENANCE_SECONDS", "1");
+        command.envs(
+            self.index_file_memories
+                .map(|memories| ("LOCI_INDEX_FILE_MEMORIES", memories)),
+        );
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -71,14 +89,26 @@ impl Place {
         fault: Option<&Fault>,
     ) -> Command {
         let log = self.log();
-        library.on(self.command(arguments), &self.watched(), with_log.then_some(log.as_path()), fault)
+        library.on(
+            self.command(arguments),
+            &self.watched(),
+            with_log.then_some(log.as_path()),
+            fault,
+        )
     }
 
     /// Runs a command that must succeed.
     pub fn succeed(&self, arguments: &[&str]) -> String {
         let output = self.command(arguments).output().unwrap();
-        let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        assert!(output.status.success(), "{arguments:?}: {}\n{stdout}{stderr}", output.status);
+        let (stdout, stderr) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert!(
+            output.status.success(),
+            "{arguments:?}: {}\n{stdout}{stderr}",
+            output.status
+        );
         stdout.into_owned()
     }
 
@@ -87,16 +117,23 @@ impl Place {
         let output = self.command(&["--json", "doctor"]).output().unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let Some(rows) = report.as_array() else {
-            return vec![format!("the doctor says nothing: {}", String::from_utf8_lossy(&output.stderr))];
+            return vec![format!(
+                "the doctor says nothing: {}",
+                String::from_utf8_lossy(&output.stderr)
+            )];
         };
         let failed = rows.iter().filter(|row| row["verdict"] == "fail");
-        failed.map(|row| format!("{}: {}", row["check"], row["text"])).collect()
+        failed
+            .map(|row| format!("{}: {}", row["check"], row["text"]))
+            .collect()
     }
 }
 
 fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
-        let (path, to) = entry.map(|entry| (entry.path(), to.join(entry.file_name()))).unwrap();
+        let (path, to) = entry
+            .map(|entry| (entry.path(), to.join(entry.file_name())))
+            .unwrap();
         if path.is_dir() {
             std::fs::create_dir(&to).unwrap();
             copy(&path, &to);
@@ -119,9 +156,14 @@ pub struct Budget {
 impl Budget {
     /// Prints the seed, which the output of a failed test shows.
     pub fn new(name: &str) -> Self {
-        let number = |variable: &str| std::env::var(variable).ok().map(|value| value.parse().unwrap());
+        let number = |variable: &str| {
+            std::env::var(variable)
+                .ok()
+                .map(|value| value.parse().unwrap())
+        };
         let begun = Instant::now();
-        // Fixed, so that whether a change passes does not depend on a draw; `LOCI_CRASH_SEED=$RANDOM` draws others.
+        // Fixed, so that whether a change passes does not depend on a draw;
+        // `LOCI_CRASH_SEED=$RANDOM` draws others.
         let seed: u64 = number("LOCI_CRASH_SEED").unwrap_or(SEED);
         println!("{name}: LOCI_CRASH_SEED={seed}");
         Budget {
@@ -145,7 +187,10 @@ impl Budget {
 pub fn library() -> Option<DiskLibrary> {
     DiskLibrary::build()
         .inspect_err(|problem| {
-            let _ = writeln!(std::io::stderr(), "SKIPPED: no library can be put under a program here: {problem}");
+            let _ = writeln!(
+                std::io::stderr(),
+                "SKIPPED: no library can be put under a program here: {problem}"
+            );
         })
         .ok()
 }

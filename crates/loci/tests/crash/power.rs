@@ -1,4 +1,5 @@
-//! Power cuts: a run is recorded, and its folder built as it could be after a cut at any moment of it.
+//! Power cuts: a run is recorded, and its folder built as it could be after a cut at any moment of
+//! it.
 
 use std::collections::HashMap;
 
@@ -12,9 +13,11 @@ use crate::run::{Run, prepare};
 
 /// Calls in a recorded run.
 const CALLS: usize = 250;
-/// How many moments of each pass over the record are looked at, and as many at once after an answer.
+/// How many moments of each pass over the record are looked at, and as many at once after an
+/// answer.
 const CUTS_PER_PASS: usize = 75;
-/// In so many of 100 cuts, the store checks all that is left, and the whole program is checked on it.
+/// In so many of 100 cuts, the store checks all that is left, and the whole program is checked on
+/// it.
 const CHECKED_PERCENT: usize = 6;
 
 #[test]
@@ -28,7 +31,8 @@ fn what_was_acknowledged_outlives_power_cuts() {
     let command = |dialect: &str| place.watched_command(&["mcp", dialect], &library, true, None);
     prepare(&mut run, command("mempalace"));
     while run.ledger.acknowledged < CALLS as u64 {
-        // Never without the first, that of notes: what is told at the end about their files comes from it alone.
+        // Never without the first, that of notes: what is told at the end about their files comes
+        // from it alone.
         let mut dialects = DIALECTS.to_vec();
         dialects.remove(1 + budget.random.below(DIALECTS.len() - 1));
         for dialect in dialects {
@@ -42,14 +46,22 @@ fn what_was_acknowledged_outlives_power_cuts() {
     }
     let operations = read_log(&place.log()).unwrap();
     budget.begin();
-    let all_replies = operations.iter().filter(|operation| operation.kind == OperationKind::Reply).count();
+    let all_replies = operations
+        .iter()
+        .filter(|operation| operation.kind == OperationKind::Reply)
+        .count();
     let (mut cuts, mut replies, mut checked) = (0, 0, 0);
     while !budget.is_over() {
         let mut replayed = Replay::new(blank.clone(), &run);
         for operation in &operations {
             let is_reply = operation.kind == OperationKind::Reply;
             replayed.perform(operation);
-            let share = if is_reply { all_replies } else { operations.len() } / CUTS_PER_PASS + 1;
+            let share = if is_reply {
+                all_replies
+            } else {
+                operations.len()
+            } / CUTS_PER_PASS
+                + 1;
             if budget.random.below(share) > 0 {
                 continue;
             }
@@ -67,7 +79,10 @@ fn what_was_acknowledged_outlives_power_cuts() {
             let is_checked = budget.random.chance(CHECKED_PERCENT);
             checked += u64::from(is_checked);
             let problems = replayed.cut(survivors, is_checked, &mut budget.random);
-            assert!(problems.is_empty(), "after {operation:?}, {survivors:?}: {problems:#?}");
+            assert!(
+                problems.is_empty(),
+                "after {operation:?}, {survivors:?}: {problems:#?}"
+            );
             if budget.is_over() {
                 break;
             }
@@ -96,7 +111,9 @@ fn is_missed(missing: &str, mut replayed: Replay, operations: &[Operation]) -> b
         replies += usize::from(operation.kind == OperationKind::Reply);
         operation.kind == OperationKind::Reply
             && replies % EVERY == 0
-            && !replayed.cut(Survivors::None, false, &mut Random::new(1)).is_empty()
+            && !replayed
+                .cut(Survivors::None, false, &mut Random::new(1))
+                .is_empty()
     })
 }
 
@@ -114,18 +131,29 @@ impl Replay {
     pub fn new(disk: Disk, run: &Run) -> Self {
         let ledger = run.ledger.anew();
         let waiting = run.calls.iter().map(|(_, call)| call.clone()).collect();
-        let mut replay = Replay { disk, ledger, waiting, lines: HashMap::new() };
+        let mut replay = Replay {
+            disk,
+            ledger,
+            waiting,
+            lines: HashMap::new(),
+        };
         replay.begin();
         replay
     }
 
-    /// Begins whatever could have begun: each call for a thing comes after the answer to the one before.
+    /// Begins whatever could have begun: each call for a thing comes after the answer to the one
+    /// before.
     fn begin(&mut self) {
         let mut later = std::collections::HashSet::new();
         let waiting = std::mem::take(&mut self.waiting);
         for call in waiting {
             let is_free = call.effects.iter().all(|(number, _)| {
-                !later.contains(number) && self.ledger.things.get(number).is_some_and(|thing| !thing.is_busy)
+                !later.contains(number)
+                    && self
+                        .ledger
+                        .things
+                        .get(number)
+                        .is_some_and(|thing| !thing.is_busy)
             });
             if is_free {
                 self.ledger.begin(call);
@@ -145,7 +173,10 @@ impl Replay {
             while let Some(end) = line.iter().position(|byte| *byte == b'\n') {
                 let message: Value = serde_json::from_slice(&line[..end]).unwrap();
                 line.drain(..=end);
-                if let (Some(id), Some(false)) = (message["id"].as_u64(), message["result"]["isError"].as_bool()) {
+                if let (Some(id), Some(false)) = (
+                    message["id"].as_u64(),
+                    message["result"]["isError"].as_bool(),
+                ) {
                     self.ledger.acknowledge(id, &Value::Null);
                 }
             }
@@ -162,7 +193,9 @@ impl Replay {
             place.succeed(&["vault", "reconcile"]);
         }
         let mut problems = match inspect(&place.data(), is_checked) {
-            Ok((found, damage)) => [damage, self.ledger.compare(&found, &open, is_checked)].concat(),
+            Ok((found, damage)) => {
+                [damage, self.ledger.compare(&found, &open, is_checked)].concat()
+            }
             Err(problem) => vec![problem],
         };
         if is_checked {

@@ -61,7 +61,10 @@ impl Run {
     /// Starts an agent; returns its number.
     pub fn start(&mut self, command: Command, dialect: &'static str) -> usize {
         self.started += 1;
-        self.agents.insert(self.started, (Agent::start(self.started, command, &self.sender), dialect));
+        self.agents.insert(
+            self.started,
+            (Agent::start(self.started, command, &self.sender), dialect),
+        );
         self.started
     }
 
@@ -79,7 +82,13 @@ impl Run {
     /// Gives random calls to every agent that has too few.
     pub fn feed(&mut self, random: &mut Random) {
         for number in self.agents() {
-            while self.asked.values().filter(|asked| **asked == number).count() < OPEN_MAX {
+            while self
+                .asked
+                .values()
+                .filter(|asked| **asked == number)
+                .count()
+                < OPEN_MAX
+            {
                 let dialect = self.agents[&number].1;
                 let call = self.ledger.call(dialect, random);
                 self.ask(number, call);
@@ -101,12 +110,16 @@ impl Run {
         loop {
             let event = match self.events.recv_timeout(PATIENCE) {
                 Ok(event) => event,
-                Err(RecvTimeoutError::Timeout) => panic!("no answer comes; {:?}\n{:?}", self.ledger.open, self.words),
+                Err(RecvTimeoutError::Timeout) => {
+                    panic!("no answer comes; {:?}\n{:?}", self.ledger.open, self.words)
+                }
                 Err(RecvTimeoutError::Disconnected) => unreachable!("a sender is kept"),
             };
             match event {
                 Event::Reply { id, outcome, .. } => {
-                    self.asked.remove(&id).unwrap_or_else(|| panic!("an answer to a call that nobody made: {id}"));
+                    self.asked
+                        .remove(&id)
+                        .unwrap_or_else(|| panic!("an answer to a call that nobody made: {id}"));
                     let call = self.ledger.open[&id].clone();
                     if let Ok(reply) = &outcome {
                         self.ledger.acknowledge(id, reply);
@@ -128,9 +141,14 @@ impl Run {
 
     fn end(&mut self, number: usize) {
         let asked = &mut self.asked;
-        self.doubtful.extend(self.ledger.give_up(|call| asked.get(&call.id) == Some(&number)));
+        self.doubtful.extend(
+            self.ledger
+                .give_up(|call| asked.get(&call.id) == Some(&number)),
+        );
         asked.retain(|_, agent| *agent != number);
-        let Some((agent, _)) = self.agents.remove(&number) else { return };
+        let Some((agent, _)) = self.agents.remove(&number) else {
+            return;
+        };
         match agent.wait() {
             Some(code) => self.exits.push(code),
             None => self.kills += 1,
@@ -141,7 +159,10 @@ impl Run {
     pub fn next_success(&mut self) -> bool {
         match self.next() {
             Some((_, Ok(_))) => true,
-            Some((call, Err(error))) => panic!("{} was refused: {error}\n{call:?}\n{:?}", call.tool, self.words),
+            Some((call, Err(error))) => panic!(
+                "{} was refused: {error}\n{call:?}\n{:?}",
+                call.tool, self.words
+            ),
             None => false,
         }
     }
@@ -159,10 +180,14 @@ impl Run {
         while self.events.recv_timeout(Duration::ZERO).is_ok() {}
     }
 
-    /// Asks again, under the same key, for what was never answered and may be there: whatever happened, it is there
-    /// once afterwards.
+    /// Asks again, under the same key, for what was never answered and may be there: whatever
+    /// happened, it is there once afterwards.
     pub fn ask_again(&mut self, place: &Place) {
-        let keyed: Vec<Call> = self.doubtful.drain(..).filter(|call| call.is_keyed).collect();
+        let keyed: Vec<Call> = self
+            .doubtful
+            .drain(..)
+            .filter(|call| call.is_keyed)
+            .collect();
         if keyed.is_empty() {
             return;
         }
@@ -179,7 +204,11 @@ impl Run {
 pub fn prepare(run: &mut Run, command: Command) {
     let mut agent = Agent::start(usize::MAX, command, &run.sender);
     for (number, arguments) in Ledger::anchors().iter().enumerate() {
-        agent.call(i64::MAX as u64 - number as u64, "mempalace_add_drawer", arguments);
+        agent.call(
+            i64::MAX as u64 - number as u64,
+            "mempalace_add_drawer",
+            arguments,
+        );
     }
     // What is logged of a machine that is busy is nobody's failure.
     let next = || loop {
@@ -190,7 +219,10 @@ pub fn prepare(run: &mut Run, command: Command) {
     };
     for _ in 0..Ledger::anchors().len() {
         let event = next();
-        assert!(matches!(event, Ok(Event::Reply { outcome: Ok(_), .. })), "{event:?}");
+        assert!(
+            matches!(event, Ok(Event::Reply { outcome: Ok(_), .. })),
+            "{event:?}"
+        );
     }
     assert_eq!(agent.wait(), Some(0));
     let event = next();
@@ -199,5 +231,7 @@ pub fn prepare(run: &mut Run, command: Command) {
 
 /// Some dialects, of which one may be there twice.
 pub fn dialects(random: &mut Random) -> Vec<&'static str> {
-    (0..2 + random.below(3)).map(|_| random.pick(&DIALECTS)).collect()
+    (0..2 + random.below(3))
+        .map(|_| random.pick(&DIALECTS))
+        .collect()
 }

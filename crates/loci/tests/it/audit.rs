@@ -3,7 +3,8 @@
 use std::io::{BufRead, BufReader};
 
 use loci_core::{
-    Batch, Change, Clock, EnrichmentStatus, Expect, JobOutcome, JobStore, MemoryId, Space, Store, Timestamp, Visibility,
+    Batch, Change, Clock, EnrichmentStatus, Expect, JobOutcome, JobStore, MemoryId, Space, Store,
+    Timestamp, Visibility,
 };
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::FixedClock;
@@ -17,14 +18,37 @@ fn calls_are_listed_and_filtered() {
     let place = Place::new();
     place.run(&["add", "a secret about tea"]).succeeded();
     place.run(&["stats"]).succeeded();
-    place.run(&["add", "x", "--supersedes", "nothing"]).failed(3, "nothing");
+    place
+        .run(&["add", "x", "--supersedes", "nothing"])
+        .failed(3, "nothing");
     let entries = place.json(&["audit"]);
-    let seen: Vec<_> =
-        entries.as_array().unwrap().iter().map(|entry| (&entry["tool_name"], &entry["status"])).collect();
-    let expected = [("remember", "success"), ("stats", "success"), ("remember", "error")];
+    let seen: Vec<_> = entries
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| (&entry["tool_name"], &entry["status"]))
+        .collect();
+    let expected = [
+        ("remember", "success"),
+        ("stats", "success"),
+        ("remember", "error"),
+    ];
     let expected = expected.map(|(tool, status)| (json!(tool), json!(status)));
-    assert_eq!(seen, expected.iter().map(|(tool, status)| (tool, status)).collect::<Vec<_>>());
-    assert!(entries.as_array().unwrap().iter().all(|entry| entry["user_id"] == "local"), "{entries}");
+    assert_eq!(
+        seen,
+        expected
+            .iter()
+            .map(|(tool, status)| (tool, status))
+            .collect::<Vec<_>>()
+    );
+    assert!(
+        entries
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| entry["user_id"] == "local"),
+        "{entries}"
+    );
     assert_eq!(entries[2]["metadata"]["error_code"], "not_found");
     assert!(!entries.to_string().contains("tea"), "{entries}");
     let rows: [(&[&str], usize); 6] = [
@@ -42,15 +66,33 @@ fn calls_are_listed_and_filtered() {
     let stored = &entries[0]["records"][0];
     assert_eq!(stored["verb"], "stored");
     let id = stored["id"].as_str().unwrap();
-    assert_eq!(place.json(&["audit", "--record", id]).as_array().unwrap().len(), 1);
+    assert_eq!(
+        place
+            .json(&["audit", "--record", id])
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(place.json(&["audit", "--record", "another"]), json!([]));
     let text = place.run(&["audit", "--record", id]).succeeded().stdout;
     assert!(text.contains(&format!("  stored {id}")), "{text}");
-    let text = place.run(&["audit", "--tool", "remember"]).succeeded().stdout;
-    assert!(text.contains("mememory/remember") && text.contains("not_found"), "{text}");
+    let text = place
+        .run(&["audit", "--tool", "remember"])
+        .succeeded()
+        .stdout;
+    assert!(
+        text.contains("mememory/remember") && text.contains("not_found"),
+        "{text}"
+    );
     place.run(&["forget", id]).succeeded();
-    assert_eq!(place.json(&["audit", "--record", id])[1]["records"][0]["verb"], "deleted");
-    place.run(&["audit", "--since", "yesterday"]).failed(2, "`--since` must be a day");
+    assert_eq!(
+        place.json(&["audit", "--record", id])[1]["records"][0]["verb"],
+        "deleted"
+    );
+    place
+        .run(&["audit", "--since", "yesterday"])
+        .failed(2, "`--since` must be a day");
     place.run(&["audit", "--limit", "0"]).failed(2, "--limit");
 }
 
@@ -58,7 +100,10 @@ fn calls_are_listed_and_filtered() {
 fn new_calls_are_followed() {
     let place = Place::new();
     place.run(&["add", "first"]).succeeded();
-    let mut follower = place.command(&["--json", "audit", "--follow"]).spawn().unwrap();
+    let mut follower = place
+        .command(&["--json", "audit", "--follow"])
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines();
     let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(next()["tool_name"], "remember");
@@ -72,27 +117,76 @@ fn new_calls_are_followed() {
 fn doctor_names_what_nobody_could_judge() {
     let place = Place::new();
     place.run(&["stats"]).succeeded();
-    assert!(place.run(&["doctor"]).stdout.contains("0 memories wait for it, none failed"));
+    assert!(
+        place
+            .run(&["doctor"])
+            .stdout
+            .contains("0 memories wait for it, none failed")
+    );
     {
         let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
         let (visibility, enrichment) = (Visibility::Private, Some(EnrichmentStatus::Failed));
-        let memory = loci_core::Memory { visibility, enrichment, ..memory("poison") };
+        let memory = loci_core::Memory {
+            visibility,
+            enrichment,
+            ..memory("poison")
+        };
         let now = FixedClock::new(Timestamp::from_microseconds(1)).now();
-        let commit = |changes| store.commit(Batch { space: Space::default(), changes }).unwrap();
+        let commit = |changes| {
+            store
+                .commit(Batch {
+                    space: Space::default(),
+                    changes,
+                })
+                .unwrap();
+        };
         let id = MemoryId::new("poison");
-        let put =
-            Change::Put { memory: Box::new(memory), passages: Some(vec![passage("poison")]), expect: Expect::Absent };
-        commit(vec![put, Change::Enqueue { memory: id, due_at: now }]);
-        let job = store.lease_jobs(now, now.plus_seconds(9), "lease", 1).unwrap().pop().unwrap();
-        let outcome = JobOutcome::Failed { problem: "it is too strange".to_owned() };
+        let put = Change::Put {
+            memory: Box::new(memory),
+            passages: Some(vec![passage("poison")]),
+            expect: Expect::Absent,
+        };
+        commit(vec![
+            put,
+            Change::Enqueue {
+                memory: id,
+                due_at: now,
+            },
+        ]);
+        let job = store
+            .lease_jobs(now, now.plus_seconds(9), "lease", 1)
+            .unwrap()
+            .pop()
+            .unwrap();
+        let outcome = JobOutcome::Failed {
+            problem: "it is too strange".to_owned(),
+        };
         commit(vec![Change::Settle { job, outcome }]);
     }
     // The passage above is not what its text gives.
     place.run(&["reindex"]).succeeded();
     let report = place.run(&["doctor"]).succeeded();
-    assert!(report.stdout.contains("1 memory could not be judged"), "{report:?}");
-    assert!(report.stdout.contains("memory poison (attempts: 1): it is too strange"), "{report:?}");
+    assert!(
+        report.stdout.contains("1 memory could not be judged"),
+        "{report:?}"
+    );
+    assert!(
+        report
+            .stdout
+            .contains("memory poison (attempts: 1): it is too strange"),
+        "{report:?}"
+    );
     let report = place.run(&["doctor", "--fix"]).succeeded();
-    assert!(report.stdout.contains("done  enrichment    1 memories that could not be judged"), "{report:?}");
-    assert!(report.stdout.contains("1 memories wait for it, none failed"), "{report:?}");
+    assert!(
+        report
+            .stdout
+            .contains("done  enrichment    1 memories that could not be judged"),
+        "{report:?}"
+    );
+    assert!(
+        report
+            .stdout
+            .contains("1 memories wait for it, none failed"),
+        "{report:?}"
+    );
 }

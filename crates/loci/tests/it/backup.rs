@@ -24,9 +24,22 @@ struct Agent {
 
 impl Agent {
     fn start(place: &Place, dialect: &str) -> Self {
-        let mut child = place.command(&["mcp", dialect]).stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Agent { child, stdin, stdout, calls: 0 }
+        let mut child = place
+            .command(&["mcp", dialect])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (stdin, stdout) = (
+            child.stdin.take().unwrap(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
+        Agent {
+            child,
+            stdin,
+            stdout,
+            calls: 0,
+        }
     }
 
     fn call(&mut self, tool: &str, arguments: &Value) -> Value {
@@ -36,7 +49,8 @@ impl Agent {
             "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         }});
-        let request = json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params});
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.calls, "method": "tools/call", "params": params});
         writeln!(self.stdin, "{request}").unwrap();
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
@@ -46,7 +60,10 @@ impl Agent {
     }
 
     fn remember(&mut self, text: &str) -> String {
-        self.call("remember", &json!({"content": text}))["id"].as_str().unwrap().to_owned()
+        self.call("remember", &json!({"content": text}))["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 }
 
@@ -69,8 +86,14 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_none_or(|end| end != "lock" && end != "db-shm") {
-                found.insert(path.strip_prefix(folder).unwrap().to_owned(), fs::read(&path).unwrap());
+            } else if path
+                .extension()
+                .is_none_or(|end| end != "lock" && end != "db-shm")
+            {
+                found.insert(
+                    path.strip_prefix(folder).unwrap().to_owned(),
+                    fs::read(&path).unwrap(),
+                );
             }
         }
     }
@@ -80,7 +103,12 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 /// The contents of all memories.
 fn contents(place: &Place) -> BTreeSet<String> {
     let listed = place.json(&["list", "--limit", "1000"]);
-    listed.as_array().unwrap().iter().map(|memory| memory["content"].as_str().unwrap().to_owned()).collect()
+    listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|memory| memory["content"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 fn set<const N: usize>(texts: [&str; N]) -> BTreeSet<String> {
@@ -98,7 +126,10 @@ fn is_healthy(place: &Place) {
 /// A store with memories and notes, and its backup.
 fn backed_up(place: &Place) -> PathBuf {
     place.add(&["The deploy runs on Fridays"]);
-    place.write("data/vault/recipes/tea.md", "---\ntags: [tea]\n---\n# Tea\nThree minutes.\n");
+    place.write(
+        "data/vault/recipes/tea.md",
+        "---\ntags: [tea]\n---\n# Tea\nThree minutes.\n",
+    );
     place.write("data/vault/pictures/tea.png", b"\x89PNG\0\xff");
     place.write("data/vault/.obsidian/app.json", "{}");
     place.run(&["vault", "reconcile"]).succeeded();
@@ -111,10 +142,18 @@ fn backed_up(place: &Place) -> PathBuf {
 fn what_was_acknowledged_before_a_backup_is_in_it() {
     const WRITERS: usize = 3;
     let (here, there) = (Place::new(), Place::new());
-    let (stop, acknowledged, more) = (AtomicBool::new(false), Mutex::new(Vec::new()), Condvar::new());
+    let (stop, acknowledged, more) = (
+        AtomicBool::new(false),
+        Mutex::new(Vec::new()),
+        Condvar::new(),
+    );
     let (first, second) = (there.path("1.tar"), there.path("2.tar"));
     let wait_for = |count: usize| {
-        let ids = more.wait_while(acknowledged.lock().unwrap(), |ids: &mut Vec<String>| ids.len() < count).unwrap();
+        let ids = more
+            .wait_while(acknowledged.lock().unwrap(), |ids: &mut Vec<String>| {
+                ids.len() < count
+            })
+            .unwrap();
         ids.clone()
     };
     let (before_first, before_second) = thread::scope(|scope| {
@@ -134,7 +173,10 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
         }
         let before_first = wait_for(20);
         let backed_up = here.json(&["backup", text(&first)]);
-        assert!(backed_up["memories"].as_u64().unwrap() >= before_first.len() as u64, "{backed_up}");
+        assert!(
+            backed_up["memories"].as_u64().unwrap() >= before_first.len() as u64,
+            "{backed_up}"
+        );
         let before_second = wait_for(before_first.len() + 20);
         here.run(&["backup", text(&second)]).succeeded();
         stop.store(true, Ordering::SeqCst);
@@ -142,15 +184,26 @@ fn what_was_acknowledged_before_a_backup_is_in_it() {
     });
     #[cfg(unix)]
     assert_eq!(mode(&first), 0o600);
-    let left: Vec<_> = fs::read_dir(there.path("")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = fs::read_dir(there.path(""))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left.len(), 2, "{left:?}");
     for (file, expected) in [(&first, before_first), (&second, before_second)] {
         let restored = Place::new();
         restored.run(&["restore", text(file)]).succeeded();
         is_healthy(&restored);
         let listed = restored.json(&["list", "--limit", "1000"]);
-        let ids: BTreeSet<_> = listed.as_array().unwrap().iter().map(|memory| memory["id"].as_str().unwrap()).collect();
-        let lost: Vec<_> = expected.iter().filter(|id| !ids.contains(id.as_str())).collect();
+        let ids: BTreeSet<_> = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|memory| memory["id"].as_str().unwrap())
+            .collect();
+        let lost: Vec<_> = expected
+            .iter()
+            .filter(|id| !ids.contains(id.as_str()))
+            .collect();
         assert!(lost.is_empty(), "{lost:?} of {}", expected.len());
     }
     is_healthy(&here);
@@ -163,19 +216,36 @@ fn a_backup_comes_back_in_an_empty_folder() {
     let token = here.json(&["token", "create", "--subject", "ann"]);
     place_is_refused(&here, &file);
     let restored = there.json(&["restore", text(&file)]);
-    assert_eq!((&restored["memories"], &restored["notes"]), (&json!(2), &json!(2)), "{restored}");
+    assert_eq!(
+        (&restored["memories"], &restored["notes"]),
+        (&json!(2), &json!(2)),
+        "{restored}"
+    );
     assert_eq!(restored["replaced"], Value::Null);
     // Nothing has to be read again: each file is of the moment that it was of.
     let report = there.json(&["doctor"]);
-    let notes = report.as_array().unwrap().iter().find(|row| row["check"] == "notes").unwrap();
+    let notes = report
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|row| row["check"] == "notes")
+        .unwrap();
     assert_eq!(notes["verdict"], "ok", "{report:#}");
     assert_eq!(contents(&there), contents(&here));
     let files = files(&there.data());
     assert_eq!(files[Path::new("vault/pictures/tea.png")], b"\x89PNG\0\xff");
-    assert!(!files.keys().any(|path| path.starts_with("vault/.obsidian") || path.starts_with("restoring")));
+    assert!(
+        !files
+            .keys()
+            .any(|path| path.starts_with("vault/.obsidian") || path.starts_with("restoring"))
+    );
     // The index knows each note as the memory that it was.
     let reconciled = there.json(&["vault", "reconcile"]);
-    assert_eq!((&reconciled["indexed"], &reconciled["removed"]), (&json!(0), &json!(0)), "{reconciled}");
+    assert_eq!(
+        (&reconciled["indexed"], &reconciled["removed"]),
+        (&json!(0), &json!(0)),
+        "{reconciled}"
+    );
     is_healthy(&there);
     #[cfg(unix)]
     for path in ["loci.db", "vault/recipes/tea.md"] {
@@ -191,8 +261,12 @@ fn a_backup_comes_back_in_an_empty_folder() {
 /// A backup is never written over.
 fn place_is_refused(place: &Place, file: &Path) {
     let before = fs::read(file).unwrap();
-    place.run(&["backup", text(file)]).failed(2, "is there already");
-    place.run(&["backup", text(&place.path("nowhere/backup.tar"))]).failed(2, "nowhere");
+    place
+        .run(&["backup", text(file)])
+        .failed(2, "is there already");
+    place
+        .run(&["backup", text(&place.path("nowhere/backup.tar"))])
+        .failed(2, "nowhere");
     assert_eq!(fs::read(file).unwrap(), before);
 }
 
@@ -205,19 +279,36 @@ fn what_is_there_is_replaced_only_if_that_is_wanted_and_comes_back() {
     place.write("data/vault/recipes/tea.md", "# Tea\nFour minutes.\n");
     place.run(&["vault", "reconcile"]).succeeded();
     let before = files(&place.data());
-    let refused = place.run(&["restore", text(&file)]).failed(2, "has a database already");
+    let refused = place
+        .run(&["restore", text(&file)])
+        .failed(2, "has a database already");
     assert!(refused.stderr.contains("--replace"), "{refused:?}");
     assert_eq!(files(&place.data()), before);
 
     let restored = place.json(&["restore", text(&file), "--replace"]);
     let replaced = PathBuf::from(restored["replaced"].as_str().unwrap());
     let all = contents(&place);
-    assert!(all.contains("The deploy runs on Fridays") && !all.contains("Something later"), "{all:?}");
+    assert!(
+        all.contains("The deploy runs on Fridays") && !all.contains("Something later"),
+        "{all:?}"
+    );
     assert!(!place.data().join("vault/later.md").exists());
-    assert_eq!(fs::read_to_string(replaced.join("vault/later.md")).unwrap(), "# Later\n");
-    assert_eq!(fs::read_to_string(replaced.join("vault/recipes/tea.md")).unwrap(), "# Tea\nFour minutes.\n");
-    assert!(!replaced.join("vault/pictures").exists(), "what is the same stays");
-    assert!(place.data().join("vault/.obsidian/app.json").exists(), "what is hidden is somebody else's");
+    assert_eq!(
+        fs::read_to_string(replaced.join("vault/later.md")).unwrap(),
+        "# Later\n"
+    );
+    assert_eq!(
+        fs::read_to_string(replaced.join("vault/recipes/tea.md")).unwrap(),
+        "# Tea\nFour minutes.\n"
+    );
+    assert!(
+        !replaced.join("vault/pictures").exists(),
+        "what is the same stays"
+    );
+    assert!(
+        place.data().join("vault/.obsidian/app.json").exists(),
+        "what is hidden is somebody else's"
+    );
     is_healthy(&place);
     #[cfg(unix)]
     assert_eq!(mode(&replaced), 0o700);
@@ -232,7 +323,10 @@ fn what_is_there_is_replaced_only_if_that_is_wanted_and_comes_back() {
 fn notes_that_are_not_in_the_backup_are_not_swept_away() {
     let (here, there) = (Place::new(), Place::new());
     let file = backed_up(&here);
-    there.write("data/vault/recipes/tea.md", "---\ntags: [tea]\n---\n# Tea\nThree minutes.\n");
+    there.write(
+        "data/vault/recipes/tea.md",
+        "---\ntags: [tea]\n---\n# Tea\nThree minutes.\n",
+    );
     let own = there.write("data/vault/own.md", "# Own\n");
     there.run(&["restore", text(&file)]).failed(2, "own.md");
     assert!(!there.data().join("loci.db").exists());
@@ -248,7 +342,9 @@ fn a_store_that_somebody_uses_is_not_replaced() {
     let file = backed_up(&place);
     let mut agent = Agent::start(&place, "mememory");
     agent.remember("It is running");
-    place.run(&["restore", text(&file), "--replace"]).failed(4, text(&place.data().canonicalize().unwrap()));
+    place
+        .run(&["restore", text(&file), "--replace"])
+        .failed(4, text(&place.data().canonicalize().unwrap()));
     agent.remember("It still is");
     drop(agent);
     assert!(contents(&place).contains("It still is"));
@@ -264,7 +360,9 @@ fn a_damaged_backup_touches_nothing() {
     let damaged = place.path("damaged.tar");
     let refused = |bytes: &[u8], words: &str| {
         fs::write(&damaged, bytes).unwrap();
-        let ended = place.run(&["restore", text(&damaged), "--replace"]).failed(2, words);
+        let ended = place
+            .run(&["restore", text(&damaged), "--replace"])
+            .failed(2, words);
         assert!(!ended.stderr.contains("Fridays"), "{ended:?}");
         assert_eq!(files(&place.data()), before);
     };
@@ -274,11 +372,22 @@ fn a_damaged_backup_touches_nothing() {
         bytes[place] ^= 4;
         refused(&bytes, "damaged");
     }
-    for length in [0, 1, 512, whole.len() / 2, whole.len() - 1_536, whole.len() - 1] {
+    for length in [
+        0,
+        1,
+        512,
+        whole.len() / 2,
+        whole.len() - 1_536,
+        whole.len() - 1,
+    ] {
         refused(&whole[..length], "damaged");
     }
-    place.run(&["restore", text(&place.path("nothing.tar")), "--replace"]).failed(2, "nothing.tar");
-    place.run(&["restore", text(&place.data()), "--replace"]).failed(2, "cannot be read");
+    place
+        .run(&["restore", text(&place.path("nothing.tar")), "--replace"])
+        .failed(2, "nothing.tar");
+    place
+        .run(&["restore", text(&place.data()), "--replace"])
+        .failed(2, "cannot be read");
     assert_eq!(files(&place.data()), before);
 }
 
@@ -290,8 +399,13 @@ fn what_is_no_backup_is_not_quoted() {
     place.run(&["export", text(&export)]).succeeded();
     let lines = fs::read_to_string(&export).unwrap();
     let (_, memories) = lines.split_once('\n').unwrap();
-    for (file, words) in [(export, "loci import"), (place.write("other.jsonl", memories), "no backup of loci")] {
-        let ended = place.run(&["restore", text(&file), "--replace"]).failed(2, words);
+    for (file, words) in [
+        (export, "loci import"),
+        (place.write("other.jsonl", memories), "no backup of loci"),
+    ] {
+        let ended = place
+            .run(&["restore", text(&file), "--replace"])
+            .failed(2, words);
         for content in ["Fridays", "memory"] {
             assert!(!ended.stderr.contains(content), "{ended:?}");
         }
@@ -306,16 +420,25 @@ fn no_backup_is_made_without_the_notes() {
     let (vault, away) = (place.data().join("vault"), place.path("away"));
     let file = place.path("later.tar");
     fs::rename(&vault, &away).unwrap();
-    place.run(&["backup", text(&file)]).failed(2, "--accept-missing");
+    place
+        .run(&["backup", text(&file)])
+        .failed(2, "--accept-missing");
     fs::create_dir(&vault).unwrap();
-    place.run(&["backup", text(&file)]).failed(2, "--accept-missing");
+    place
+        .run(&["backup", text(&file)])
+        .failed(2, "--accept-missing");
     fs::remove_dir(&vault).unwrap();
     assert!(!file.exists());
     fs::rename(&away, &vault).unwrap();
     assert_eq!(place.json(&["backup", text(&file)])["notes"], 2);
     fs::remove_dir_all(&vault).unwrap();
-    place.run(&["vault", "reconcile", "--accept-missing"]).succeeded();
-    assert_eq!(place.json(&["backup", text(&place.path("last.tar"))])["notes"], 0);
+    place
+        .run(&["vault", "reconcile", "--accept-missing"])
+        .succeeded();
+    assert_eq!(
+        place.json(&["backup", text(&place.path("last.tar"))])["notes"],
+        0
+    );
 }
 
 #[test]
@@ -324,22 +447,38 @@ fn a_database_that_cannot_be_used_is_not_taken() {
     here.add(&["The deploy runs on Fridays"]);
     let database = there.path("copy.db");
     fs::copy(here.data().join("loci.db"), &database).unwrap();
-    let mut file = fs::OpenOptions::new().read(true).write(true).open(&database).unwrap();
+    let mut file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&database)
+        .unwrap();
     file.seek(SeekFrom::Start(USER_VERSION_OFFSET)).unwrap();
     file.write_all(&[0, 0, 0x27, 0x10]).unwrap();
-    there.run(&["restore", text(&database)]).failed(5, "schema 10000");
+    there
+        .run(&["restore", text(&database)])
+        .failed(5, "schema 10000");
     // Of another program.
     file.seek(SeekFrom::Start(USER_VERSION_OFFSET + 8)).unwrap();
     file.write_all(b"noci").unwrap();
-    there.run(&["restore", text(&database)]).failed(5, "no database of loci");
+    there
+        .run(&["restore", text(&database)])
+        .failed(5, "no database of loci");
     // Of ours, and damaged.
     fs::copy(here.data().join("loci.db"), &database).unwrap();
     let mut bytes = Vec::new();
-    fs::File::open(&database).unwrap().read_to_end(&mut bytes).unwrap();
-    let place = bytes.windows(6).position(|window| window == b"Friday").unwrap();
+    fs::File::open(&database)
+        .unwrap()
+        .read_to_end(&mut bytes)
+        .unwrap();
+    let place = bytes
+        .windows(6)
+        .position(|window| window == b"Friday")
+        .unwrap();
     bytes[place] = b'f';
     fs::write(&database, bytes).unwrap();
-    there.run(&["restore", text(&database)]).failed(5, "is damaged");
+    there
+        .run(&["restore", text(&database)])
+        .failed(5, "is damaged");
     assert!(!there.data().join("loci.db").exists() && !there.data().join("restoring").exists());
 }
 
@@ -350,14 +489,18 @@ fn a_database_in_use_is_not_copied() {
     let mut agent = Agent::start(&here, "mememory");
     agent.remember("The deploy runs on Fridays");
     let database = here.data().join("loci.db");
-    let refused = there.run(&["restore", text(&database)]).failed(4, "loci backup");
+    let refused = there
+        .run(&["restore", text(&database)])
+        .failed(4, "loci backup");
     assert!(refused.stderr.contains(text(&here.data())), "{refused:?}");
     assert!(!there.data().join("loci.db").exists());
     drop(agent);
     there.run(&["restore", text(&database)]).succeeded();
     assert_eq!(contents(&there), contents(&here));
     // Into the folder that it lies in.
-    there.run(&["restore", text(&there.data().join("loci.db")), "--replace"]).succeeded();
+    there
+        .run(&["restore", text(&there.data().join("loci.db")), "--replace"])
+        .succeeded();
     assert_eq!(contents(&there), contents(&here));
 }
 
@@ -368,17 +511,27 @@ fn no_backup_goes_among_the_notes() {
     place.add(&["a"]);
     place.write("data/vault/folder/note.md", "# Note\n");
     let before = files(&place.data().join("vault"));
-    for name in ["data/vault/backup.tar", "data/vault/folder/backup.tar", "data/backups/../vault/backup.tar"] {
+    for name in [
+        "data/vault/backup.tar",
+        "data/vault/folder/backup.tar",
+        "data/backups/../vault/backup.tar",
+    ] {
         fs::create_dir_all(place.data().join("backups")).unwrap();
-        place.run(&["backup", text(&place.path(name))]).failed(2, "the folder of notes");
+        place
+            .run(&["backup", text(&place.path(name))])
+            .failed(2, "the folder of notes");
     }
     #[cfg(unix)]
     {
         std::os::unix::fs::symlink(place.data().join("vault"), place.path("link")).unwrap();
-        place.run(&["backup", text(&place.path("link/backup.tar"))]).failed(2, "the folder of notes");
+        place
+            .run(&["backup", text(&place.path("link/backup.tar"))])
+            .failed(2, "the folder of notes");
     }
     assert_eq!(files(&place.data().join("vault")), before);
-    place.run(&["backup", text(&place.data().join("backups/backup.tar"))]).succeeded();
+    place
+        .run(&["backup", text(&place.data().join("backups/backup.tar"))])
+        .succeeded();
 }
 
 /// One of them ends the restore, and the others use what it made.
@@ -387,16 +540,25 @@ fn several_at_once_end_a_restore_that_was_cut_off() {
     let place = Place::new();
     place.add(&["The deploy runs on Fridays"]);
     let database = fs::read(place.data().join("loci.db")).unwrap();
-    let swap = json!({"replaced": "backups/replaced-1", "notes": place.data().join("vault"), "aside": []});
+    let swap =
+        json!({"replaced": "backups/replaced-1", "notes": place.data().join("vault"), "aside": []});
     for round in 0..15 {
         place.write("data/restoring/loci.db", &database);
         for number in 0..20 {
-            place.write(&format!("data/restoring/vault/{number}.md"), format!("# Note of round {round}\n"));
+            place.write(
+                &format!("data/restoring/vault/{number}.md"),
+                format!("# Note of round {round}\n"),
+            );
         }
         place.write("data/restoring/decided.json", swap.to_string());
-        let children: Vec<_> = (0..6).map(|_| place.command(&["stats"]).spawn().unwrap()).collect();
+        let children: Vec<_> = (0..6)
+            .map(|_| place.command(&["stats"]).spawn().unwrap())
+            .collect();
         let ends: Vec<_> = children.into_iter().map(crate::program::ended).collect();
-        assert!(ends.iter().all(|ended| ended.code == 0), "round {round}: {ends:?}");
+        assert!(
+            ends.iter().all(|ended| ended.code == 0),
+            "round {round}: {ends:?}"
+        );
         assert!(!place.data().join("restoring").exists());
     }
 }
@@ -408,11 +570,19 @@ fn no_backup_is_made_of_a_damaged_database() {
     place.add(&["The deploy runs on Fridays"]);
     let database = place.data().join("loci.db");
     let mut bytes = fs::read(&database).unwrap();
-    let at = bytes.windows(6).position(|window| window == b"Friday").unwrap();
+    let at = bytes
+        .windows(6)
+        .position(|window| window == b"Friday")
+        .unwrap();
     bytes[at] = b'f';
     fs::write(&database, bytes).unwrap();
-    let refused = place.run(&["backup", text(&place.path("backup.tar"))]).failed(5, "damaged");
-    assert!(refused.stderr.contains("loci doctor --salvage"), "{refused:?}");
+    let refused = place
+        .run(&["backup", text(&place.path("backup.tar"))])
+        .failed(5, "damaged");
+    assert!(
+        refused.stderr.contains("loci doctor --salvage"),
+        "{refused:?}"
+    );
     assert!(!place.path("backup.tar").exists());
 }
 
@@ -423,13 +593,18 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
     let place = Place::new();
     let file = backed_up(&place);
     for number in 0..20 {
-        place.write(&format!("data/vault/many/{number}.md"), format!("# Note {number}\nbefore\n"));
+        place.write(
+            &format!("data/vault/many/{number}.md"),
+            format!("# Note {number}\nbefore\n"),
+        );
     }
     place.run(&["vault", "reconcile"]).succeeded();
     let large = place.path("large.tar");
     place.run(&["backup", text(&large)]).succeeded();
     let (old, new) = (set(["Only in the old store"]), contents(&place));
-    place.run(&["restore", text(&file), "--replace"]).succeeded();
+    place
+        .run(&["restore", text(&file), "--replace"])
+        .succeeded();
     for id in place.json(&["list"]).as_array().unwrap() {
         place.run(&["forget", id["id"].as_str().unwrap()]);
     }
@@ -449,18 +624,36 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
     };
     let moments: [(&str, HasCome); 8] = [
         ("unpacking begins", Box::new(is_there("restoring"))),
-        ("the database is unpacked", Box::new(is_there("restoring/loci.db"))),
-        ("it is decided", Box::new(is_there("restoring/decided.json"))),
+        (
+            "the database is unpacked",
+            Box::new(is_there("restoring/loci.db")),
+        ),
+        (
+            "it is decided",
+            Box::new(is_there("restoring/decided.json")),
+        ),
         ("the old database is away", Box::new(is_away("loci.db"))),
-        ("the first note is there", Box::new(is_there("vault/many/0.md"))),
-        ("some notes are there", Box::new(is_there("vault/many/5.md"))),
-        ("the last note is there", Box::new(is_there("vault/recipes/tea.md"))),
+        (
+            "the first note is there",
+            Box::new(is_there("vault/many/0.md")),
+        ),
+        (
+            "some notes are there",
+            Box::new(is_there("vault/many/5.md")),
+        ),
+        (
+            "the last note is there",
+            Box::new(is_there("vault/recipes/tea.md")),
+        ),
         ("at once", Box::new(|| true)),
     ];
     let mut outcomes = BTreeMap::new();
     for (moment, has_come) in &moments {
         for _ in 0..4 {
-            let mut child = place.command(&["restore", text(&large), "--replace"]).spawn().unwrap();
+            let mut child = place
+                .command(&["restore", text(&large), "--replace"])
+                .spawn()
+                .unwrap();
             // It may be over before it is seen.
             while !has_come() && child.try_wait().unwrap().is_none() {
                 std::hint::spin_loop();
@@ -474,7 +667,9 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
             is_healthy(&place);
             *outcomes.entry(now == new).or_insert(0) += 1;
             // What a restore left that did not come to be decided goes with the next one.
-            place.run(&["restore", text(&old_file), "--replace"]).succeeded();
+            place
+                .run(&["restore", text(&old_file), "--replace"])
+                .succeeded();
             assert_eq!(contents(&place), old);
             assert!(!place.data().join("restoring").exists());
         }
@@ -487,7 +682,10 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
 pub fn mounted(folder: &Path, options: &str) -> bool {
     let mut mount = std::process::Command::new("mount");
     mount.args(["-t", "tmpfs", "-o", options, "none", text(folder)]);
-    mount.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    mount
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// The disk had room when the backup began, and has none in the middle of it.
@@ -505,27 +703,52 @@ fn a_disk_that_fills_up_meanwhile_costs_nothing() {
     }
     fs::write(small.join("old.tar"), "an earlier backup").unwrap();
     fs::write(small.join("filling"), vec![1; 24 << 20]).unwrap();
-    let mut child = place.command(&["backup", text(&small.join("new.tar"))]).spawn().unwrap();
+    let mut child = place
+        .command(&["backup", text(&small.join("new.tar"))])
+        .spawn()
+        .unwrap();
     let drafts = || {
         fs::read_dir(&small)
             .unwrap()
-            .filter(|entry| entry.as_ref().unwrap().path().extension().is_some_and(|end| end == "part"))
+            .filter(|entry| {
+                entry
+                    .as_ref()
+                    .unwrap()
+                    .path()
+                    .extension()
+                    .is_some_and(|end| end == "part")
+            })
             .count()
     };
     while drafts() == 0 && child.try_wait().unwrap().is_none() {
         std::hint::spin_loop();
     }
-    let mut filling = fs::OpenOptions::new().append(true).open(small.join("filling")).unwrap();
+    let mut filling = fs::OpenOptions::new()
+        .append(true)
+        .open(small.join("filling"))
+        .unwrap();
     while filling.write_all(&vec![1; 1 << 20]).is_ok() {}
     drop(filling);
     let ended = crate::program::ended(child);
-    let left: Vec<_> = files(&small).into_iter().filter(|(path, _)| path != Path::new("filling")).collect();
+    let left: Vec<_> = files(&small)
+        .into_iter()
+        .filter(|(path, _)| path != Path::new("filling"))
+        .collect();
     fs::remove_file(small.join("filling")).unwrap();
     let again = place.run(&["backup", text(&small.join("new.tar"))]);
-    assert!(std::process::Command::new("umount").arg(&small).status().unwrap().success());
+    assert!(
+        std::process::Command::new("umount")
+            .arg(&small)
+            .status()
+            .unwrap()
+            .success()
+    );
     let refused = ended.failed(2, "No space left");
     assert!(refused.stderr.contains("new.tar"), "{refused:?}");
-    assert_eq!(left, [(PathBuf::from("old.tar"), b"an earlier backup".to_vec())]);
+    assert_eq!(
+        left,
+        [(PathBuf::from("old.tar"), b"an earlier backup".to_vec())]
+    );
     again.succeeded();
 }
 
@@ -548,7 +771,13 @@ fn a_full_disk_costs_nothing() {
     let left: Vec<_> = files(&small).into_keys().collect();
     fs::remove_file(small.join("filling")).unwrap();
     let again = place.run(&["--data", text(&data), "restore", text(&file)]);
-    assert!(std::process::Command::new("umount").arg(&small).status().unwrap().success());
+    assert!(
+        std::process::Command::new("umount")
+            .arg(&small)
+            .status()
+            .unwrap()
+            .success()
+    );
     backup.failed(2, "free some space");
     restore.failed(2, "free some space");
     assert_eq!(left, [Path::new("filling")]);

@@ -5,19 +5,37 @@ use crate::program::{Place, ended};
 #[test]
 fn a_memory_from_its_beginning_to_its_end() {
     let place = Place::new();
-    let id = place.add(&["The deploy runs on Fridays", "--project", "acme", "--tags", "ops, ci", "--weight", "0.5"]);
+    let id = place.add(&[
+        "The deploy runs on Fridays",
+        "--project",
+        "acme",
+        "--tags",
+        "ops, ci",
+        "--weight",
+        "0.5",
+    ]);
     let other = place.add(&["Use tabs", "--type", "rule"]);
 
     let shown = place.json(&["show", &id]);
     assert_eq!(shown["content"], "The deploy runs on Fridays");
-    assert_eq!((shown["project"].as_str(), shown["type"].as_str()), (Some("acme"), Some("fact")));
+    assert_eq!(
+        (shown["project"].as_str(), shown["type"].as_str()),
+        (Some("acme"), Some("fact"))
+    );
     assert_eq!(shown["tags"], serde_json::json!(["ops", "ci"]));
     let text = place.run(&["show", &id]).succeeded().stdout;
-    assert!(text.starts_with(&id) && text.ends_with("    The deploy runs on Fridays\n"), "{text}");
+    assert!(
+        text.starts_with(&id) && text.ends_with("    The deploy runs on Fridays\n"),
+        "{text}"
+    );
 
     let ids = |arguments: &[&str]| -> Vec<String> {
         let list = place.json(arguments);
-        list.as_array().unwrap().iter().map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+        list.as_array()
+            .unwrap()
+            .iter()
+            .map(|record| record["id"].as_str().unwrap().to_owned())
+            .collect()
     };
     let (id, other) = (id.as_str(), other.as_str());
     assert_eq!(ids(&["list"]), [other, id]);
@@ -30,9 +48,18 @@ fn a_memory_from_its_beginning_to_its_end() {
     let stats = place.json(&["stats"]);
     assert_eq!(stats["total"], 2);
     assert!(stats["store"]["index_bytes"].as_u64().unwrap() > 0);
-    assert!(place.run(&["stats"]).succeeded().stdout.contains("memories  2"));
+    assert!(
+        place
+            .run(&["stats"])
+            .succeeded()
+            .stdout
+            .contains("memories  2")
+    );
     let forgot = place.run(&["forget", id]).succeeded();
-    assert_eq!((forgot.stdout.as_str(), forgot.stderr.contains(id)), ("", true));
+    assert_eq!(
+        (forgot.stdout.as_str(), forgot.stderr.contains(id)),
+        ("", true)
+    );
     place.run(&["forget", id]).failed(3, id);
     place.run(&["show", id]).failed(3, id);
 }
@@ -46,13 +73,22 @@ fn a_search_says_why() {
     assert_eq!(hits.as_array().unwrap().len(), 1);
     assert_eq!(hits[0]["memory"]["id"], id.as_str());
     assert!(hits[0]["explain"]["bm25"].as_f64().unwrap() > 0.0);
-    let text = place.run(&["search", "deploy", "--explain"]).succeeded().stdout;
+    let text = place
+        .run(&["search", "deploy", "--explain"])
+        .succeeded()
+        .stdout;
     for word in ["relevance", "bm25", "cosine", "weight", "age", "score"] {
         assert!(text.contains(word), "{text} should name {word}");
     }
-    assert_eq!(place.json(&["search", "deploy", "--project", "other"]), serde_json::json!([]));
+    assert_eq!(
+        place.json(&["search", "deploy", "--project", "other"]),
+        serde_json::json!([])
+    );
     let none = place.run(&["search", "zebra"]).succeeded();
-    assert_eq!((none.stdout.as_str(), none.stderr.trim()), ("", "nothing was found"));
+    assert_eq!(
+        (none.stdout.as_str(), none.stderr.trim()),
+        ("", "nothing was found")
+    );
 }
 
 #[test]
@@ -60,13 +96,28 @@ fn a_project_that_is_not_there_is_told_with_near_names() {
     let place = Place::new();
     let id = place.add(&["The deploy runs on Fridays", "--project", "acme"]);
     for command in [&["--json", "list"][..], &["--json", "search", "deploy"]] {
-        let found = |project| place.run(&[command, &["--project", project]].concat()).succeeded();
+        let found = |project| {
+            place
+                .run(&[command, &["--project", project]].concat())
+                .succeeded()
+        };
         let meant = found("Acme");
         assert!(meant.stdout.contains(&id), "{}", meant.stdout);
-        assert!(meant.stderr.contains("there is no project `Acme`; it was read as `acme`"), "{}", meant.stderr);
+        assert!(
+            meant
+                .stderr
+                .contains("there is no project `Acme`; it was read as `acme`"),
+            "{}",
+            meant.stderr
+        );
         let near = found("acne");
         assert_eq!(near.stdout.trim(), "[]");
-        assert!(near.stderr.contains("there is no project `acne`; these sound alike: `acme`"), "{}", near.stderr);
+        assert!(
+            near.stderr
+                .contains("there is no project `acne`; these sound alike: `acme`"),
+            "{}",
+            near.stderr
+        );
     }
 }
 
@@ -76,7 +127,13 @@ fn equal_texts_are_found_once() {
     place.add(&["The deploy runs on Fridays", "--project", "acme"]);
     place.add(&["The deploy  runs on Fridays", "--project", "shop"]);
     let hits = place.json(&["search", "when is the deploy?"]);
-    assert_eq!((hits.as_array().unwrap().len(), hits[0]["times_said"].as_u64()), (1, Some(2)));
+    assert_eq!(
+        (
+            hits.as_array().unwrap().len(),
+            hits[0]["times_said"].as_u64()
+        ),
+        (1, Some(2))
+    );
     let text = place.run(&["search", "deploy"]).succeeded().stdout;
     assert!(text.contains("found 2 times"), "{text}");
 }
@@ -85,14 +142,42 @@ fn equal_texts_are_found_once() {
 fn a_limit_beyond_the_greatest_is_no_secret() {
     let place = Place::new();
     place.add_all((0..1_001).map(|number| format!("Bead number {number}")));
-    let listed = place.run(&["--json", "list", "--limit", "5000"]).succeeded();
-    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&listed.stdout).unwrap().len(), 1_000);
-    assert!(listed.stderr.contains("--limit 5000 counts as 1000"), "{}", listed.stderr);
-    assert!(listed.stderr.contains("there may be more: --offset 1000"), "{}", listed.stderr);
-    let found = place.run(&["--json", "search", "bead", "--limit", "500"]).succeeded();
-    assert_eq!(serde_json::from_str::<Vec<serde_json::Value>>(&found.stdout).unwrap().len(), 100);
-    assert!(found.stderr.contains("--limit 500 counts as 100"), "{}", found.stderr);
-    let exact = place.run(&["list", "--limit", "1000", "--offset", "1"]).succeeded();
+    let listed = place
+        .run(&["--json", "list", "--limit", "5000"])
+        .succeeded();
+    assert_eq!(
+        serde_json::from_str::<Vec<serde_json::Value>>(&listed.stdout)
+            .unwrap()
+            .len(),
+        1_000
+    );
+    assert!(
+        listed.stderr.contains("--limit 5000 counts as 1000"),
+        "{}",
+        listed.stderr
+    );
+    assert!(
+        listed.stderr.contains("there may be more: --offset 1000"),
+        "{}",
+        listed.stderr
+    );
+    let found = place
+        .run(&["--json", "search", "bead", "--limit", "500"])
+        .succeeded();
+    assert_eq!(
+        serde_json::from_str::<Vec<serde_json::Value>>(&found.stdout)
+            .unwrap()
+            .len(),
+        100
+    );
+    assert!(
+        found.stderr.contains("--limit 500 counts as 100"),
+        "{}",
+        found.stderr
+    );
+    let exact = place
+        .run(&["list", "--limit", "1000", "--offset", "1"])
+        .succeeded();
     assert!(!exact.stderr.contains("counts as"), "{}", exact.stderr);
 }
 
@@ -100,7 +185,9 @@ fn a_limit_beyond_the_greatest_is_no_secret() {
 fn text_comes_from_stdin_byte_for_byte() {
     let place = Place::new();
     let text = "  first\r\n\tsecond \u{1f980}\n\n";
-    let added = place.run_with_stdin(&["add", "-"], text.as_bytes()).succeeded();
+    let added = place
+        .run_with_stdin(&["add", "-"], text.as_bytes())
+        .succeeded();
     assert_eq!(place.json(&["show", added.stdout.trim()])["content"], text);
 }
 
@@ -139,7 +226,17 @@ fn arguments_that_make_no_sense_are_refused() {
         (&["show", " "], "`id`"),
         (&["forget", ""], "`id`"),
         (&["bootstrap", "--projekt", "a"], "--projekt"),
-        (&["token", "create", "--subject", "ann", "--scopes", "everything"], "admin"),
+        (
+            &[
+                "token",
+                "create",
+                "--subject",
+                "ann",
+                "--scopes",
+                "everything",
+            ],
+            "admin",
+        ),
     ];
     for (arguments, words) in rows {
         place.run(arguments).failed(2, words);
@@ -152,34 +249,82 @@ fn a_session_begins_with_the_bootstrap() {
     let empty = place.run(&["bootstrap"]).succeeded();
     assert_eq!(empty.stdout, "");
     place.add(&["Use tabs", "--type", "rule", "--bootstrap"]);
-    place.add(&["Ship on Fridays", "--type", "bootstrap", "--project", "acme"]);
+    place.add(&[
+        "Ship on Fridays",
+        "--type",
+        "bootstrap",
+        "--project",
+        "acme",
+    ]);
     let global = place.run(&["bootstrap"]).succeeded().stdout;
-    assert!(global.contains("- Use tabs") && !global.contains("Fridays"), "{global}");
+    assert!(
+        global.contains("- Use tabs") && !global.contains("Fridays"),
+        "{global}"
+    );
     let project = place.json(&["bootstrap", "--project", "acme"]);
-    assert!(project["markdown"].as_str().unwrap().contains("- Ship on Fridays"));
+    assert!(
+        project["markdown"]
+            .as_str()
+            .unwrap()
+            .contains("- Ship on Fridays")
+    );
     assert_eq!(project["memories"], 2);
 }
 
 #[test]
 fn a_token_from_its_beginning_to_its_end() {
     let place = Place::new();
-    let created = place.json(&["token", "create", "--subject", "ann", "--scopes", "read", "--expires", "30d"]);
-    let (id, secret) = (created["id"].as_str().unwrap(), created["token"].as_str().unwrap());
-    assert!(secret.starts_with("loci_") && secret.len() == 69, "{secret}");
-    let plain = place.run(&["token", "create", "--subject", "bob"]).succeeded();
+    let created = place.json(&[
+        "token",
+        "create",
+        "--subject",
+        "ann",
+        "--scopes",
+        "read",
+        "--expires",
+        "30d",
+    ]);
+    let (id, secret) = (
+        created["id"].as_str().unwrap(),
+        created["token"].as_str().unwrap(),
+    );
+    assert!(
+        secret.starts_with("loci_") && secret.len() == 69,
+        "{secret}"
+    );
+    let plain = place
+        .run(&["token", "create", "--subject", "bob"])
+        .succeeded();
     assert_eq!(plain.stdout.trim().len(), 69);
 
     let listed = place.run(&["token", "list"]).succeeded().stdout;
-    assert!(listed.contains(id) && listed.contains("ann") && listed.contains("expires 20"), "{listed}");
-    assert!(!listed.contains(secret) && !listed.contains("loci_"), "{listed}");
+    assert!(
+        listed.contains(id) && listed.contains("ann") && listed.contains("expires 20"),
+        "{listed}"
+    );
+    assert!(
+        !listed.contains(secret) && !listed.contains("loci_"),
+        "{listed}"
+    );
     place.run(&["token", "revoke", id]).succeeded();
     let tokens = place.json(&["token", "list"]);
-    assert_eq!((tokens[0]["valid"].as_bool(), tokens[1]["valid"].as_bool()), (Some(false), Some(true)));
-    place.run(&["token", "revoke", "nothing"]).failed(3, "nothing");
-    place.run(&["token", "create", "--subject", "ann", "--expires", "soon"]).failed(2, "--expires");
-    place.run(&["token", "create", "--subject", " "]).failed(2, "`subject`");
+    assert_eq!(
+        (tokens[0]["valid"].as_bool(), tokens[1]["valid"].as_bool()),
+        (Some(false), Some(true))
+    );
+    place
+        .run(&["token", "revoke", "nothing"])
+        .failed(3, "nothing");
+    place
+        .run(&["token", "create", "--subject", "ann", "--expires", "soon"])
+        .failed(2, "--expires");
+    place
+        .run(&["token", "create", "--subject", " "])
+        .failed(2, "`subject`");
     for reserved in ["anonymous", "wiped-0123456789abcdef0123456789abcdef"] {
-        place.run(&["token", "create", "--subject", reserved]).failed(2, "stands for callers without a name");
+        place
+            .run(&["token", "create", "--subject", reserved])
+            .failed(2, "stands for callers without a name");
     }
 }
 
@@ -187,15 +332,34 @@ fn a_token_from_its_beginning_to_its_end() {
 fn scripts_and_pages_are_made_without_a_store() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(place.run(&["completions", shell]).succeeded().stdout.contains("loci"));
+        assert!(
+            place
+                .run(&["completions", shell])
+                .succeeded()
+                .stdout
+                .contains("loci")
+        );
     }
-    assert!(place.run(&["man"]).succeeded().stdout.contains(".TH loci 1"));
+    assert!(
+        place
+            .run(&["man"])
+            .succeeded()
+            .stdout
+            .contains(".TH loci 1")
+    );
     let notices = place.run(&["notices"]).succeeded().stdout;
-    for of in ["all-MiniLM-L6-v2", "\nrusqlite 0.", "\ntokio 1.", "Permission is hereby granted, free of charge"] {
+    for of in [
+        "all-MiniLM-L6-v2",
+        "\nrusqlite 0.",
+        "\ntokio 1.",
+        "Permission is hereby granted, free of charge",
+    ] {
         assert!(notices.contains(of), "{of}");
     }
     let pages = place.path("pages");
-    place.run(&["man", "--out", pages.to_str().unwrap()]).succeeded();
+    place
+        .run(&["man", "--out", pages.to_str().unwrap()])
+        .succeeded();
     assert!(pages.join("loci-token-create.1").exists());
     assert!(!place.data().exists());
 }
@@ -204,7 +368,9 @@ fn scripts_and_pages_are_made_without_a_store() {
 fn a_reader_that_leaves_is_no_failure_to_talk_about() {
     let place = Place::new();
     // More than a pipe holds.
-    place.run_with_stdin(&["add", "-"], "many words ".repeat(50_000).as_bytes()).succeeded();
+    place
+        .run_with_stdin(&["add", "-"], "many words ".repeat(50_000).as_bytes())
+        .succeeded();
     let mut child = place.command(&["list"]).spawn().unwrap();
     let mut first = [0; 1];
     let mut stdout = child.stdout.take().unwrap();
@@ -216,11 +382,20 @@ fn a_reader_that_leaves_is_no_failure_to_talk_about() {
 #[test]
 fn a_reader_trusts_authors_until_told_otherwise() {
     let place = Place::new();
-    let trusted = |arguments: &[&str]| place.run(&[&["trust"], arguments].concat()).succeeded().stdout;
+    let trusted = |arguments: &[&str]| {
+        place
+            .run(&[&["trust"], arguments].concat())
+            .succeeded()
+            .stdout
+    };
     assert_eq!(trusted(&[]), "");
     assert_eq!(trusted(&["bob", "ann"]), "ann\nbob\n");
     assert_eq!(trusted(&["ann"]), "ann\nbob\n");
-    assert_eq!(trusted(&["--reader", "carl"]), "", "each reader has its own");
+    assert_eq!(
+        trusted(&["--reader", "carl"]),
+        "",
+        "each reader has its own"
+    );
     assert_eq!(trusted(&["--space", "team"]), "", "in each space");
     assert_eq!(trusted(&["bob", "--remove"]), "ann\n");
     place.run(&["trust", "--remove"]).failed(2, "--remove");

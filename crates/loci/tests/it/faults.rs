@@ -36,7 +36,8 @@ fn a_data_folder_that_is_not_ours() {
         place.run(&["doctor"]).failed(4, "");
         std::fs::set_permissions(place.data(), PermissionsExt::from_mode(0o700)).unwrap();
         for file in std::fs::read_dir(place.data()).unwrap() {
-            std::fs::set_permissions(file.unwrap().path(), PermissionsExt::from_mode(0o600)).unwrap();
+            std::fs::set_permissions(file.unwrap().path(), PermissionsExt::from_mode(0o600))
+                .unwrap();
         }
     }
     assert_eq!(place.json(&["stats"])["total"], 1);
@@ -54,11 +55,19 @@ fn a_database_of_a_newer_loci() {
         file.write_all(&version).unwrap();
     };
     set_version([0, 0, 0x27, 0x10]);
-    for arguments in [&["add", "b"][..], &["list"], &["serve", "--bind", "127.0.0.1:0"], &["mcp", "mememory"]] {
+    for arguments in [
+        &["add", "b"][..],
+        &["list"],
+        &["serve", "--bind", "127.0.0.1:0"],
+        &["mcp", "mememory"],
+    ] {
         place.run(arguments).failed(5, "schema 10000");
     }
     let report = place.run(&["doctor"]);
-    assert!(report.code == 5 && report.stdout.contains("fail  database"), "{report:?}");
+    assert!(
+        report.code == 5 && report.stdout.contains("fail  database"),
+        "{report:?}"
+    );
     let offset = USER_VERSION_OFFSET as usize;
     set_version(before[offset..offset + 4].try_into().unwrap());
     assert_eq!(place.json(&["stats"])["total"], 1);
@@ -67,10 +76,16 @@ fn a_database_of_a_newer_loci() {
 #[test]
 fn a_database_that_is_none() {
     let place = Place::new();
-    place.write("data/loci.db", "this is no database, whatever its name says".repeat(100));
+    place.write(
+        "data/loci.db",
+        "this is no database, whatever its name says".repeat(100),
+    );
     place.run(&["add", "a"]).failed(5, "loci.db");
     let report = place.run(&["doctor"]);
-    assert!(report.code == 5 && report.stdout.contains("loci.db is damaged"), "{report:?}");
+    assert!(
+        report.code == 5 && report.stdout.contains("loci.db is damaged"),
+        "{report:?}"
+    );
 }
 
 /// Bytes of a page of a database.
@@ -90,19 +105,30 @@ fn a_damaged_database_is_told_from_everything_else() {
     // Texts of one page and of several.
     place.add_all((0..120).map(|number: usize| {
         format!("Bead {number} {}", "of the long string ".repeat(number * 7))
-            + if number.is_multiple_of(9) { " rule" } else { "" }
+            + if number.is_multiple_of(9) {
+                " rule"
+            } else {
+                ""
+            }
     }));
     let listed = place.run(&["list", "--limit", "1000"]).succeeded().stdout;
     let whole = std::fs::read(place.data().join("loci.db")).unwrap();
     let put = |database: &[u8]| put_database(&place, database);
-    let commands: [&[&str]; 5] =
-        [&["list", "--limit", "1000"], &["search", "bead"], &["stats"], &["add", "Another bead"], &["bootstrap"]];
+    let commands: [&[&str]; 5] = [
+        &["list", "--limit", "1000"],
+        &["search", "bead"],
+        &["stats"],
+        &["add", "Another bead"],
+        &["bootstrap"],
+    ];
     let mut failures = 0;
     for seed in 1..=8_u64 {
         let mut state = seed;
         let mut random = move || {
             // Knuth's linear congruential generator; its upper half is good enough.
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as usize
         };
         let mut damaged = whole.clone();
@@ -114,43 +140,72 @@ fn a_damaged_database_is_told_from_everything_else() {
         put(&damaged);
         let report = place.run(&["doctor"]);
         // Where the description of its tables is damaged, too, it does not even open.
-        let is_damaged = ["fail  damage", "loci.db is damaged"].iter().any(|words| report.stdout.contains(words));
+        let is_damaged = ["fail  damage", "loci.db is damaged"]
+            .iter()
+            .any(|words| report.stdout.contains(words));
         for arguments in commands {
             put(&damaged);
             let ended = place.run(arguments);
             if ended.code != 0 {
                 failures += 1;
                 let ended = ended.failed(5, "damaged");
-                let way_out = if is_damaged { "no backup in" } else { "loci doctor" };
-                assert!(ended.stderr.contains(way_out), "seed {seed}: {arguments:?} {ended:?}");
-                assert!(!ended.stderr.contains("Bead"), "seed {seed}: {arguments:?} {ended:?}");
+                let way_out = if is_damaged {
+                    "no backup in"
+                } else {
+                    "loci doctor"
+                };
+                assert!(
+                    ended.stderr.contains(way_out),
+                    "seed {seed}: {arguments:?} {ended:?}"
+                );
+                assert!(
+                    !ended.stderr.contains("Bead"),
+                    "seed {seed}: {arguments:?} {ended:?}"
+                );
             }
         }
         if is_damaged {
             assert_eq!(report.code, 5, "seed {seed}: {report:?}");
-            assert!(report.stdout.contains("copy the folder"), "seed {seed}: {report:?}");
+            assert!(
+                report.stdout.contains("copy the folder"),
+                "seed {seed}: {report:?}"
+            );
             continue;
         }
-        // Which page holds what differs from run to run. Where it was an index alone, or nothing, no text is lost.
+        // Which page holds what differs from run to run. Where it was an index alone, or nothing,
+        // no text is lost.
         put(&damaged);
         if report.code != 0 {
-            assert!(report.code == 5 && report.stdout.contains("doctor --fix"), "seed {seed}: {report:?}");
+            assert!(
+                report.code == 5 && report.stdout.contains("doctor --fix"),
+                "seed {seed}: {report:?}"
+            );
             place.run(&["doctor", "--fix"]).succeeded();
         }
-        assert_eq!(place.run(&["list", "--limit", "1000"]).succeeded().stdout, listed, "seed {seed}: {report:?}");
+        assert_eq!(
+            place.run(&["list", "--limit", "1000"]).succeeded().stdout,
+            listed,
+            "seed {seed}: {report:?}"
+        );
         place.run(&["doctor"]).succeeded();
     }
     assert!(failures > 8, "only {failures} commands noticed anything");
     // With a backup, that is the way out.
     place.write("data/backups/loci-v1-20260101T000000Z.db", &whole);
-    assert!(place.run(&["doctor"]).stdout.contains("loci-v1-20260101T000000Z.db is the newest backup"));
+    assert!(
+        place
+            .run(&["doctor"])
+            .stdout
+            .contains("loci-v1-20260101T000000Z.db is the newest backup")
+    );
     put(&whole);
     place.run(&["doctor"]).succeeded();
 }
 
 #[test]
 fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
-    // The first byte of a page of an index, between others or with entries (file format, section 1.6).
+    // The first byte of a page of an index, between others or with entries (file format, section
+    // 1.6).
     const INDEX: [u8; 2] = [2, 10];
     let place = Place::new();
     place.add_all((0..3).map(|number| format!("Bead {number} of the long string")));
@@ -164,20 +219,34 @@ fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
         let mut damaged = whole.clone();
         damaged[page * PAGE..(page + 1) * PAGE].fill(0xa5);
         // An import says more: what it did until then.
-        for (broken, arguments) in broken.iter_mut().zip([&["list"][..], &["import", file.to_str().unwrap()]]) {
+        for (broken, arguments) in broken
+            .iter_mut()
+            .zip([&["list"][..], &["import", file.to_str().unwrap()]])
+        {
             put_database(&place, &damaged);
             let ended = place.run(arguments);
             let report = (ended.code != 0).then(|| place.run(&["doctor"]));
-            if let Some(report) = report.filter(|report| !report.stdout.contains("copy the folder")) {
+            if let Some(report) = report.filter(|report| !report.stdout.contains("copy the folder"))
+            {
                 *broken += 1;
                 ended.failed(5, "loci doctor");
-                assert!(report.code == 5 && report.stdout.contains("doctor --fix"), "page {page}: {report:?}");
+                assert!(
+                    report.code == 5 && report.stdout.contains("doctor --fix"),
+                    "page {page}: {report:?}"
+                );
                 place.run(&["doctor", "--fix"]).succeeded();
-                assert_eq!(place.run(&["list"]).succeeded().stdout, listed, "page {page}: {report:?}");
+                assert_eq!(
+                    place.run(&["list"]).succeeded().stdout,
+                    listed,
+                    "page {page}: {report:?}"
+                );
             }
         }
     }
-    assert!(broken.iter().all(|broken| *broken > 0), "{broken:?} indexes were needed");
+    assert!(
+        broken.iter().all(|broken| *broken > 0),
+        "{broken:?} indexes were needed"
+    );
 }
 
 #[test]
@@ -185,15 +254,31 @@ fn a_damaged_model_costs_no_memory() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
     let graph = place.write("model/model.onnx", "no graph");
     place.write("model/tokenizer.json", "{}");
-    let place = place.with("LOCI_EMBEDDING_MODEL_FOLDER", graph.parent().unwrap().to_str().unwrap());
+    let place = place.with(
+        "LOCI_EMBEDDING_MODEL_FOLDER",
+        graph.parent().unwrap().to_str().unwrap(),
+    );
 
-    let added = place.run(&["add", "The deploy runs on Fridays"]).succeeded();
-    assert!(added.stderr.contains("stored and found by its words"), "{added:?}");
+    let added = place
+        .run(&["add", "The deploy runs on Fridays"])
+        .succeeded();
+    assert!(
+        added.stderr.contains("stored and found by its words"),
+        "{added:?}"
+    );
     let found = place.run(&["search", "deploy"]).succeeded();
-    assert!(found.stdout.contains("Fridays") && found.stderr.contains("words alone"), "{found:?}");
-    place.run(&["search", "deploy", "--search", "vector"]).failed(7, "embedding.model_folder");
+    assert!(
+        found.stdout.contains("Fridays") && found.stderr.contains("words alone"),
+        "{found:?}"
+    );
+    place
+        .run(&["search", "deploy", "--search", "vector"])
+        .failed(7, "embedding.model_folder");
     let report = place.run(&["doctor"]);
-    assert!(report.code == 7 && report.stdout.contains("fail  model"), "{report:?}");
+    assert!(
+        report.code == 7 && report.stdout.contains("fail  model"),
+        "{report:?}"
+    );
     assert!(report.stdout.contains("warn  embeddings"), "{report:?}");
     // A folder without files says so in the same way.
     std::fs::remove_file(&graph).unwrap();
@@ -215,13 +300,22 @@ fn an_endpoint_that_cannot_be_one() {
 #[test]
 fn a_healthy_place_passes_the_doctor() {
     let place = Place::new();
-    assert!(place.run(&["doctor"]).succeeded().stdout.contains("does not exist yet"));
+    assert!(
+        place
+            .run(&["doctor"])
+            .succeeded()
+            .stdout
+            .contains("does not exist yet")
+    );
     assert!(!place.data().exists(), "the doctor changes nothing");
     place.add(&["a"]);
     let report = place.json(&["doctor"]);
     let rows = report.as_array().unwrap().iter();
-    let rows: Vec<_> = rows.map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap())).collect();
-    // All that are there whatever is set; those of the model, of tokens and of what is wrong have tests of their own.
+    let rows: Vec<_> = rows
+        .map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap()))
+        .collect();
+    // All that are there whatever is set; those of the model, of tokens and of what is wrong have
+    // tests of their own.
     let named = [
         "data folder",
         "disk",
@@ -244,5 +338,8 @@ fn the_bundled_model_passes_the_doctor() {
     place.add(&["The deploy runs on Fridays"]);
     let report = place.run(&["doctor"]).succeeded();
     assert!(report.stdout.contains("with 384 components"), "{report:?}");
-    assert!(report.stdout.contains("ok    model") && report.stdout.contains("ok    embeddings"), "{report:?}");
+    assert!(
+        report.stdout.contains("ok    model") && report.stdout.contains("ok    embeddings"),
+        "{report:?}"
+    );
 }

@@ -14,40 +14,85 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     let file = place.write("memories.jsonl", LINES);
     let file = file.to_str().unwrap();
     let imported = place.json(&["import", file, "--no-wait"]);
-    assert_eq!(imported, json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3}));
+    assert_eq!(
+        imported,
+        json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3})
+    );
     assert_eq!(place.json(&["stats"])["store"]["pending_embeddings"], 3);
-    assert!(place.run(&["stats"]).succeeded().stdout.contains("embedded  0 of 3"));
+    assert!(
+        place
+            .run(&["stats"])
+            .succeeded()
+            .stdout
+            .contains("embedded  0 of 3")
+    );
     let found = place.json(&["--search", "words", "search", "kiln"]);
     let memory = &found[0]["memory"];
-    assert_eq!((&memory["content"], &memory["project"]), (&json!("The kiln fires at 1240 degrees"), &json!("pottery")));
-    assert_eq!((&memory["created_at"], &memory["tags"]), (&json!("2024-05-07T10:00:00Z"), &json!(["kiln"])));
+    assert_eq!(
+        (&memory["content"], &memory["project"]),
+        (&json!("The kiln fires at 1240 degrees"), &json!("pottery"))
+    );
+    assert_eq!(
+        (&memory["created_at"], &memory["tags"]),
+        (&json!("2024-05-07T10:00:00Z"), &json!(["kiln"]))
+    );
 
     let glaze = place.json(&["show", "glaze"]);
     assert_eq!(
         (&glaze["type"], &glaze["weight"], &glaze["supersedes"]),
         (&json!("rule"), &json!(0.5), &json!("older"))
     );
-    assert!(place.run(&["bootstrap"]).succeeded().stdout.contains("Sweep the studio"));
+    assert!(
+        place
+            .run(&["bootstrap"])
+            .succeeded()
+            .stdout
+            .contains("Sweep the studio")
+    );
 
     // Only what has no id in the file is taken for new; the model reads all that waits.
     let again = place.json(&["import", file]);
-    assert_eq!(again, json!({"stored": 2, "present": 1, "refused": 0, "pending_embeddings": 0}));
+    assert_eq!(
+        again,
+        json!({"stored": 2, "present": 1, "refused": 0, "pending_embeddings": 0})
+    );
     assert!(
-        place.json(&["search", "how hot must the oven for ceramics be?", "--explain"])[0]["explain"]["cosine"]
+        place.json(&[
+            "search",
+            "how hot must the oven for ceramics be?",
+            "--explain"
+        ])[0]["explain"]["cosine"]
             .is_number()
     );
-    assert!(!place.run(&["stats"]).succeeded().stdout.contains("embedded"));
+    assert!(
+        !place
+            .run(&["stats"])
+            .succeeded()
+            .stdout
+            .contains("embedded")
+    );
 }
 
 #[test]
 fn what_a_list_prints_comes_back_in_another_store() {
     let (here, there) = (Place::new(), Place::new());
-    here.add(&["The deploy runs on Fridays", "--project", "acme", "--tags", "ops, ci", "--weight", "0.5"]);
+    here.add(&[
+        "The deploy runs on Fridays",
+        "--project",
+        "acme",
+        "--tags",
+        "ops, ci",
+        "--weight",
+        "0.5",
+    ]);
     here.add(&["Use tabs", "--type", "rule", "--ttl", "30d"]);
     let listed = here.json(&["list"]);
     let file = there.write("list.json", listed.to_string());
     let imported = there.json(&["import", file.to_str().unwrap()]);
-    assert_eq!(imported, json!({"stored": 2, "present": 0, "refused": 0, "pending_embeddings": 0}));
+    assert_eq!(
+        imported,
+        json!({"stored": 2, "present": 0, "refused": 0, "pending_embeddings": 0})
+    );
     assert_eq!(there.json(&["list"]), listed);
 }
 
@@ -65,10 +110,22 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     assert_eq!(here.json(&["import", file.to_str().unwrap()])["stored"], 4);
     let listed = here.json(&["list"]);
     let access = |id: &str| {
-        let record = listed.as_array().unwrap().iter().find(|record| record["id"] == id).unwrap();
-        (record.get("visibility").cloned(), record.get("owner").cloned())
+        let record = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|record| record["id"] == id)
+            .unwrap();
+        (
+            record.get("visibility").cloned(),
+            record.get("owner").cloned(),
+        )
     };
-    let rows = [("a", "private", "ann"), ("b", "shared", "bob"), ("c", "private", "local")];
+    let rows = [
+        ("a", "private", "ann"),
+        ("b", "shared", "bob"),
+        ("c", "private", "local"),
+    ];
     for (id, visibility, owner) in rows {
         assert_eq!(access(id), (Some(json!(visibility)), Some(json!(owner))));
     }
@@ -85,18 +142,33 @@ fn a_model_that_cannot_be_used_costs_no_import() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
     let graph = place.write("model/model.onnx", "no graph");
     place.write("model/tokenizer.json", "{}");
-    let place = place.with("LOCI_EMBEDDING_MODEL_FOLDER", graph.parent().unwrap().to_str().unwrap());
+    let place = place.with(
+        "LOCI_EMBEDDING_MODEL_FOLDER",
+        graph.parent().unwrap().to_str().unwrap(),
+    );
     let file = place.write("memories.jsonl", LINES);
-    let imported = place.run(&["--json", "import", file.to_str().unwrap()]).succeeded();
-    assert!(imported.stderr.contains("; whichever process serves next tries again"), "{imported:?}");
+    let imported = place
+        .run(&["--json", "import", file.to_str().unwrap()])
+        .succeeded();
+    assert!(
+        imported
+            .stderr
+            .contains("; whichever process serves next tries again"),
+        "{imported:?}"
+    );
     let value: Value = serde_json::from_str(&imported.stdout).unwrap();
-    assert_eq!(value, json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3}));
+    assert_eq!(
+        value,
+        json!({"stored": 3, "present": 0, "refused": 0, "pending_embeddings": 3})
+    );
 }
 
 #[test]
 fn the_texts_of_others_stay_theirs() {
     let place = Place::new();
-    let line = |content: &str, by: &str| format!("{{\"content\": \"{content}\", \"type\": \"bootstrap\"{by}}}\n");
+    let line = |content: &str, by: &str| {
+        format!("{{\"content\": \"{content}\", \"type\": \"bootstrap\"{by}}}\n")
+    };
     let lines = [
         line("ours", ""),
         line("rewritten", ", \"updated_by\": \"bob\""),
@@ -107,7 +179,10 @@ fn the_texts_of_others_stay_theirs() {
     place.run(&["import", file.to_str().unwrap()]).succeeded();
     let page = place.run(&["bootstrap"]).succeeded().stdout;
     let (directives, notes) = page.split_once("# Notes of others").unwrap();
-    assert!(directives.contains("- ours") && !directives.contains("rewritten"), "{page}");
+    assert!(
+        directives.contains("- ours") && !directives.contains("rewritten"),
+        "{page}"
+    );
     for (author, text) in [("ann", "of ann"), ("bob", "rewritten"), ("carl", "of carl")] {
         let quoted = format!("Notes of {author} (not instructions):\n\n> - {text}");
         assert!(notes.contains(&quoted), "{page}");
@@ -119,48 +194,126 @@ fn the_texts_of_others_stay_theirs() {
 #[test]
 fn a_wrong_line_is_named_and_the_rest_is_imported() {
     let rows = [
-        ("{\"content\": \"one\"}\n{\"text\": \"two\"}\n{\"content\": \"three\"}", "line 2: ", 2),
-        ("{\"content\": \"one\"}\n\nnothing", "line 3: is no memory", 1),
-        ("[{\"content\": \"one\"}, {\"content\": 2}, {\"content\": \"three\"}]", "element 2: ", 2),
-        ("{\"content\": \"one\", \"created_at\": \"yesterday\"}", "`created_at`", 0),
-        ("{\"content\": \"one\"}\n{\"content\": \" \"}", "line 2: `content`", 1),
+        (
+            "{\"content\": \"one\"}\n{\"text\": \"two\"}\n{\"content\": \"three\"}",
+            "line 2: ",
+            2,
+        ),
+        (
+            "{\"content\": \"one\"}\n\nnothing",
+            "line 3: is no memory",
+            1,
+        ),
+        (
+            "[{\"content\": \"one\"}, {\"content\": 2}, {\"content\": \"three\"}]",
+            "element 2: ",
+            2,
+        ),
+        (
+            "{\"content\": \"one\", \"created_at\": \"yesterday\"}",
+            "`created_at`",
+            0,
+        ),
+        (
+            "{\"content\": \"one\"}\n{\"content\": \" \"}",
+            "line 2: `content`",
+            1,
+        ),
         (
             "{\"content\": \"one\"}\n{\"content\": \"two\"}\n\n{\"content\": \"3\", \"weight\": 7}",
             "line 4: `weight`",
             2,
         ),
-        ("{\"content\": \"one\", \"visibility\": \"public\"}\n{\"content\": \"two\"}", "line 1: `visibility`", 1),
-        ("{\"content\": \"one\", \"owner\": \" \"}", "line 1: `owner`", 0),
-        ("{\"content\": \"one\", \"id\": \"\"}\n{\"content\": \"two\"}", "line 1: `id`", 1),
-        ("{\"content\": \"one\", \"id\": \"a\\u001b\"}\n{\"content\": \"two\"}", "line 1: `id`", 1),
-        ("{\"content\": \"one\\u0000\"}\n{\"content\": \"two\"}", "line 1: `content`", 1),
-        ("{\"content\": \"one\", \"supersedes\": \"\\n\"}\n{\"content\": \"two\"}", "line 1: `supersedes`", 1),
-        ("{\"content\": \"one\", \"project\": \"a\\u0007\"}\n{\"content\": \"two\"}", "line 1: `collection`", 1),
-        ("{\"content\": \"one\", \"type\": \"\"}\n{\"content\": \"two\"}", "line 1: `type`", 1),
-        ("{\"content\": \"one\", \"tags\": [\"\"]}\n{\"content\": \"two\"}", "line 1: `tags.0`", 1),
+        (
+            "{\"content\": \"one\", \"visibility\": \"public\"}\n{\"content\": \"two\"}",
+            "line 1: `visibility`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"owner\": \" \"}",
+            "line 1: `owner`",
+            0,
+        ),
+        (
+            "{\"content\": \"one\", \"id\": \"\"}\n{\"content\": \"two\"}",
+            "line 1: `id`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"id\": \"a\\u001b\"}\n{\"content\": \"two\"}",
+            "line 1: `id`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\\u0000\"}\n{\"content\": \"two\"}",
+            "line 1: `content`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"supersedes\": \"\\n\"}\n{\"content\": \"two\"}",
+            "line 1: `supersedes`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"project\": \"a\\u0007\"}\n{\"content\": \"two\"}",
+            "line 1: `collection`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"type\": \"\"}\n{\"content\": \"two\"}",
+            "line 1: `type`",
+            1,
+        ),
+        (
+            "{\"content\": \"one\", \"tags\": [\"\"]}\n{\"content\": \"two\"}",
+            "line 1: `tags.0`",
+            1,
+        ),
     ];
     for (text, named, stored) in rows {
         let place = Place::new();
         let file = place.write("memories.jsonl", text);
-        let ended = place.run(&["--json", "import", file.to_str().unwrap()]).failed(1, named);
-        assert!(ended.stderr.contains("1 memories were refused; everything else is stored"), "{ended:?}");
+        let ended = place
+            .run(&["--json", "import", file.to_str().unwrap()])
+            .failed(1, named);
+        assert!(
+            ended
+                .stderr
+                .contains("1 memories were refused; everything else is stored"),
+            "{ended:?}"
+        );
         let imported: Value = serde_json::from_str(&ended.stdout).unwrap();
-        assert_eq!((&imported["stored"], &imported["refused"]), (&json!(stored), &json!(1)), "{text}");
+        assert_eq!(
+            (&imported["stored"], &imported["refused"]),
+            (&json!(stored), &json!(1)),
+            "{text}"
+        );
         assert_eq!(place.json(&["stats"])["total"], stored, "{text}");
     }
     let place = Place::new();
     let file = place.write("memories.jsonl", "[{\"content\": \"one\"}");
-    place.run(&["import", file.to_str().unwrap()]).failed(2, "nothing is stored");
+    place
+        .run(&["import", file.to_str().unwrap()])
+        .failed(2, "nothing is stored");
     assert_eq!(place.json(&["stats"])["total"], 0);
-    let file = place.write("memories.jsonl", b"{\"content\": \"one\"}\n{\"content\": \"\xff\"}");
-    place.run(&["import", file.to_str().unwrap()]).failed(1, "line 2: is no UTF-8 text");
+    let file = place.write(
+        "memories.jsonl",
+        b"{\"content\": \"one\"}\n{\"content\": \"\xff\"}",
+    );
+    place
+        .run(&["import", file.to_str().unwrap()])
+        .failed(1, "line 2: is no UTF-8 text");
     assert_eq!(place.json(&["stats"])["total"], 1);
     // More blank lines than are read at once.
     let place = Place::new();
     let file = place.write("memories.jsonl", "\n".repeat(20_000) + "nothing");
-    place.run(&["import", file.to_str().unwrap()]).failed(1, "line 20001: is no memory");
+    place
+        .run(&["import", file.to_str().unwrap()])
+        .failed(1, "line 20001: is no memory");
     let place = Place::new();
-    place.run(&["import", "/nowhere.jsonl"]).failed(2, "/nowhere.jsonl");
+    place
+        .run(&["import", "/nowhere.jsonl"])
+        .failed(2, "/nowhere.jsonl");
     let empty = place.write("empty.jsonl", "\n");
     let imported: Value = place.json(&["import", empty.to_str().unwrap()]);
     assert_eq!(imported["stored"], 0);
@@ -180,9 +333,12 @@ fn a_text_beyond_the_limit_is_refused_whatever_its_length() {
     ];
     let place = Place::new();
     let ended = place.run_with_stdin(&["--json", "import", "-"], lines.join("\n").as_bytes());
-    for named in
-        ["line 1: `content` has 2097152 bytes", "line 2: has more than 16777216 bytes", "line 3: ", "line 4: `tags`"]
-    {
+    for named in [
+        "line 1: `content` has 2097152 bytes",
+        "line 2: has more than 16777216 bytes",
+        "line 3: ",
+        "line 4: `tags`",
+    ] {
         assert!(ended.stderr.contains(named), "{named}: {}", &ended.stderr);
     }
     assert!(ended.stderr.len() < 2_000, "{}", ended.stderr.len());

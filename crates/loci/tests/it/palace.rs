@@ -31,9 +31,22 @@ fn bounded(place: &Place, folder: &Path, arguments: &[&str], stdin: &str) -> End
     let inner = place.command(arguments);
     let mut command = Command::new("sh");
     command.args(["-c", &format!("ulimit -v {MEMORY_KIB}; exec \"$0\" \"$@\"")]);
-    command.arg(inner.get_program()).args(inner.get_args()).current_dir(folder).env_clear();
-    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    command
+        .arg(inner.get_program())
+        .args(inner.get_args())
+        .current_dir(folder)
+        .env_clear();
+    command.envs(
+        inner
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let id = Pid::from_child(&child);
     let (sender, receiver) = mpsc::channel();
@@ -53,13 +66,17 @@ fn hook(place: &Place, event: &str, input: &Value) -> Ended {
 fn session_start(place: &Place, folder: &Path) -> (String, String) {
     let started = hook(place, "session-start", &json!({"cwd": folder})).succeeded();
     let reply: Value = serde_json::from_str(&started.stdout).unwrap();
-    let text = reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
+    let text = reply["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     (text, started.stderr)
 }
 
 /// A line of a transcript.
 fn said(text: &str, folder: &Path) -> String {
-    let event = json!({"type": "user", "message": {"content": text}, "sessionId": "s", "cwd": folder});
+    let event =
+        json!({"type": "user", "message": {"content": text}, "sessionId": "s", "cwd": folder});
     format!("{event}\n")
 }
 
@@ -94,14 +111,21 @@ const HOSTILE: [(&str, Put); 8] = [
         mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         None
     }),
-    ("it is not a plain file", |path| Some(UnixListener::bind(path).unwrap())),
+    ("it is not a plain file", |path| {
+        Some(UnixListener::bind(path).unwrap())
+    }),
     ("it is not a plain file", |path| {
         fs::create_dir(path).unwrap();
         None
     }),
     ("bytes", |path| {
         fs::write(path, THIEF).unwrap();
-        File::options().write(true).open(path).unwrap().set_len(16 << 30).unwrap();
+        File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_len(16 << 30)
+            .unwrap();
         None
     }),
     ("every user may write it or its folder", |path| {
@@ -133,54 +157,100 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     place.write("shop/docs/me.md", "I am the assistant of the thief.\n");
     fs::create_dir(&below).unwrap();
     let (text, note) = session_start(&place, &below);
-    assert!(text.contains("in \"shop\"") && !text.contains("green key"), "{text}");
-    assert!(note.contains("loci palace trust") && note.contains("secretproject"), "{note}");
+    assert!(
+        text.contains("in \"shop\"") && !text.contains("green key"),
+        "{text}"
+    );
+    assert!(
+        note.contains("loci palace trust") && note.contains("secretproject"),
+        "{note}"
+    );
     assert_eq!(note.lines().count(), 1, "{note}");
 
     // Neither is what is said there filed in that wing, nor what is mined.
     let transcript = place.write("session.jsonl", said("Where is the shop?", &below));
-    let saved = hook(&place, "stop", &json!({"transcript_path": transcript, "cwd": below})).succeeded();
+    let saved = hook(
+        &place,
+        "stop",
+        &json!({"transcript_path": transcript, "cwd": below}),
+    )
+    .succeeded();
     assert!(saved.stderr.contains("loci palace trust"), "{saved:?}");
-    let mined = place.run(&["palace", "mine", shop.to_str().unwrap()]).succeeded();
+    let mined = place
+        .run(&["palace", "mine", shop.to_str().unwrap()])
+        .succeeded();
     assert!(mined.stderr.contains("loci palace trust"), "{mined:?}");
     assert_eq!(wings(&place), ["secretproject", "shop"]);
     let (text, _) = session_start(&place, &shop);
     assert!(!text.contains("# Set for every session"), "{text}");
     // The user's own word needs no agreement.
-    let named = place.run(&["palace", "mine", shop.to_str().unwrap(), "--wing", "named", "--dry-run"]).succeeded();
-    assert!(named.stdout.contains("named") && !named.stderr.contains("trust"), "{named:?}");
+    let named = place
+        .run(&[
+            "palace",
+            "mine",
+            shop.to_str().unwrap(),
+            "--wing",
+            "named",
+            "--dry-run",
+        ])
+        .succeeded();
+    assert!(
+        named.stdout.contains("named") && !named.stderr.contains("trust"),
+        "{named:?}"
+    );
 
     let trusted = place.json(&["palace", "trust", below.to_str().unwrap()]);
     assert_eq!(
-        (trusted["wing"].as_str(), trusted["rooms"][0]["room"].as_str()),
+        (
+            trusted["wing"].as_str(),
+            trusted["rooms"][0]["room"].as_str()
+        ),
         (Some("secretproject"), Some("identity"))
     );
-    assert_eq!(crate::program::mode(&place.data().join("trusted-plans.json")), 0o600);
+    assert_eq!(
+        crate::program::mode(&place.data().join("trusted-plans.json")),
+        0o600
+    );
     let (text, note) = session_start(&place, &below);
     assert!(text.contains("green key"), "{text}");
     assert_eq!(note, "");
     // The plan that the user agreed to goes before a nearer plan.
     let vendored = place.write(&format!("shop/api/{PLAN}"), "wing = \"nearer\"\n");
     let (text, note) = session_start(&place, &below);
-    assert!(text.contains("green key") && note.contains("nearer"), "{text} {note}");
+    assert!(
+        text.contains("green key") && note.contains("nearer"),
+        "{text} {note}"
+    );
     fs::remove_file(vendored).unwrap();
     let listed = place.json(&["palace", "trust", "--list"]);
-    assert_eq!(listed, json!([{"folder": shop.canonicalize().unwrap(), "wing": "secretproject"}]));
+    assert_eq!(
+        listed,
+        json!([{"folder": shop.canonicalize().unwrap(), "wing": "secretproject"}])
+    );
 
     // Another text, and the same text elsewhere, are other plans.
     place.write(&format!("shop/{PLAN}"), format!("{THIEF}\n"));
     assert!(!session_start(&place, &below).0.contains("green key"));
-    assert_eq!(place.json(&["palace", "trust", "--list"])[0]["wing"], Value::Null);
+    assert_eq!(
+        place.json(&["palace", "trust", "--list"])[0]["wing"],
+        Value::Null
+    );
     let other = checkout(&place, "other");
     place.write(&format!("other/{PLAN}"), THIEF);
     assert!(!session_start(&place, &other).0.contains("green key"));
     place.write(&format!("shop/{PLAN}"), THIEF);
     assert!(session_start(&place, &shop).0.contains("green key"));
-    place.run(&["palace", "trust", "--revoke", below.to_str().unwrap()]).succeeded();
+    place
+        .run(&["palace", "trust", "--revoke", below.to_str().unwrap()])
+        .succeeded();
     assert!(!session_start(&place, &shop).0.contains("green key"));
-    place.run(&["palace", "trust", "--revoke", below.to_str().unwrap()]).failed(2, "--list");
+    place
+        .run(&["palace", "trust", "--revoke", below.to_str().unwrap()])
+        .failed(2, "--list");
     fs::remove_file(other.join(PLAN)).unwrap();
-    place.run(&["palace", "trust", other.to_str().unwrap()]).failed(2, "loci palace init");
+    place
+        .run(&["palace", "trust", other.to_str().unwrap()])
+        .failed(2, "loci palace init");
 }
 
 #[test]
@@ -189,12 +259,19 @@ fn the_plan_that_the_user_has_written_counts() {
     let folder = place.path("The Shop");
     fs::create_dir(&folder).unwrap();
     place.write("The Shop/api/a.txt", "text");
-    place.run(&["palace", "init", folder.to_str().unwrap(), "--write"]).succeeded();
-    assert_eq!(place.json(&["palace", "trust", "--list"])[0]["wing"], "the_shop");
+    place
+        .run(&["palace", "init", folder.to_str().unwrap(), "--write"])
+        .succeeded();
+    assert_eq!(
+        place.json(&["palace", "trust", "--list"])[0]["wing"],
+        "the_shop"
+    );
     // A list that another user could have written is none.
     let list = place.data().join("trusted-plans.json");
     fs::set_permissions(&list, Permissions::from_mode(0o666)).unwrap();
-    place.run(&["palace", "trust", folder.to_str().unwrap()]).failed(4, "every user may write it");
+    place
+        .run(&["palace", "trust", folder.to_str().unwrap()])
+        .failed(4, "every user may write it");
     let (_, note) = session_start(&place, &folder);
     assert!(note.contains("trusted-plans.json"), "{note}");
 }
@@ -204,7 +281,11 @@ fn only_a_plan_of_the_user_in_the_repository_counts() {
     let place = Place::new();
     place.add(&["--project", "secretproject", SECRET]);
     // Agreed to, so that nothing but its place speaks against it.
-    let agree = |folder: &Path| place.run(&["palace", "trust", folder.to_str().unwrap()]).succeeded();
+    let agree = |folder: &Path| {
+        place
+            .run(&["palace", "trust", folder.to_str().unwrap()])
+            .succeeded()
+    };
     let above = place.path("above");
     place.write(&format!("above/{PLAN}"), THIEF);
     agree(&above);
@@ -225,9 +306,14 @@ fn only_a_plan_of_the_user_in_the_repository_counts() {
     for folder in [open.clone(), open.join("below")] {
         let (text, note) = session_start(&place, &folder);
         assert!(!text.contains("green key"), "{text}");
-        assert!(note.contains("every user may write it or its folder"), "{note}");
+        assert!(
+            note.contains("every user may write it or its folder"),
+            "{note}"
+        );
     }
-    place.run(&["palace", "trust", open.to_str().unwrap()]).failed(2, "every user may write");
+    place
+        .run(&["palace", "trust", open.to_str().unwrap()])
+        .failed(2, "every user may write");
 }
 
 #[test]
@@ -241,14 +327,20 @@ fn no_plan_makes_a_session_wait_or_take_all_memory() {
         let is_read = words == "denied" && is_root();
         let words = if is_read { "loci palace trust" } else { words };
         let (text, note) = session_start(&place, &shop);
-        assert!(text.contains("\"shop\"") && !text.contains("green key"), "{words}: {text}");
+        assert!(
+            text.contains("\"shop\"") && !text.contains("green key"),
+            "{words}: {text}"
+        );
         assert!(note.contains(words), "{words}: {note}");
         if words == "denied" {
             bounded(&place, &shop, &["palace", "mine", "."], "").failed(2, words);
         } else {
             place.write("shop/a.txt", "The shop opens at nine.");
             let mined = bounded(&place, &shop, &["palace", "mine", "."], "").succeeded();
-            assert!(mined.stdout.contains("shop") && mined.stderr.contains(words), "{mined:?}");
+            assert!(
+                mined.stdout.contains("shop") && mined.stderr.contains(words),
+                "{mined:?}"
+            );
         }
         if !is_read {
             bounded(&place, &shop, &["palace", "trust"], "").failed(2, words);
@@ -266,8 +358,18 @@ fn no_transcript_makes_a_hook_wait_or_take_all_memory() {
             let input = json!({"transcript_path": transcript, "cwd": place.path(""), "last_assistant_message": answer});
             hook(&place, event, &input).failed(1, "nothing is saved");
         }
-        let mined =
-            bounded(&place, &place.path(""), &["palace", "mine", transcript.to_str().unwrap(), "--mode", "convos"], "");
+        let mined = bounded(
+            &place,
+            &place.path(""),
+            &[
+                "palace",
+                "mine",
+                transcript.to_str().unwrap(),
+                "--mode",
+                "convos",
+            ],
+            "",
+        );
         assert!(mined.code >= 0 && mined.code <= 2, "{words}: {mined:?}");
         assert_eq!(place.json(&["stats"])["total"], 0, "{words}");
     }
@@ -297,7 +399,10 @@ fn no_file_of_a_project_makes_mining_wait_or_take_all_memory() {
     let mined = bounded(&place, &shop, &["--json", "palace", "mine", "."], "");
     let report: Value = serde_json::from_str(&mined.stdout).unwrap();
     assert_eq!(report["passed_over"]["too_large"], 1, "{report}");
-    assert!(report["passed_over"]["not_a_file"].as_u64() >= Some(4), "{report}");
+    assert!(
+        report["passed_over"]["not_a_file"].as_u64() >= Some(4),
+        "{report}"
+    );
     assert!(report["read"].as_u64() >= Some(2), "{report}");
 }
 
@@ -307,7 +412,14 @@ fn the_settings_of_a_host_are_a_plain_file() {
     let file = place.path("settings.json");
     mknodat(CWD, &file, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
     for command in ["install", "uninstall"] {
-        let arguments = ["hook", command, "--host", "claude-code", "--file", file.to_str().unwrap()];
+        let arguments = [
+            "hook",
+            command,
+            "--host",
+            "claude-code",
+            "--file",
+            file.to_str().unwrap(),
+        ];
         bounded(&place, &place.path(""), &arguments, "").failed(1, "it is not a plain file");
     }
 }
@@ -316,20 +428,49 @@ fn the_settings_of_a_host_are_a_plain_file() {
 fn what_was_said_is_of_the_local_person_unless_shared() {
     let place = Place::new();
     let shop = checkout(&place, "shop");
-    let (own, shared) = (place.write("own.jsonl", said("The blue boat leaks.", &shop)), place.path("shared.jsonl"));
-    fs::write(&shared, said("The red boat sails.", &shop).replace("\"s\"", "\"t\"")).unwrap();
-    hook(&place, "stop", &json!({"transcript_path": own, "cwd": shop})).succeeded();
-    let arguments = ["hook", "run", "--host", "claude-code", "--shared", "--event", "stop"];
+    let (own, shared) = (
+        place.write("own.jsonl", said("The blue boat leaks.", &shop)),
+        place.path("shared.jsonl"),
+    );
+    fs::write(
+        &shared,
+        said("The red boat sails.", &shop).replace("\"s\"", "\"t\""),
+    )
+    .unwrap();
+    hook(
+        &place,
+        "stop",
+        &json!({"transcript_path": own, "cwd": shop}),
+    )
+    .succeeded();
+    let arguments = [
+        "hook",
+        "run",
+        "--host",
+        "claude-code",
+        "--shared",
+        "--event",
+        "stop",
+    ];
     let input = json!({"transcript_path": shared, "cwd": shop}).to_string();
     bounded(&place, &shop, &arguments, &input).succeeded();
     for (name, flags) in [("mined", &[][..]), ("common", &["--shared"])] {
         let event = json!({"type": "user", "message": {"content": format!("A {name} export.")}, "sessionId": name});
         let path = place.write(&format!("{name}.jsonl"), format!("{event}\n"));
-        let mine = ["palace", "mine", path.to_str().unwrap(), "--mode", "convos", "--wing", "shop"];
+        let mine = [
+            "palace",
+            "mine",
+            path.to_str().unwrap(),
+            "--mode",
+            "convos",
+            "--wing",
+            "shop",
+        ];
         place.run(&[&mine[..], flags].concat()).succeeded();
     }
-    let texts =
-        |reply: &str| ["blue boat", "red boat", "mined export", "common export"].map(|text| reply.contains(text));
+    let texts = |reply: &str| {
+        ["blue boat", "red boat", "mined export", "common export"].map(|text| reply.contains(text))
+    };
     let listed = place.run(&["list", "--project", "shop"]).succeeded().stdout;
     assert_eq!(texts(&listed), [true; 4], "{listed}");
     let (text, _) = session_start(&place, &shop);
@@ -337,10 +478,15 @@ fn what_was_said_is_of_the_local_person_unless_shared() {
 
     let server = Server::start(&place, &[]);
     let mine = fs::read_to_string(place.data().join("token")).unwrap();
-    let ann = place.run(&["token", "create", "--subject", "ann"]).succeeded().stdout;
+    let ann = place
+        .run(&["token", "create", "--subject", "ann"])
+        .succeeded()
+        .stdout;
     for (token, expected) in [(&mine, [true; 4]), (&ann, [false, true, false, true])] {
-        let rows =
-            [("list", json!({"project": "shop"})), ("recall", json!({"query": "boat export", "project": "shop"}))];
+        let rows = [
+            ("list", json!({"project": "shop"})),
+            ("recall", json!({"query": "boat export", "project": "shop"})),
+        ];
         for (tool, arguments) in rows {
             let (status, reply) = server.call(Some(token.trim()), tool, &arguments);
             assert_eq!((status, texts(&reply)), (200, expected), "{tool}: {reply}");
@@ -351,26 +497,48 @@ fn what_was_said_is_of_the_local_person_unless_shared() {
 #[test]
 fn two_files_of_one_name_are_told_apart_everywhere() {
     let place = Place::new();
-    place.write("shop/north/base.py", "def quay():\n    return 'the northern quay is closed in winter'\n");
-    place.write("shop/south/base.py", "def quay():\n    return 'the southern quay is open all year'\n");
+    place.write(
+        "shop/north/base.py",
+        "def quay():\n    return 'the northern quay is closed in winter'\n",
+    );
+    place.write(
+        "shop/south/base.py",
+        "def quay():\n    return 'the southern quay is open all year'\n",
+    );
     let shop = place.path("shop");
-    place.run(&["palace", "mine", shop.to_str().unwrap(), "--no-wait"]).succeeded();
+    place
+        .run(&["palace", "mine", shop.to_str().unwrap(), "--no-wait"])
+        .succeeded();
     let paths = |listed: &Value| -> Vec<String> {
-        let files =
-            listed.as_array().unwrap().iter().map(|one| one.get("memory").unwrap_or(one)["source_file"].clone());
-        let mut files: Vec<String> = files.map(|file| file.as_str().unwrap_or_default().to_owned()).collect();
+        let files = listed
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one.get("memory").unwrap_or(one)["source_file"].clone());
+        let mut files: Vec<String> = files
+            .map(|file| file.as_str().unwrap_or_default().to_owned())
+            .collect();
         files.sort();
         files
     };
     let both = ["north/base.py", "south/base.py"];
     let listed = place.json(&["list"]);
     assert_eq!(paths(&listed), both);
-    assert_eq!(paths(&place.json(&["search", "when is the quay open"])), both);
+    assert_eq!(
+        paths(&place.json(&["search", "when is the quay open"])),
+        both
+    );
     let text = place.run(&["search", "south/base.py"]).succeeded().stdout;
-    assert!(text.lines().next().unwrap().contains("south/base.py:1-2"), "{text}");
+    assert!(
+        text.lines().next().unwrap().contains("south/base.py:1-2"),
+        "{text}"
+    );
     for one in listed.as_array().unwrap() {
         let shown = place.json(&["show", one["id"].as_str().unwrap()]);
-        assert_eq!((&shown["source_file"], &shown["lines"]), (&one["source_file"], &json!("1-2")));
+        assert_eq!(
+            (&shown["source_file"], &shown["lines"]),
+            (&one["source_file"], &json!("1-2"))
+        );
     }
     // Where the project lies is told by none of them.
     let text = place.run(&["list"]).succeeded().stdout;

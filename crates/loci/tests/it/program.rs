@@ -26,7 +26,11 @@ pub struct Ended {
 
 impl Place {
     pub fn new() -> Self {
-        Place { folder: scratch::folder(), variables: Vec::new() }.with("LOCI_EMBEDDING_PROVIDER", "none")
+        Place {
+            folder: scratch::folder(),
+            variables: Vec::new(),
+        }
+        .with("LOCI_EMBEDDING_PROVIDER", "none")
     }
 
     pub fn with(mut self, variable: &str, value: &str) -> Self {
@@ -55,12 +59,21 @@ impl Place {
         command.current_dir(self.folder.path());
         let kept: Vec<_> = std::env::vars_os()
             .filter(|(name, _)| {
-                !name.to_string_lossy().starts_with("LOCI_") && !name.to_string_lossy().starts_with("XDG_")
+                !name.to_string_lossy().starts_with("LOCI_")
+                    && !name.to_string_lossy().starts_with("XDG_")
             })
             .collect();
-        command.args(arguments).env_clear().envs(kept).env("HOME", self.folder.path()).env("LOCI_DATA", self.data());
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(kept)
+            .env("HOME", self.folder.path())
+            .env("LOCI_DATA", self.data());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -69,7 +82,11 @@ impl Place {
     }
 
     pub fn run_with_stdin(&self, arguments: &[&str], stdin: &[u8]) -> Ended {
-        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
+        let mut child = self
+            .command(arguments)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
         // A command that refuses its input may close it before it has read all.
         let _ = child.stdin.take().unwrap().write_all(stdin);
         ended(child)
@@ -84,7 +101,10 @@ impl Place {
 
     /// Stores a memory; returns its id.
     pub fn add(&self, arguments: &[&str]) -> String {
-        self.json(&[&["add"], arguments].concat())["id"].as_str().unwrap().to_owned()
+        self.json(&[&["add"], arguments].concat())["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Stores global memories, with one process for all of them.
@@ -98,11 +118,25 @@ impl Place {
                 "io.modelcontextprotocol/clientCapabilities": {},
             }});
             count += 1;
-            lines += &format!("{}\n", json!({"jsonrpc": "2.0", "id": count, "method": "tools/call", "params": params}));
+            lines += &format!(
+                "{}\n",
+                json!({"jsonrpc": "2.0", "id": count, "method": "tools/call", "params": params})
+            );
         }
-        let ended = self.run_with_stdin(&["mcp", "mememory"], lines.as_bytes()).succeeded();
-        let stored = ended.stdout.lines().filter(|line| line.contains("structuredContent")).count();
-        assert_eq!(stored, count, "{}", ended.stdout.lines().next().unwrap_or_default());
+        let ended = self
+            .run_with_stdin(&["mcp", "mememory"], lines.as_bytes())
+            .succeeded();
+        let stored = ended
+            .stdout
+            .lines()
+            .filter(|line| line.contains("structuredContent"))
+            .count();
+        assert_eq!(
+            stored,
+            count,
+            "{}",
+            ended.stdout.lines().next().unwrap_or_default()
+        );
     }
 }
 

@@ -10,36 +10,71 @@ use crate::program::Place;
 
 /// Whether the disk at the data folder could be made read-only.
 fn is_read_only_now(place: &Place) -> bool {
-    Command::new("mount").args(["-o", "remount,ro"]).arg(place.data()).status().unwrap().success()
+    Command::new("mount")
+        .args(["-o", "remount,ro"])
+        .arg(place.data())
+        .status()
+        .unwrap()
+        .success()
 }
 
 /// Reads all that is there by each command that reads.
 fn check(place: &Place, memories: usize, note: &str) {
     let said = |arguments: &[&str], words: &str| {
         let ended = place.run(arguments).succeeded();
-        assert!(ended.stdout.contains(words) && ended.stderr.contains(note), "{arguments:?}: {ended:?}");
+        assert!(
+            ended.stdout.contains(words) && ended.stderr.contains(note),
+            "{arguments:?}: {ended:?}"
+        );
         assert_eq!(ended.stderr.lines().count(), 1, "{arguments:?}: {ended:?}");
     };
     let listed = place.json(&["list"]);
     assert_eq!(listed.as_array().unwrap().len(), memories);
-    let (id, content) = (listed[0]["id"].as_str().unwrap(), listed[0]["content"].as_str().unwrap());
+    let (id, content) = (
+        listed[0]["id"].as_str().unwrap(),
+        listed[0]["content"].as_str().unwrap(),
+    );
     said(&["search", content], content);
     said(&["show", id], content);
     said(&["stats"], &format!("memories  {memories}"));
     said(&["export", "all.jsonl"], "exported");
-    said(&["backup", "all.tar"], &format!("backed up {memories} memories and 1 files of notes"));
+    said(
+        &["backup", "all.tar"],
+        &format!("backed up {memories} memories and 1 files of notes"),
+    );
     let lines = fs::read_to_string(place.path("all.jsonl")).unwrap();
-    assert!(lines.contains(content) && lines.contains("# A note"), "{lines}");
-    place.run(&["doctor", "--salvage", "salvaged.jsonl"]).succeeded();
-    assert!(fs::read_to_string(place.path("salvaged.jsonl")).unwrap().contains(content));
+    assert!(
+        lines.contains(content) && lines.contains("# A note"),
+        "{lines}"
+    );
+    place
+        .run(&["doctor", "--salvage", "salvaged.jsonl"])
+        .succeeded();
+    assert!(
+        fs::read_to_string(place.path("salvaged.jsonl"))
+            .unwrap()
+            .contains(content)
+    );
     let report = place.run(&["--json", "doctor"]);
     let rows: Value = serde_json::from_str(&report.stdout).unwrap_or_else(|_| panic!("{report:?}"));
-    let verdict =
-        |check: &str| rows.as_array().unwrap().iter().find(|row| row["check"] == check).unwrap()["verdict"].clone();
-    assert_eq!((report.code, verdict("database"), verdict("writing")), (4, "ok".into(), "fail".into()), "{rows}");
+    let verdict = |check: &str| {
+        rows.as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["check"] == check)
+            .unwrap()["verdict"]
+            .clone()
+    };
+    assert_eq!(
+        (report.code, verdict("database"), verdict("writing")),
+        (4, "ok".into(), "fail".into()),
+        "{rows}"
+    );
     // A copy elsewhere is whole.
     let other = Place::new();
-    other.run(&["restore", place.path("all.tar").to_str().unwrap()]).succeeded();
+    other
+        .run(&["restore", place.path("all.tar").to_str().unwrap()])
+        .succeeded();
     assert_eq!(other.json(&["list"]), listed);
 }
 
@@ -60,21 +95,42 @@ fn a_store_on_a_read_only_disk_can_be_read_by_every_command_that_reads() {
         }
         let checked = is_read_only_now(&place).then(|| {
             std::panic::catch_unwind(|| {
-                let (memories, copied) = if has_log { (6, "from a copy") } else { (2, "as it is\n") };
+                let (memories, copied) = if has_log {
+                    (6, "from a copy")
+                } else {
+                    (2, "as it is\n")
+                };
                 check(&place, memories, copied);
                 for (arguments, words) in [
                     (&["add", "more"][..], "cannot be written: make it writable"),
                     (&["forget", "x"], "there is no memory"),
-                    (&["mcp", "mememory"], "`export` and `backup` read it as it is"),
-                    (&["serve", "--bind", "127.0.0.1:0"], "`export` and `backup` read it as it is"),
+                    (
+                        &["mcp", "mememory"],
+                        "`export` and `backup` read it as it is",
+                    ),
+                    (
+                        &["serve", "--bind", "127.0.0.1:0"],
+                        "`export` and `backup` read it as it is",
+                    ),
                 ] {
                     let ended = place.run(arguments);
-                    assert!(ended.code != 0 && ended.stderr.contains(words), "{arguments:?}: {ended:?}");
+                    assert!(
+                        ended.code != 0 && ended.stderr.contains(words),
+                        "{arguments:?}: {ended:?}"
+                    );
                 }
-                place.run(&["forget", &id]).failed(4, "the database cannot be written");
+                place
+                    .run(&["forget", &id])
+                    .failed(4, "the database cannot be written");
             })
         });
-        assert!(Command::new("umount").arg(place.data()).status().unwrap().success());
+        assert!(
+            Command::new("umount")
+                .arg(place.data())
+                .status()
+                .unwrap()
+                .success()
+        );
         match checked {
             None => eprintln!("SKIPPED: the disk cannot be made read-only"),
             Some(checked) => checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic)),

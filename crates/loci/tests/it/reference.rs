@@ -11,5 +11,8 @@ fn the_reference_page_is_fresh() {
         std::fs::write(&file, &page).unwrap();
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(written == page, "docs/reference.md is stale; run `just bless` and read the difference");
+    assert!(
+        written == page,
+        "docs/reference.md is stale; run `just bless` and read the difference"
+    );
 }

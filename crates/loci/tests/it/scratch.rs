@@ -2,9 +2,9 @@
 
 use tempfile::TempDir;
 
-/// A new folder; in memory, where there is such a disk with room in it, so that no test depends on how busy the disk of
-/// the machine is: a flush takes no time there. Whether loci flushes what it must is told by the power cuts of
-/// `tests/crash`, wherever the files are.
+/// A new folder; in memory, where there is such a disk with room in it, so that no test depends on
+/// how busy the disk of the machine is: a flush takes no time there. Whether loci flushes what it
+/// must is told by the power cuts of `tests/crash`, wherever the files are.
 pub fn folder() -> TempDir {
     in_memory().unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
@@ -16,7 +16,9 @@ fn in_memory() -> Option<TempDir> {
     let memory = "/dev/shm";
     let space = rustix::fs::statvfs(memory).ok()?;
     let has_room = space.f_bavail.saturating_mul(space.f_frsize) >= ROOM;
-    has_room.then(|| tempfile::tempdir_in(memory).ok()).flatten()
+    has_room
+        .then(|| tempfile::tempdir_in(memory).ok())
+        .flatten()
 }
 
 #[cfg(not(target_os = "linux"))]

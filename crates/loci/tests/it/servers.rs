@@ -27,20 +27,37 @@ impl Server {
         let mut child = place.command(&arguments).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
         let mut said = String::new();
         while !said.contains("connect Claude Code") {
             assert!(stderr.read_line(&mut said).unwrap() > 0, "it ended: {said}");
         }
-        let address = said.split("http://").nth(1).unwrap().lines().next().unwrap().to_owned();
-        Server { child, stderr, said, line, address }
+        let address = said
+            .split("http://")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned();
+        Server {
+            child,
+            stderr,
+            said,
+            line,
+            address,
+        }
     }
 
     /// Status and body of a tool call.
     pub fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
         let (head, body) = self.request(token, tool, arguments);
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        stream
+            .write_all(format!("{head}{body}").as_bytes())
+            .unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
@@ -49,8 +66,11 @@ impl Server {
     /// Head and body of a tool call.
     fn request(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (String, String) {
         let params = json!({"name": tool, "arguments": arguments});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-        let authorization = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+            .to_string();
+        let authorization = token.map_or_else(String::new, |token| {
+            format!("Authorization: Bearer {token}\r\n")
+        });
         let head = format!(
             "POST /mcp/mememory HTTP/1.1\r\nHost: {}\r\n{authorization}Content-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
@@ -76,7 +96,10 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     let secret = std::fs::read_to_string(&file).unwrap().trim().to_owned();
     let url = format!("http://{}/mcp/mememory", server.address);
     let header = format!("--header \"Authorization: Bearer {secret}\"");
-    assert_eq!(server.line, format!("claude mcp add --scope user --transport http loci {url} {header}\n"));
+    assert_eq!(
+        server.line,
+        format!("claude mcp add --scope user --transport http loci {url} {header}\n")
+    );
     #[cfg(unix)]
     assert_eq!(crate::program::mode(&file), 0o600);
 
@@ -87,10 +110,17 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     // Another process sees it, and what that one writes is seen here.
     assert_eq!(place.json(&["stats"])["total"], 1);
     place.add(&["Mondays"]);
-    assert!(server.call(Some(&secret), "list", &json!({})).1.contains("Mondays"));
+    assert!(
+        server
+            .call(Some(&secret), "list", &json!({}))
+            .1
+            .contains("Mondays")
+    );
 
     let tokens = place.json(&["token", "list"]);
-    place.run(&["token", "revoke", tokens[0]["id"].as_str().unwrap()]).succeeded();
+    place
+        .run(&["token", "revoke", tokens[0]["id"].as_str().unwrap()])
+        .succeeded();
     assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 401);
 }
 
@@ -99,10 +129,18 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
 fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
     let place = Place::new();
     let mut server = Server::start(&place, &["--no-auth"]);
-    let remember = |server: &Server, content| server.call(None, "remember", &json!({"content": content})).1;
+    let remember = |server: &Server, content| {
+        server
+            .call(None, "remember", &json!({"content": content}))
+            .1
+    };
     let ready = |server: &Server| -> String {
         let mut stream = TcpStream::connect(&server.address).unwrap();
-        write!(stream, "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+        write!(
+            stream,
+            "GET /readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
         let mut reply = String::new();
         stream.read_to_string(&mut reply).unwrap();
         reply.split(' ').nth(1).unwrap().to_owned()
@@ -114,29 +152,46 @@ fn a_server_whose_data_folder_is_moved_acknowledges_nothing() {
     assert_eq!(ready(&server), "503");
     for _ in 0..3 {
         let refused = remember(&server, "lost");
-        assert!(refused.contains("was moved, deleted or replaced while loci has it open"), "{refused}");
+        assert!(
+            refused.contains("was moved, deleted or replaced while loci has it open"),
+            "{refused}"
+        );
         assert!(refused.contains("\"unavailable\""), "{refused}");
     }
     std::fs::rename(&elsewhere, place.data()).unwrap();
     assert_eq!(ready(&server), "200");
     assert!(remember(&server, "kept as well").contains("kept as well"));
     let found = place.json(&["list"]).to_string();
-    assert!(found.contains("kept as well") && !found.contains("lost"), "{found}");
+    assert!(
+        found.contains("kept as well") && !found.contains("lost"),
+        "{found}"
+    );
 
     server.child.kill().unwrap();
     let mut log = String::new();
     server.stderr.read_to_string(&mut log).unwrap();
-    assert_eq!(log.matches("was moved, deleted or replaced").count(), 1, "once: {log}");
+    assert_eq!(
+        log.matches("was moved, deleted or replaced").count(),
+        1,
+        "once: {log}"
+    );
 }
 
 #[test]
 fn later_starts_name_the_file_of_the_token() {
     let place = Place::new();
     drop(Server::start(&place, &[]));
-    let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+    let secret = std::fs::read_to_string(place.data().join("token"))
+        .unwrap()
+        .trim()
+        .to_owned();
     let server = Server::start(&place, &[]);
     assert!(!server.line.contains(&secret) && !server.said.contains(&secret));
-    assert!(server.line.contains("$(cat '") && server.said.contains("token"), "{}", server.line);
+    assert!(
+        server.line.contains("$(cat '") && server.said.contains("token"),
+        "{}",
+        server.line
+    );
     assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
     assert_eq!(place.json(&["token", "list"]).as_array().unwrap().len(), 1);
 }
@@ -154,13 +209,18 @@ fn a_start_between_file_and_record_is_made_up_for() {
 fn a_token_file_without_a_token_is_refused() {
     let place = Place::new();
     place.write("data/token", "sesame");
-    place.run(&["serve", "--bind", "127.0.0.1:0"]).failed(4, "holds no token");
+    place
+        .run(&["serve", "--bind", "127.0.0.1:0"])
+        .failed(4, "holds no token");
 }
 
 #[test]
 fn own_tokens_need_no_other() {
     let place = Place::new();
-    let secret = place.run(&["token", "create", "--subject", "ann", "--scopes", "read"]).succeeded().stdout;
+    let secret = place
+        .run(&["token", "create", "--subject", "ann", "--scopes", "read"])
+        .succeeded()
+        .stdout;
     let server = Server::start(&place, &[]);
     assert!(server.line.contains("Bearer TOKEN") && !place.data().join("token").exists());
     assert_eq!(server.call(Some(secret.trim()), "stats", &json!({})).0, 200);
@@ -172,7 +232,9 @@ fn own_tokens_need_no_other() {
 fn without_authentication_on_loopback_alone() {
     let place = Place::new();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        place.run(&["serve", "--no-auth", "--bind", address]).failed(2, "--no-auth");
+        place
+            .run(&["serve", "--no-auth", "--bind", address])
+            .failed(2, "--no-auth");
     }
     assert!(!place.data().exists());
     let server = Server::start(&place, &["--no-auth"]);
@@ -189,11 +251,20 @@ fn the_url_that_is_printed_is_served() {
         addresses.push("127.0.0.2:0".to_owned());
     }
     // The address from which this machine would reach others, if it has one; nothing is sent.
-    let route = UdpSocket::bind("0.0.0.0:0").and_then(|socket| socket.connect("192.0.2.1:9").map(|()| socket));
-    addresses.extend(route.and_then(|socket| socket.local_addr()).map(|address| format!("{}:0", address.ip())).ok());
+    let route = UdpSocket::bind("0.0.0.0:0")
+        .and_then(|socket| socket.connect("192.0.2.1:9").map(|()| socket));
+    addresses.extend(
+        route
+            .and_then(|socket| socket.local_addr())
+            .map(|address| format!("{}:0", address.ip()))
+            .ok(),
+    );
     for address in addresses {
         let server = Server::start_at(&place, &address, &[]);
-        let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+        let secret = std::fs::read_to_string(place.data().join("token"))
+            .unwrap()
+            .trim()
+            .to_owned();
         let (status, reply) = server.call(Some(&secret), "stats", &json!({}));
         assert_eq!(status, 200, "{address}: {reply}");
     }
@@ -204,10 +275,23 @@ fn all_addresses_are_served_under_allowed_names_alone() {
     let place = Place::new().with("LOCI_ALLOWED_HOSTS", "memory.example.org");
     let mut server = Server::start_at(&place, "0.0.0.0:0", &[]);
     while !server.said.contains("allowed_hosts") {
-        assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
+        assert!(
+            server.stderr.read_line(&mut server.said).unwrap() > 0,
+            "it ended: {}",
+            server.said
+        );
     }
-    assert!(server.said.contains("localhost, 127.0.0.1, [::1], memory.example.org"), "{}", server.said);
-    let secret = std::fs::read_to_string(place.data().join("token")).unwrap().trim().to_owned();
+    assert!(
+        server
+            .said
+            .contains("localhost, 127.0.0.1, [::1], memory.example.org"),
+        "{}",
+        server.said
+    );
+    let secret = std::fs::read_to_string(place.data().join("token"))
+        .unwrap()
+        .trim()
+        .to_owned();
     server.address = server.address.replace("0.0.0.0", "127.0.0.1");
     assert_eq!(server.call(Some(&secret), "stats", &json!({})).0, 200);
 }
@@ -217,9 +301,15 @@ fn addresses_that_cannot_be_used() {
     let place = Place::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    place.run(&["serve", "--bind", &address]).failed(6, "another program uses it");
-    place.run(&["serve", "--bind", "192.0.2.1:7821"]).failed(6, "192.0.2.1:7821");
-    place.run(&["serve", "--bind", "everywhere"]).failed(2, "`bind` (flag --bind) is `everywhere`");
+    place
+        .run(&["serve", "--bind", &address])
+        .failed(6, "another program uses it");
+    place
+        .run(&["serve", "--bind", "192.0.2.1:7821"])
+        .failed(6, "192.0.2.1:7821");
+    place
+        .run(&["serve", "--bind", "everywhere"])
+        .failed(2, "`bind` (flag --bind) is `everywhere`");
     assert!(!place.data().exists());
 }
 
@@ -253,7 +343,10 @@ fn signals_end_the_server_in_good_order() {
         stream.write_all(body.as_bytes()).unwrap();
         let mut answer = String::new();
         reply.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.contains("said last"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200") && answer.contains("said last"),
+            "{answer}"
+        );
         assert_eq!(server.child.wait().unwrap().code(), Some(0));
     }
 }
@@ -272,25 +365,43 @@ fn a_server_that_ends_closes_the_database() {
     {
         use rustix::process::{Pid, Signal, kill_process};
         let mut server = Server::start(&place, &["--no-auth"]);
-        assert_eq!(server.call(None, "remember", &json!({"content": "Fridays"})).0, 200);
+        assert_eq!(
+            server
+                .call(None, "remember", &json!({"content": "Fridays"}))
+                .0,
+            200
+        );
         assert!(!is_closed(&place));
         kill_process(Pid::from_child(&server.child), Signal::TERM).unwrap();
         assert_eq!(server.child.wait().unwrap().code(), Some(0));
         assert!(is_closed(&place), "after HTTP");
     }
-    assert_eq!(place.json(&["stats"])["total"], if cfg!(unix) { 2 } else { 1 });
+    assert_eq!(
+        place.json(&["stats"])["total"],
+        if cfg!(unix) { 2 } else { 1 }
+    );
 }
 
 #[test]
 fn an_endpoint_that_does_not_answer_is_known_from_the_start() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let place = Place::new()
         .with("LOCI_EMBEDDING_PROVIDER", "http")
         .with("LOCI_EMBEDDING_URL", &format!("http://{closed}/v1"))
         .with("LOCI_EMBEDDING_MODEL", "m");
     let mut server = Server::start(&place, &[]);
-    while !server.said.contains("until it answers, nothing is found by its meaning") {
-        assert!(server.stderr.read_line(&mut server.said).unwrap() > 0, "it ended: {}", server.said);
+    while !server
+        .said
+        .contains("until it answers, nothing is found by its meaning")
+    {
+        assert!(
+            server.stderr.read_line(&mut server.said).unwrap() > 0,
+            "it ended: {}",
+            server.said
+        );
     }
     assert!(server.said.contains("`embedding.url`"), "{}", server.said);
 }
@@ -299,9 +410,12 @@ fn an_endpoint_that_does_not_answer_is_known_from_the_start() {
 fn stdio_serves_a_dialect_and_nothing_else_on_stdout() {
     let place = Place::new();
     place.add(&["Mondays"]);
-    let mut child = place.command(&["mcp", "mememory", "--log", "trace"]).stdin(Stdio::piped()).spawn().unwrap();
-    let initialize =
-        json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let mut child = place
+        .command(&["mcp", "mememory", "--log", "trace"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let initialize = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let messages = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize}),
         json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
@@ -314,11 +428,19 @@ fn stdio_serves_a_dialect_and_nothing_else_on_stdout() {
     }
     drop(stdin);
     let outcome = ended(child).succeeded();
-    let mut replies: Vec<Value> = outcome.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut replies: Vec<Value> = outcome
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     replies.sort_by_key(|reply| reply["id"].as_u64());
     assert_eq!(replies.len(), 3);
     assert_eq!(replies[1]["result"]["tools"].as_array().unwrap().len(), 7);
-    assert_eq!(replies[2]["result"]["structuredContent"]["result"][0]["content"], "Mondays", "{}", replies[2]);
+    assert_eq!(
+        replies[2]["result"]["structuredContent"]["result"][0]["content"], "Mondays",
+        "{}",
+        replies[2]
+    );
 }
 
 #[cfg(unix)]
@@ -328,7 +450,8 @@ fn a_folder_that_others_reach_is_refused_or_told_of() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::new();
     place.add(&["Tea at four"]);
-    let set = |path: &std::path::Path, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    let set =
+        |path: &std::path::Path, mode| set_permissions(path, Permissions::from_mode(mode)).unwrap();
     let database = place.data().join("loci.db");
     let commands: [&[&str]; 2] = [&["mcp", "mememory"], &["serve", "--bind", "127.0.0.1:0"]];
     for (folder, file, words) in [
@@ -349,7 +472,11 @@ fn a_folder_that_others_reach_is_refused_or_told_of() {
     for (folder, is_told) in [(0o755, true), (0o750, true), (0o701, true), (0o700, false)] {
         set(&place.data(), folder);
         let ended = place.run(&["mcp", "mememory"]).succeeded();
-        assert_eq!(ended.stderr.contains("others on this machine may read"), is_told, "{folder:o} {ended:?}");
+        assert_eq!(
+            ended.stderr.contains("others on this machine may read"),
+            is_told,
+            "{folder:o} {ended:?}"
+        );
     }
     // Who takes away what others may not have can be served.
     set(&place.data(), 0o777);

@@ -5,7 +5,10 @@ use crate::program::Place;
 #[test]
 fn each_setting_says_where_it_comes_from() {
     let place = Place::new().with("LOCI_BIND", "127.0.0.1:2");
-    let file = place.write("my.toml", "bind = \"127.0.0.1:1\"\nmaintenance_seconds = 7\n");
+    let file = place.write(
+        "my.toml",
+        "bind = \"127.0.0.1:1\"\nmaintenance_seconds = 7\n",
+    );
     let file = file.to_str().unwrap();
     let config = place.json(&["config", "--config", file, "--log", "error"]);
     let rows = [
@@ -16,7 +19,11 @@ fn each_setting_says_where_it_comes_from() {
         ("search", "hybrid", "default".to_owned()),
     ];
     for (key, value, origin) in rows {
-        assert_eq!(config[key], json!({"value": value, "origin": origin}), "{key}");
+        assert_eq!(
+            config[key],
+            json!({"value": value, "origin": origin}),
+            "{key}"
+        );
     }
     let text = place.run(&["config"]).succeeded().stdout;
     assert!(
@@ -42,19 +49,28 @@ fn a_file_that_is_wrong_is_refused_by_line() {
     let place = Place::new();
     let rows = [
         ("# mine\nbnd = \"x\"\n", "line 2: `bnd` is no setting"),
-        ("[embedding]\nkey = \"x\"\n", "line 2: `embedding.key` is no setting"),
+        (
+            "[embedding]\nkey = \"x\"\n",
+            "line 2: `embedding.key` is no setting",
+        ),
         ("bind = 1\n", "line 1: `bind` must be a string"),
         ("bind = \"x\"\n", "is `x`"),
         ("= 1", "line 1: "),
     ];
     for (text, words) in rows {
         let file = place.write("my.toml", text);
-        place.run(&["stats", "--config", file.to_str().unwrap()]).failed(2, words);
+        place
+            .run(&["stats", "--config", file.to_str().unwrap()])
+            .failed(2, words);
     }
-    place.run(&["stats", "--config", "/nowhere/loci.toml"]).failed(2, "/nowhere/loci.toml cannot be read");
+    place
+        .run(&["stats", "--config", "/nowhere/loci.toml"])
+        .failed(2, "/nowhere/loci.toml cannot be read");
     assert!(!place.data().exists());
     let place = place.with("LOCI_CONFIG", "/nowhere/loci.toml");
-    place.run(&["config"]).failed(2, "/nowhere/loci.toml cannot be read");
+    place
+        .run(&["config"])
+        .failed(2, "/nowhere/loci.toml cannot be read");
     let file = place.write("my.toml", "bind = \"127.0.0.1:5\"\n");
     let place = place.with("LOCI_CONFIG", file.to_str().unwrap());
     assert_eq!(place.json(&["config"])["bind"]["value"], "127.0.0.1:5");
@@ -64,12 +80,25 @@ fn a_file_that_is_wrong_is_refused_by_line() {
 fn secrets_are_never_shown() {
     let place = Place::new().with("LOCI_EMBEDDING_API_KEY", "sesame-123");
     let file = place.write("my.toml", "[embedding]\napi_key = \"sesame-456\"\n");
-    for arguments in [&["config"][..], &["--json", "config"], &["config", "--log", "trace"]] {
+    for arguments in [
+        &["config"][..],
+        &["--json", "config"],
+        &["config", "--log", "trace"],
+    ] {
         let arguments = [arguments, &["--config", file.to_str().unwrap()]].concat();
         let shown = place.run(&arguments).succeeded();
-        assert!(!shown.stdout.contains("sesame") && !shown.stderr.contains("sesame"), "{shown:?}");
+        assert!(
+            !shown.stdout.contains("sesame") && !shown.stderr.contains("sesame"),
+            "{shown:?}"
+        );
     }
     let config = place.json(&["config"]);
-    assert_eq!(config["embedding.api_key"], json!({"value": "set", "origin": "env LOCI_EMBEDDING_API_KEY"}));
-    assert_eq!(Place::new().json(&["config"])["embedding.api_key"]["value"], json!(null));
+    assert_eq!(
+        config["embedding.api_key"],
+        json!({"value": "set", "origin": "env LOCI_EMBEDDING_API_KEY"})
+    );
+    assert_eq!(
+        Place::new().json(&["config"])["embedding.api_key"]["value"],
+        json!(null)
+    );
 }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::program::Place;
 
-/// Clears the screen, sets the title, writes over a line, turns the order of characters, and hides a sentence.
+/// Clears the screen, sets the title, writes over a line, turns the order of characters, and hides
+/// a sentence.
 const HOSTILE: &str = "pay\u{1b}[2J\u{1b}]0;title\u{7} over\rwritten \u{9b}31m red\u{8}\u{7f} \u{202e}txt.exe\u{2066} \
                        zero\u{200b}width\u{feff} \u{e0068}\u{e0069} end";
 /// The same for names, which have no control characters.
@@ -38,7 +39,10 @@ fn on_terminal(place: &Place, arguments: &[&str]) -> (i32, String) {
     }
     let output = child.wait_with_output().unwrap();
     shown.extend_from_slice(&output.stderr);
-    (output.status.code().unwrap_or(-1), String::from_utf8(shown).unwrap())
+    (
+        output.status.code().unwrap_or(-1),
+        String::from_utf8(shown).unwrap(),
+    )
 }
 
 fn is_hidden(character: char) -> bool {
@@ -62,10 +66,17 @@ fn assert_visible(text: &str, arguments: &[&str]) {
 fn hostile() -> Place {
     let place = Place::new();
     let memory = |id: &str, kind: &str| json!({"id": id, "content": HOSTILE, "type": kind, "project": NAME, "tags": [NAME], "owner": NAME});
-    let global = json!({"id": "global one", "content": HOSTILE, "type": "rule", "delivery": "bootstrap"});
-    let lines = [memory("m-1", "fact"), memory(&format!("m-2 {NAME}"), NAME), global];
+    let global =
+        json!({"id": "global one", "content": HOSTILE, "type": "rule", "delivery": "bootstrap"});
+    let lines = [
+        memory("m-1", "fact"),
+        memory(&format!("m-2 {NAME}"), NAME),
+        global,
+    ];
     let lines = lines.map(|line| line.to_string()).join("\n");
-    place.run_with_stdin(&["import", "-"], lines.as_bytes()).succeeded();
+    place
+        .run_with_stdin(&["import", "-"], lines.as_bytes())
+        .succeeded();
     let call = |dialect: &str, tool: &str, arguments: Value| {
         let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": tool, "arguments": arguments, "_meta": {
@@ -73,15 +84,34 @@ fn hostile() -> Place {
             "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
             "io.modelcontextprotocol/clientCapabilities": {},
         }}});
-        place.run_with_stdin(&["mcp", dialect], format!("{request}\n").as_bytes()).succeeded();
+        place
+            .run_with_stdin(&["mcp", dialect], format!("{request}\n").as_bytes())
+            .succeeded();
     };
-    call("memory-mcp", "recall_memory", json!({"user_id": NAME, "query": HOSTILE}));
-    call("memory-mcp", "recall_memory", json!({"user_id": NAME, "query": HOSTILE, "limit": "many"}));
-    call("mempalace", "mempalace_add_drawer", json!({"wing": "w", "room": "r", "content": HOSTILE}));
-    place.write("data/vault/a\u{1b}[2J\u{202e}.md", format!("---\ntitle: \"{NAME}\"\n---\n{HOSTILE}"));
+    call(
+        "memory-mcp",
+        "recall_memory",
+        json!({"user_id": NAME, "query": HOSTILE}),
+    );
+    call(
+        "memory-mcp",
+        "recall_memory",
+        json!({"user_id": NAME, "query": HOSTILE, "limit": "many"}),
+    );
+    call(
+        "mempalace",
+        "mempalace_add_drawer",
+        json!({"wing": "w", "room": "r", "content": HOSTILE}),
+    );
+    place.write(
+        "data/vault/a\u{1b}[2J\u{202e}.md",
+        format!("---\ntitle: \"{NAME}\"\n---\n{HOSTILE}"),
+    );
     place.write("data/vault/b\u{1b}.md", "---\nbroken: [\n---\ntext");
     place.run(&["vault", "reconcile"]).succeeded();
-    place.run(&["token", "create", "--subject", NAME]).succeeded();
+    place
+        .run(&["token", "create", "--subject", NAME])
+        .succeeded();
     place.write("project/a\u{1b}[2J\u{202e}.md", HOSTILE);
     place
 }
@@ -91,7 +121,10 @@ fn no_command_has_a_terminal_obey_a_memory() {
     let place = hostile();
     let project = place.path("project");
     let project = project.to_str().unwrap();
-    let refused = place.write("refused.jsonl", json!({"content": "x", "type": HOSTILE, HOSTILE: 1}).to_string());
+    let refused = place.write(
+        "refused.jsonl",
+        json!({"content": "x", "type": HOSTILE, HOSTILE: 1}).to_string(),
+    );
     let gone = format!("unheard {HOSTILE}").replace('\0', "");
     let commands: &[&[&str]] = &[
         &["list"],
@@ -126,17 +159,32 @@ fn no_command_has_a_terminal_obey_a_memory() {
         let piped = place.run(arguments);
         assert_visible(&(piped.stdout + &piped.stderr), arguments);
     }
-    for arguments in [&["export", "-"][..], &["list"], &["search", "pay"], &["show", "m-1"], &["bootstrap"]] {
+    for arguments in [
+        &["export", "-"][..],
+        &["list"],
+        &["search", "pay"],
+        &["show", "m-1"],
+        &["bootstrap"],
+    ] {
         let (code, shown) = on_terminal(&place, arguments);
         assert_eq!(code, 0, "{shown}");
-        assert!(shown.contains("pay") && shown.contains("end"), "{arguments:?} shows the text: {shown}");
+        assert!(
+            shown.contains("pay") && shown.contains("end"),
+            "{arguments:?} shows the text: {shown}"
+        );
         assert_visible(&shown, arguments);
     }
     let listed = on_terminal(&place, &["list"]).1;
-    assert!(listed.contains(r"pay\u{1b}[2J\u{1b}]0;title\u{7} over\u{d}written \u{9b}31m"), "{listed}");
+    assert!(
+        listed.contains(r"pay\u{1b}[2J\u{1b}]0;title\u{7} over\u{d}written \u{9b}31m"),
+        "{listed}"
+    );
     // A memory can be named as it is listed.
     let id = format!("m-2 {NAME}");
-    let (code, shown) = on_terminal(&place, &["forget", r"m-2 ac\u{202e}me\u{200b}\u{2067}\u{e0041}"]);
+    let (code, shown) = on_terminal(
+        &place,
+        &["forget", r"m-2 ac\u{202e}me\u{200b}\u{2067}\u{e0041}"],
+    );
     assert_eq!(code, 0, "{shown}");
     place.run(&["show", &id]).failed(3, "m-2");
 }
@@ -148,11 +196,20 @@ fn raw_text_goes_into_a_pipe_alone() {
     assert!(raw.contains(HOSTILE), "{raw:?}");
     let (code, shown) = on_terminal(&place, &["--raw", "show", "m-1"]);
     assert_eq!(code, 2, "{shown}");
-    assert!(shown.contains("a terminal obeys") && !shown.contains("pay"), "{shown}");
+    assert!(
+        shown.contains("a terminal obeys") && !shown.contains("pay"),
+        "{shown}"
+    );
     // JSON has the same text, whatever it is written to.
-    for shown in [on_terminal(&place, &["--json", "show", "m-1"]).1, place.run(&["--json", "show", "m-1"]).stdout] {
+    for shown in [
+        on_terminal(&place, &["--json", "show", "m-1"]).1,
+        place.run(&["--json", "show", "m-1"]).stdout,
+    ] {
         assert_visible(&shown, &["--json", "show"]);
-        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap()["content"], HOSTILE);
+        assert_eq!(
+            serde_json::from_str::<Value>(&shown).unwrap()["content"],
+            HOSTILE
+        );
     }
     // So has an export, byte for byte after an import.
     let file = place.path("all.jsonl");

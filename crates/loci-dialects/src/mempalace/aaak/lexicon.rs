@@ -1,4 +1,5 @@
-//! Words by which the encoder tells things apart. They are English; of other languages it sees names and words.
+//! Words by which the encoder tells things apart. They are English; of other languages it sees
+//! names and words.
 
 /// Words that say nothing of a topic.
 pub const STOP_WORDS: &[&str] = &[
@@ -161,24 +162,48 @@ pub const STOP_WORDS: &[&str] = &[
 
 /// Short words that a sentence may begin with in a capital.
 pub const SHORT_WORDS: &[&str] = &[
-    "a", "all", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "did", "do", "few", "for", "get",
-    "got", "had", "has", "he", "her", "him", "his", "how", "i", "i'm", "i've", "if", "in", "is", "it", "its", "let",
-    "may", "me", "my", "no", "nor", "not", "now", "of", "off", "ok", "on", "one", "or", "our", "out", "own", "per",
-    "see", "she", "so", "the", "to", "too", "two", "up", "us", "use", "was", "way", "we", "who", "why", "yes", "yet",
-    "you",
+    "a", "all", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "did", "do",
+    "few", "for", "get", "got", "had", "has", "he", "her", "him", "his", "how", "i", "i'm", "i've",
+    "if", "in", "is", "it", "its", "let", "may", "me", "my", "no", "nor", "not", "now", "of",
+    "off", "ok", "on", "one", "or", "our", "out", "own", "per", "see", "she", "so", "the", "to",
+    "too", "two", "up", "us", "use", "was", "way", "we", "who", "why", "yes", "yet", "you",
 ];
 
 /// Emotions, each with how words begin that tell of it.
 pub const EMOTIONS: &[(&str, &[&str])] = &[
-    ("anger", &["angry", "anger", "furious", "outrag", "annoy", "irritat"]),
+    (
+        "anger",
+        &["angry", "anger", "furious", "outrag", "annoy", "irritat"],
+    ),
     ("curiosity", &["curious", "wonder", "intrigu", "fascinat"]),
-    ("doubt", &["doubt", "unsure", "uncertain", "sceptic", "skeptic", "hesita"]),
-    ("fear", &["afraid", "fear", "scared", "worr", "anxi", "nervous"]),
+    (
+        "doubt",
+        &[
+            "doubt",
+            "unsure",
+            "uncertain",
+            "sceptic",
+            "skeptic",
+            "hesita",
+        ],
+    ),
+    (
+        "fear",
+        &["afraid", "fear", "scared", "worr", "anxi", "nervous"],
+    ),
     ("frustration", &["frustrat", "stuck", "fed-up"]),
     ("gratitude", &["grateful", "gratitude", "thankful"]),
-    ("grief", &["grief", "griev", "mourn", "heartbr", "sad", "sorrow"]),
+    (
+        "grief",
+        &["grief", "griev", "mourn", "heartbr", "sad", "sorrow"],
+    ),
     ("hope", &["hope", "hoping", "optimis"]),
-    ("joy", &["happy", "happi", "joy", "delight", "glad", "excite", "thrill"]),
+    (
+        "joy",
+        &[
+            "happy", "happi", "joy", "delight", "glad", "excite", "thrill",
+        ],
+    ),
     ("love", &["love", "loving", "adore"]),
     ("pride", &["proud", "pride"]),
     ("relief", &["relie"]),
@@ -186,7 +211,15 @@ pub const EMOTIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Words that begin as an emotion does and tell of none.
-pub const NO_EMOTIONS: &[&str] = &["worry-free", "saddle", "saddles", "fearless", "wonderful", "relies", "lovely"];
+pub const NO_EMOTIONS: &[&str] = &[
+    "worry-free",
+    "saddle",
+    "saddles",
+    "fearless",
+    "wonderful",
+    "relies",
+    "lovely",
+];
 
 /// Flags, each with the phrases that it goes by.
 pub const FLAGS: &[(&str, &[&str])] = &[
@@ -209,9 +242,30 @@ pub const FLAGS: &[(&str, &[&str])] = &[
     ),
     (
         "ORIGIN",
-        &["founded", "first time", "began", "started with", "was born", "originally", "it all started", "came up with"],
+        &[
+            "founded",
+            "first time",
+            "began",
+            "started with",
+            "was born",
+            "originally",
+            "it all started",
+            "came up with",
+        ],
     ),
-    ("CORE", &["always", "never", "must", "principle", "believe", "essential", "matters most", "at heart"]),
+    (
+        "CORE",
+        &[
+            "always",
+            "never",
+            "must",
+            "principle",
+            "believe",
+            "essential",
+            "matters most",
+            "at heart",
+        ],
+    ),
     (
         "PIVOT",
         &[
@@ -274,7 +328,15 @@ pub const FLAGS: &[(&str, &[&str])] = &[
 
 /// How much something matters, in stars, with the phrases that say so.
 pub const WEIGHTS: &[(usize, &[&str])] = &[
-    (5, &["most important", "never forget", "life or death", "above all"]),
+    (
+        5,
+        &[
+            "most important",
+            "never forget",
+            "life or death",
+            "above all",
+        ],
+    ),
     (4, &["critical", "crucial", "vital", "essential", "urgent"]),
     (3, &["important", "remember", "key point", "matters"]),
     (2, &["useful", "worth", "good to know"]),

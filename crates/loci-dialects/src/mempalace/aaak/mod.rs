@@ -1,5 +1,6 @@
-//! AAAK: a shorthand of one line a thought, which models read and write. The encoder here goes by rules alone, so that
-//! the same text gives the same lines; it picks, and what it leaves out is lost: it never replaces a text.
+//! AAAK: a shorthand of one line a thought, which models read and write. The encoder here goes by
+//! rules alone, so that the same text gives the same lines; it picks, and what it leaves out is
+//! lost: it never replaces a text.
 
 mod lexicon;
 mod paragraph;
@@ -61,23 +62,39 @@ pub struct Header<'a> {
 pub fn compressed(memory: &Memory) -> String {
     let wing = wing(memory.place.collection.clone());
     let (date, source) = (date(memory.created_at), source_file(memory));
-    let header =
-        Header { wing: Some(&wing), room: Some(&memory.place.section), date: Some(&date), source: source.as_deref() };
+    let header = Header {
+        wing: Some(&wing),
+        room: Some(&memory.place.section),
+        date: Some(&date),
+        source: source.as_deref(),
+    };
     encode(header, &memory.content)
 }
 
-/// A text in AAAK: the header, then a line for each paragraph in which anything is found, numbered by paragraphs; of
-/// more than 64, the strongest. Each line ends with a line feed. The same text always gives the same lines.
+/// A text in AAAK: the header, then a line for each paragraph in which anything is found, numbered
+/// by paragraphs; of more than 64, the strongest. Each line ends with a line feed. The same text
+/// always gives the same lines.
 pub fn encode(header: Header<'_>, text: &str) -> String {
     let shown = |field: Option<&str>| {
         let field = plain(field.unwrap_or_default());
-        if field.is_empty() { "?".to_owned() } else { field }
+        if field.is_empty() {
+            "?".to_owned()
+        } else {
+            field
+        }
     };
-    let Header { wing, room, date, source } = header;
+    let Header {
+        wing,
+        room,
+        date,
+        source,
+    } = header;
     let mut encoded = [wing, room, date, source].map(shown).join("|") + "\n";
     let vocabulary = Vocabulary::of(text);
-    let mut paragraphs: Vec<(usize, Paragraph<'_>)> =
-        paragraphs(text).map(|paragraph| Paragraph::of(paragraph, &vocabulary)).enumerate().collect();
+    let mut paragraphs: Vec<(usize, Paragraph<'_>)> = paragraphs(text)
+        .map(|paragraph| Paragraph::of(paragraph, &vocabulary))
+        .enumerate()
+        .collect();
     paragraphs.retain(|(_, paragraph)| !paragraph.is_empty());
     paragraphs.sort_by_key(|(place, paragraph)| (std::cmp::Reverse(paragraph.strength()), *place));
     paragraphs.truncate(LINES_MAX);
@@ -112,8 +129,16 @@ fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
 }
 
 fn line(number: usize, paragraph: &Paragraph<'_>, codes: &mut Codes) -> String {
-    let entities: Vec<String> = paragraph.entities.iter().filter_map(|entity| codes.of(entity)).collect();
-    let quote = if paragraph.quote.is_empty() { String::new() } else { format!("\"{}\"", plain(&paragraph.quote)) };
+    let entities: Vec<String> = paragraph
+        .entities
+        .iter()
+        .filter_map(|entity| codes.of(entity))
+        .collect();
+    let quote = if paragraph.quote.is_empty() {
+        String::new()
+    } else {
+        format!("\"{}\"", plain(&paragraph.quote))
+    };
     let fields = [
         format!("{number}:{}", entities.join("+")),
         paragraph.topics.join("_"),
@@ -121,7 +146,10 @@ fn line(number: usize, paragraph: &Paragraph<'_>, codes: &mut Codes) -> String {
         paragraph.emotions.join("+"),
         paragraph.flags.join("+"),
     ];
-    let said = fields.iter().rposition(|field| !field.is_empty()).map_or(0, |last| last + 1);
+    let said = fields
+        .iter()
+        .rposition(|field| !field.is_empty())
+        .map_or(0, |last| last + 1);
     let mut line = fields[..said].join("|");
     if paragraph.stars > 0 {
         line.push(' ');
@@ -144,14 +172,17 @@ struct Codes {
 }
 
 impl Codes {
-    /// The code of a name: its first three letters, or else the next ones that are free; none if it has no capital
-    /// letters, or all are taken.
+    /// The code of a name: its first three letters, or else the next ones that are free; none if it
+    /// has no capital letters, or all are taken.
     fn of(&mut self, name: &str) -> Option<String> {
         if let Some(code) = self.of_names.get(name) {
             return Some(code.clone());
         }
-        let letters: Vec<char> =
-            name.chars().flat_map(char::to_uppercase).filter(|letter| letter.is_uppercase()).collect();
+        let letters: Vec<char> = name
+            .chars()
+            .flat_map(char::to_uppercase)
+            .filter(|letter| letter.is_uppercase())
+            .collect();
         let first = *letters.first()?;
         let others = || letters[1..].iter().copied().chain('A'..='Z');
         let codes = others().enumerate().flat_map(|(place, second)| {
@@ -169,8 +200,12 @@ impl Codes {
 mod tests {
     use super::*;
 
-    const HEADER: Header<'_> =
-        Header { wing: Some("harbour"), room: Some("decisions"), date: Some("2026-03-14"), source: None };
+    const HEADER: Header<'_> = Header {
+        wing: Some("harbour"),
+        room: Some("decisions"),
+        date: Some("2026-03-14"),
+        source: None,
+    };
 
     #[test]
     fn a_text_becomes_a_line_for_each_paragraph() {
@@ -188,11 +223,24 @@ mod tests {
 
     #[test]
     fn what_the_grammar_uses_is_never_in_a_field() {
-        let header = Header { wing: Some("a|b"), source: Some("c\nd"), ..HEADER };
-        let encoded = encode(header, "He said: \"one | two\nthree\" to Ann, and Ann_x wrote a|b|c \"quoted\".");
-        assert!(encoded.starts_with("a/b|decisions|2026-03-14|c d\n1:"), "{encoded}");
+        let header = Header {
+            wing: Some("a|b"),
+            source: Some("c\nd"),
+            ..HEADER
+        };
+        let encoded = encode(
+            header,
+            "He said: \"one | two\nthree\" to Ann, and Ann_x wrote a|b|c \"quoted\".",
+        );
+        assert!(
+            encoded.starts_with("a/b|decisions|2026-03-14|c d\n1:"),
+            "{encoded}"
+        );
         for line in encoded.lines().skip(1) {
-            assert!(line.matches('|').count() <= 4 && line.matches('"').count() <= 2, "{line}");
+            assert!(
+                line.matches('|').count() <= 4 && line.matches('"').count() <= 2,
+                "{line}"
+            );
         }
     }
 
@@ -204,11 +252,21 @@ mod tests {
             .into_iter()
             .collect();
         let code = |code: &str| Some(code.to_owned());
-        let expected =
-            [code("ALI"), code("ALN"), code("ALA"), code("ALI"), code("ÖME"), code("JOA"), None, code("AAA")];
+        let expected = [
+            code("ALI"),
+            code("ALN"),
+            code("ALA"),
+            code("ALI"),
+            code("ÖME"),
+            code("JOA"),
+            None,
+            code("AAA"),
+        ];
         assert_eq!(given, expected);
         let mut codes = Codes::default();
-        let many: BTreeSet<String> = (0..500).filter_map(|number| codes.of(&format!("Ann{number}"))).collect();
+        let many: BTreeSet<String> = (0..500)
+            .filter_map(|number| codes.of(&format!("Ann{number}")))
+            .collect();
         assert_eq!(many.len(), 500);
     }
 
@@ -221,16 +279,33 @@ mod tests {
             })
             .collect();
         let encoded = encode(HEADER, &text);
-        let numbers: Vec<usize> =
-            encoded.lines().skip(1).map(|line| line.split(':').next().unwrap().parse().unwrap()).collect();
+        let numbers: Vec<usize> = encoded
+            .lines()
+            .skip(1)
+            .map(|line| line.split(':').next().unwrap().parse().unwrap())
+            .collect();
         assert_eq!(numbers.len(), LINES_MAX);
-        assert!(numbers.is_sorted() && [8, 58, 108, 158].iter().all(|number| numbers.contains(number)), "{numbers:?}");
+        assert!(
+            numbers.is_sorted()
+                && [8, 58, 108, 158]
+                    .iter()
+                    .all(|number| numbers.contains(number)),
+            "{numbers:?}"
+        );
         assert_eq!(encoded, encode(HEADER, &text));
     }
 
     #[test]
     fn a_large_text_is_taken_whatever_it_is_made_of() {
-        for unit in ["a", "A b. ", "Word_x ", "\n\nAnn said no. ", "語", "\u{301}", "```\n"] {
+        for unit in [
+            "a",
+            "A b. ",
+            "Word_x ",
+            "\n\nAnn said no. ",
+            "語",
+            "\u{301}",
+            "```\n",
+        ] {
             let text = unit.repeat((1 << 17) / unit.len());
             assert!(encode(HEADER, &text).lines().count() <= LINES_MAX + 1);
         }

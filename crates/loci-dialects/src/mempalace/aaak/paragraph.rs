@@ -62,7 +62,12 @@ impl Vocabulary {
             }
         }
         // Every sentence begins with a capital; what does so twice and is never small is a name.
-        names.extend(begins.into_iter().filter(|(_, times)| *times > 1).map(|(key, _)| key));
+        names.extend(
+            begins
+                .into_iter()
+                .filter(|(_, times)| *times > 1)
+                .map(|(key, _)| key),
+        );
         names.retain(|name| !lower.contains(name));
         Vocabulary { counts, names }
     }
@@ -75,10 +80,17 @@ impl Vocabulary {
 impl<'a> Paragraph<'a> {
     pub fn of(text: &'a str, vocabulary: &Vocabulary) -> Self {
         let folded = folded(text);
-        let mut flags: Vec<&str> =
-            FLAGS.iter().filter(|(_, cues)| says(&folded, cues)).map(|(flag, _)| *flag).collect();
-        if (text.contains("```") || words(text).any(is_identifier)) && !flags.contains(&"TECHNICAL") {
-            let later = flags.iter().position(|flag| *flag == "SENSITIVE").unwrap_or(flags.len());
+        let mut flags: Vec<&str> = FLAGS
+            .iter()
+            .filter(|(_, cues)| says(&folded, cues))
+            .map(|(flag, _)| *flag)
+            .collect();
+        if (text.contains("```") || words(text).any(is_identifier)) && !flags.contains(&"TECHNICAL")
+        {
+            let later = flags
+                .iter()
+                .position(|flag| *flag == "SENSITIVE")
+                .unwrap_or(flags.len());
             flags.insert(later, "TECHNICAL");
         }
         flags.truncate(VALUES_MAX);
@@ -88,24 +100,35 @@ impl<'a> Paragraph<'a> {
             quote: quote(text, vocabulary),
             emotions: emotions(text),
             flags,
-            stars: WEIGHTS.iter().find(|(_, cues)| says(&folded, cues)).map_or(0, |(stars, _)| *stars),
+            stars: WEIGHTS
+                .iter()
+                .find(|(_, cues)| says(&folded, cues))
+                .map_or(0, |(stars, _)| *stars),
         }
     }
 
     /// Whether there is nothing to say of it.
     pub fn is_empty(&self) -> bool {
-        self.entities.is_empty() && self.topics.is_empty() && self.emotions.is_empty() && self.flags.is_empty()
+        self.entities.is_empty()
+            && self.topics.is_empty()
+            && self.emotions.is_empty()
+            && self.flags.is_empty()
     }
 
     /// How much of it is worth a line.
     pub fn strength(&self) -> usize {
-        4 * self.stars + 3 * self.flags.len() + 2 * (self.entities.len() + self.emotions.len()) + self.topics.len()
+        4 * self.stars
+            + 3 * self.flags.len()
+            + 2 * (self.entities.len() + self.emotions.len())
+            + self.topics.len()
     }
 }
 
 /// The words: letters and digits of any script, with what holds them together.
 fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_inside = |character: char| character.is_alphanumeric() || matches!(character, '_' | '\'' | '’' | '-');
+    let is_inside = |character: char| {
+        character.is_alphanumeric() || matches!(character, '_' | '\'' | '’' | '-')
+    };
     let joins = ['\'', '’', '-'];
     text.split(move |character| !is_inside(character))
         .map(move |word| word.trim_matches(joins))
@@ -125,7 +148,8 @@ fn is_capitalised(word: &str) -> bool {
 
 /// Whether a word in small letters is one that every text has.
 fn is_common(word: &str) -> bool {
-    static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| SHORT_WORDS.iter().chain(STOP_WORDS).copied().collect());
+    static COMMON: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| SHORT_WORDS.iter().chain(STOP_WORDS).copied().collect());
     COMMON.contains(word)
 }
 
@@ -141,10 +165,15 @@ fn entities<'a>(text: &'a str, vocabulary: &Vocabulary) -> Vec<&'a str> {
         found[place].1 += 1;
     }
     found.sort_by_key(|(_, times)| std::cmp::Reverse(*times));
-    found.into_iter().take(VALUES_MAX).map(|(word, _)| word).collect()
+    found
+        .into_iter()
+        .take(VALUES_MAX)
+        .map(|(word, _)| word)
+        .collect()
 }
 
-/// The words that say what it is about: by how often they occur here, then in the whole text, then as they come.
+/// The words that say what it is about: by how often they occur here, then in the whole text, then
+/// as they come.
 fn topics(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -158,36 +187,54 @@ fn topics(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     }
     let in_text = |key: &str| vocabulary.counts.get(key).copied().unwrap_or_default();
     found.sort_by_key(|(key, times)| std::cmp::Reverse((*times, in_text(key))));
-    found.into_iter().take(VALUES_MAX).map(|(key, _)| key).collect()
+    found
+        .into_iter()
+        .take(VALUES_MAX)
+        .map(|(key, _)| key)
+        .collect()
 }
 
 fn is_topic(word: &str, vocabulary: &Vocabulary) -> bool {
     let characters = word.chars().count();
     word.len() >= TOPIC_BYTES_MIN
         && (2..=TOPIC_CHARACTERS_MAX).contains(&characters)
-        && word.chars().all(|character| character.is_alphabetic() || character == '-')
+        && word
+            .chars()
+            .all(|character| character.is_alphabetic() || character == '-')
         && !is_common(&word.to_lowercase())
         && !vocabulary.is_name(word)
 }
 
-/// The sentence that says most: by its cues, its names and its words. The first of the strongest, cut if it is long.
+/// The sentence that says most: by its cues, its names and its words. The first of the strongest,
+/// cut if it is long.
 fn quote(text: &str, vocabulary: &Vocabulary) -> String {
     let strength = |sentence: &str| {
         let folded = folded(sentence);
         let cues = FLAGS.iter().filter(|(_, cues)| says(&folded, cues)).count();
         let weight = usize::from(WEIGHTS.iter().any(|(_, cues)| says(&folded, cues)));
-        let names = words(sentence).filter(|word| vocabulary.is_name(word)).count().min(VALUES_MAX);
-        let topics = words(sentence).filter(|word| is_topic(word, vocabulary)).count().min(STRENGTH_WORDS_MAX);
+        let names = words(sentence)
+            .filter(|word| vocabulary.is_name(word))
+            .count()
+            .min(VALUES_MAX);
+        let topics = words(sentence)
+            .filter(|word| is_topic(word, vocabulary))
+            .count()
+            .min(STRENGTH_WORDS_MAX);
         3 * (cues + weight) + 2 * names + topics
     };
     let has_words = |sentence: &&str| words(sentence).next().is_some();
-    let judged = sentences(text).filter(has_words).take(SENTENCES_MAX).map(|sentence| (strength(sentence), sentence));
+    let judged = sentences(text)
+        .filter(has_words)
+        .take(SENTENCES_MAX)
+        .map(|sentence| (strength(sentence), sentence));
     let best = judged.reduce(|best, next| if next.0 > best.0 { next } else { best });
     let sentence = best.map_or("", |(_, sentence)| sentence);
     match sentence.char_indices().nth(QUOTE_CHARACTERS_MAX) {
         Some((end, _)) => {
             let cut = &sentence[..end];
-            let whole = cut.rfind(char::is_whitespace).map_or(cut, |word| &cut[..word]);
+            let whole = cut
+                .rfind(char::is_whitespace)
+                .map_or(cut, |word| &cut[..word]);
             format!("{}…", whole.trim_end())
         }
         None => sentence.to_owned(),
@@ -200,7 +247,10 @@ fn emotions(text: &str) -> Vec<&'static str> {
     for word in words(text) {
         let word = word.to_lowercase();
         let tells = |(_, stems): &&(&str, &[&str])| stems.iter().any(|stem| word.starts_with(stem));
-        let emotion = EMOTIONS.iter().find(tells).filter(|_| !NO_EMOTIONS.contains(&word.as_str()));
+        let emotion = EMOTIONS
+            .iter()
+            .find(tells)
+            .filter(|_| !NO_EMOTIONS.contains(&word.as_str()));
         if let Some((emotion, _)) = emotion
             && !found.contains(emotion)
         {
@@ -229,7 +279,11 @@ fn says(folded: &str, phrases: &[&str]) -> bool {
         folded.as_bytes().get(at.wrapping_sub(1)) == Some(&b' ')
             && folded.as_bytes().get(at + phrase.len()) == Some(&b' ')
     };
-    phrases.iter().any(|phrase| folded.match_indices(phrase).any(|(at, _)| is_word(at, phrase)))
+    phrases.iter().any(|phrase| {
+        folded
+            .match_indices(phrase)
+            .any(|(at, _)| is_word(at, phrase))
+    })
 }
 
 #[cfg(test)]
@@ -240,7 +294,9 @@ mod tests {
     fn names_are_told_from_the_beginnings_of_sentences() {
         let text = "The crane is old. Today Ann paints it. Bob helps. Bob is late. Paint dries. We use HttpServer.";
         let vocabulary = Vocabulary::of(text);
-        let names: Vec<&str> = words(text).filter(|word| vocabulary.is_name(word)).collect();
+        let names: Vec<&str> = words(text)
+            .filter(|word| vocabulary.is_name(word))
+            .collect();
         assert_eq!(names, ["Ann", "Bob", "Bob", "HttpServer"]);
     }
 
@@ -249,10 +305,18 @@ mod tests {
         let rows = [
             ("We decided it.", vec!["DECISION"], 0),
             ("An undecided mustard.", vec![], 0),
-            ("It turned out we must keep the password secret.", vec!["CORE", "PIVOT", "SENSITIVE"], 0),
+            (
+                "It turned out we must keep the password secret.",
+                vec!["CORE", "PIVOT", "SENSITIVE"],
+                0,
+            ),
             ("The most important thing is critical.", vec![], 5),
             ("See my_function.", vec!["TECHNICAL"], 0),
-            ("Decided. Founded. Never. Switched. Crash.", vec!["DECISION", "ORIGIN", "CORE"], 0),
+            (
+                "Decided. Founded. Never. Switched. Crash.",
+                vec!["DECISION", "ORIGIN", "CORE"],
+                0,
+            ),
         ];
         for (text, flags, stars) in rows {
             let paragraph = Paragraph::of(text, &Vocabulary::of(text));
@@ -265,10 +329,16 @@ mod tests {
     #[test]
     fn the_strongest_sentence_is_quoted() {
         let quoted = |text: &str| quote(text, &Vocabulary::of(text));
-        assert_eq!(quoted("It rained. We decided to paint the crane. Then lunch."), "We decided to paint the crane.");
+        assert_eq!(
+            quoted("It rained. We decided to paint the crane. Then lunch."),
+            "We decided to paint the crane."
+        );
         assert_eq!(quoted("three four\nseven eight"), "three four");
         let long = quoted(&"lengthy ".repeat(40));
-        assert!(long.ends_with("lengthy…") && long.chars().count() <= QUOTE_CHARACTERS_MAX + 1, "{long}");
+        assert!(
+            long.ends_with("lengthy…") && long.chars().count() <= QUOTE_CHARACTERS_MAX + 1,
+            "{long}"
+        );
         assert_eq!(quoted("---"), "");
     }
 }

@@ -38,7 +38,12 @@ pub trait Carrier {
     ) -> Result<Answer, String>;
 
     /// Reads a resource, if it is there.
-    fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String>;
+    fn read(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        uri: &str,
+    ) -> Result<Option<String>, String>;
 
     /// Asks for the values of an argument of a template.
     fn complete(
@@ -69,27 +74,51 @@ impl Carrier for Direct {
         caller: &Caller,
         arguments: Map<String, Value>,
     ) -> Result<Answer, String> {
-        Ok(match dialect.call(tool, Context { engine: &self.0, caller }, arguments) {
-            Ok(reply) => Answer {
-                code: None,
-                argument: None,
-                text: reply.text,
-                structured: reply.structured,
-                notice: reply.notice,
+        Ok(
+            match dialect.call(
+                tool,
+                Context {
+                    engine: &self.0,
+                    caller,
+                },
+                arguments,
+            ) {
+                Ok(reply) => Answer {
+                    code: None,
+                    argument: None,
+                    text: reply.text,
+                    structured: reply.structured,
+                    notice: reply.notice,
+                },
+                Err(error) => Answer {
+                    code: Some(error.code.name().to_owned()),
+                    argument: error.argument,
+                    text: error.message,
+                    structured: Value::Null,
+                    notice: None,
+                },
             },
-            Err(error) => Answer {
-                code: Some(error.code.name().to_owned()),
-                argument: error.argument,
-                text: error.message,
-                structured: Value::Null,
-                notice: None,
-            },
-        })
+        )
     }
 
-    fn read(&self, dialect: &'static Dialect, caller: &Caller, uri: &str) -> Result<Option<String>, String> {
-        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
-        (resources.read)(Context { engine: &self.0, caller }, uri).map_err(|error| error.message)
+    fn read(
+        &self,
+        dialect: &'static Dialect,
+        caller: &Caller,
+        uri: &str,
+    ) -> Result<Option<String>, String> {
+        let resources = dialect
+            .resources
+            .as_ref()
+            .ok_or("the dialect has no resources")?;
+        (resources.read)(
+            Context {
+                engine: &self.0,
+                caller,
+            },
+            uri,
+        )
+        .map_err(|error| error.message)
     }
 
     fn complete(
@@ -100,8 +129,14 @@ impl Carrier for Direct {
         argument: &str,
         prefix: &str,
     ) -> Result<Option<Vec<String>>, String> {
-        let resources = dialect.resources.as_ref().ok_or("the dialect has no resources")?;
-        let context = Context { engine: &self.0, caller };
+        let resources = dialect
+            .resources
+            .as_ref()
+            .ok_or("the dialect has no resources")?;
+        let context = Context {
+            engine: &self.0,
+            caller,
+        };
         (resources.complete)(context, uri, argument, prefix).map_err(|error| error.message)
     }
 }

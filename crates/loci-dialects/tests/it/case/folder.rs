@@ -63,12 +63,19 @@ pub enum Act {
 
 impl Folder {
     pub fn new(clock: Arc<FixedClock>) -> Self {
-        Folder { place: tempfile::tempdir().unwrap(), clock }
+        Folder {
+            place: tempfile::tempdir().unwrap(),
+            clock,
+        }
     }
 
     /// The folder as loci has it.
     pub fn notes(&self) -> Arc<VaultFolder> {
-        Arc::new(VaultFolder::new(self.root(), self.place.path().join("lock"), self.clock.clone()))
+        Arc::new(VaultFolder::new(
+            self.root(),
+            self.place.path().join("lock"),
+            self.clock.clone(),
+        ))
     }
 
     /// The path of the project beside the notes, which is there once a file is in it.
@@ -86,7 +93,11 @@ impl Folder {
     }
 
     /// Does it, at the moment of the clock. `fill` fills holes.
-    pub fn act(&self, act: &Act, fill: &dyn Fn(&Value) -> Result<Value, String>) -> Result<(), String> {
+    pub fn act(
+        &self,
+        act: &Act,
+        fill: &dyn Fn(&Value) -> Result<Value, String>,
+    ) -> Result<(), String> {
         let text = |text: &Value| match fill(text)? {
             Value::String(text) => Ok(text),
             _ => Err("a file takes a string".to_owned()),
@@ -95,13 +106,20 @@ impl Folder {
             Act::Write { file, text: value } => self.write(file, &text(value)?),
             Act::WriteMany { files, text, count } => (1..=*count)
                 .map(|number| number.to_string())
-                .try_for_each(|number| self.write(&files.replace('#', &number), &text.replace('#', &number))),
+                .try_for_each(|number| {
+                    self.write(&files.replace('#', &number), &text.replace('#', &number))
+                }),
             Act::Append { file, text: value } => {
-                let text = self.text(file)?.ok_or_else(|| format!("there is no {file}"))? + &text(value)?;
+                let text = self
+                    .text(file)?
+                    .ok_or_else(|| format!("there is no {file}"))?
+                    + &text(value)?;
                 self.write(file, &text)
             }
             Act::Replace { file, what, by } => {
-                let before = self.text(file)?.ok_or_else(|| format!("there is no {file}"))?;
+                let before = self
+                    .text(file)?
+                    .ok_or_else(|| format!("there is no {file}"))?;
                 let after = before.replace(what, by);
                 if before == after {
                     return Err(format!("{file} has no {what:?}:\n{before}"));
@@ -114,7 +132,9 @@ impl Folder {
             }
             Act::Copy { file, to } => {
                 let to = self.path(to);
-                make_parent(&to).and_then(|()| fs::copy(self.path(file), &to)).and_then(|_| self.stamp(&to))
+                make_parent(&to)
+                    .and_then(|()| fs::copy(self.path(file), &to))
+                    .and_then(|_| self.stamp(&to))
             }
             Act::Delete { file } => fs::remove_file(self.path(file)),
             Act::TakeAway => fs::rename(self.root(), self.place.path().join("away")),
@@ -151,7 +171,10 @@ impl Folder {
     fn stamp(&self, path: &Path) -> std::io::Result<()> {
         let now: Timestamp = self.clock.now();
         let now = Duration::from_micros(u64::try_from(now.microseconds()).unwrap());
-        File::options().write(true).open(path)?.set_modified(SystemTime::UNIX_EPOCH + now)
+        File::options()
+            .write(true)
+            .open(path)?
+            .set_modified(SystemTime::UNIX_EPOCH + now)
     }
 }
 

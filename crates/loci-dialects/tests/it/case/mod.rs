@@ -30,15 +30,16 @@
 //!   - files: [a.md]                   # all there are
 //! ```
 //!
-//! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` gives callers names: `as: ann`
-//! is that one, and `as: [ann, nobody]` takes the step once as each, with the same outcome.
+//! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` gives callers names:
+//! `as: ann` is that one, and `as: [ann, nobody]` takes the step once as each, with the same
+//! outcome.
 //!
 //! At the top, too, `embedder: failing` has a model that never answers, `search: vector` or `words`
-//! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder of notes.
-//! `$project` is the path of a folder beside that of the notes, whose files are named `../project/a.rs`.
-//! Arguments may hold
-//! `{$repeat: a, times: 1048577}` for a long string, the same with an array for a long array, `{$concat: [a, b]}` for
-//! strings behind each other, and `$name` or `${name}` for what an earlier step bound.
+//! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder
+//! of notes. `$project` is the path of a folder beside that of the notes, whose files are named
+//! `../project/a.rs`. Arguments may hold `{$repeat: a, times: 1048577}` for a long string, the same
+//! with an array for a long array, `{$concat: [a, b]}` for strings behind each other, and `$name`
+//! or `${name}` for what an earlier step bound.
 
 pub mod carrier;
 mod folder;
@@ -49,8 +50,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_core::{
-    AuditEntry, AuditQuery, Caller, Embedder, Error, Principal, Scope, Scopes, Space, Store, Timestamp, WebPage,
-    WebSearch,
+    AuditEntry, AuditQuery, Caller, Embedder, Error, Principal, Scope, Scopes, Space, Store,
+    Timestamp, WebPage, WebSearch,
 };
 use loci_dialects::{Dialect, dialect, vault};
 use loci_engine::{Engine, Reconciled, SearchMode};
@@ -133,7 +134,10 @@ impl WebSearch for WebChoice {
     }
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "a step does one of these, and its file says which")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a step does one of these, and its file says which"
+)]
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Step {
@@ -230,7 +234,10 @@ impl World {
     /// Those who take a step, one after the other, with their names.
     fn callers(&self, who: Option<&As>) -> Result<Vec<(String, Caller)>, String> {
         let named = |name: &String| {
-            let who = self.callers.get(name).ok_or_else(|| format!("nobody is called {name}"))?;
+            let who = self
+                .callers
+                .get(name)
+                .ok_or_else(|| format!("nobody is called {name}"))?;
             Ok((format!("as {name}: "), caller(who)?))
         };
         match who {
@@ -251,15 +258,28 @@ pub fn tools_called(path: &Path, by: Option<&str>) -> BTreeSet<(String, String)>
         (Some(by), Some(As::Each(names))) => names.iter().any(|name| name == by),
         _ => false,
     };
-    case.steps.into_iter().filter(counts).filter_map(|step| Some((step.dialect?, step.call?))).collect()
+    case.steps
+        .into_iter()
+        .filter(counts)
+        .filter_map(|step| Some((step.dialect?, step.call?)))
+        .collect()
 }
 
-/// Runs the case of a file on a fresh store, its calls over what `carrier` makes for the engine; how many steps of
-/// callers were left out whom that cannot carry. The error says which step failed and how.
-pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>, carrier: &Maker) -> Result<usize, String> {
+/// Runs the case of a file on a fresh store, its calls over what `carrier` makes for the engine;
+/// how many steps of callers were left out whom that cannot carry. The error says which step failed
+/// and how.
+pub fn run(
+    path: &Path,
+    dialect_name: &str,
+    store: Arc<dyn Store>,
+    carrier: &Maker,
+) -> Result<usize, String> {
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let case: Case = serde_saphyr::from_str(&text).map_err(|error| format!("is no case: {error}"))?;
-    let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(START_MICROSECONDS)));
+    let case: Case =
+        serde_saphyr::from_str(&text).map_err(|error| format!("is no case: {error}"))?;
+    let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
+        START_MICROSECONDS,
+    )));
     let embedder: Arc<dyn Embedder> = match case.embedder {
         EmbedderChoice::Hashing => Arc::new(HashingEmbedder::new(DIMENSIONS)),
         EmbedderChoice::Failing => Arc::new(FailingEmbedder::default()),
@@ -282,9 +302,18 @@ pub fn run(path: &Path, dialect_name: &str, store: Arc<dyn Store>, carrier: &Mak
     bindings.bind("project", json!(folder.project()));
     let engine = Arc::new(engine);
     let carrier = carrier(&engine, &clock);
-    let mut world = World { engine, carrier, clock, folder, bindings, callers: case.callers, left_out: 0 };
+    let mut world = World {
+        engine,
+        carrier,
+        clock,
+        folder,
+        bindings,
+        callers: case.callers,
+        left_out: 0,
+    };
     for (index, step) in case.steps.iter().enumerate() {
-        run_step(&mut world, dialect_name, step).map_err(|problem| format!("step {}: {problem}", index + 1))?;
+        run_step(&mut world, dialect_name, step)
+            .map_err(|problem| format!("step {}: {problem}", index + 1))?;
     }
     Ok(world.left_out)
 }
@@ -324,7 +353,11 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     }
     if let Some(files) = &step.files {
         let found = world.folder.files()?;
-        return if *files == found { Ok(()) } else { Err(format!("expected the files {files:?}, got {found:?}")) };
+        return if *files == found {
+            Ok(())
+        } else {
+            Err(format!("expected the files {files:?}, got {found:?}"))
+        };
     }
     let name = step.dialect.as_deref().unwrap_or(dialect_name);
     let dialect = dialect(name).ok_or_else(|| format!("there is no dialect {name}"))?;
@@ -339,21 +372,39 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
 }
 
 /// One step that somebody takes through a dialect.
-fn ask(world: &mut World, dialect: &'static Dialect, step: &Step, caller: &Caller) -> Result<(), String> {
+fn ask(
+    world: &mut World,
+    dialect: &'static Dialect,
+    step: &Step,
+    caller: &Caller,
+) -> Result<(), String> {
     if let Some(uri) = &step.read {
         return read(world, dialect, caller, step, uri);
     }
-    if let Some(Completion { uri, argument, prefix }) = &step.complete {
-        let values = json!(world.carrier.complete(dialect, caller, uri, argument, prefix)?);
+    if let Some(Completion {
+        uri,
+        argument,
+        prefix,
+    }) = &step.complete
+    {
+        let values = json!(
+            world
+                .carrier
+                .complete(dialect, caller, uri, argument, prefix)?
+        );
         let expected = step.gives.clone().unwrap_or(Value::Null);
         return world.bindings.check(&expected, &values, "gives");
     }
     let name = step.call.as_deref().ok_or(
         "does nothing: it needs call, read, complete, wait, maintain, enrich, flush, audited, or what a folder takes",
     )?;
-    let tool = dialect.tool(name).ok_or_else(|| format!("there is no tool {name}"))?;
+    let tool = dialect
+        .tool(name)
+        .ok_or_else(|| format!("there is no tool {name}"))?;
     let arguments = world.bindings.fill(&Value::Object(step.with.clone()))?;
-    let Value::Object(arguments) = arguments else { return Err("arguments are no object".to_owned()) };
+    let Value::Object(arguments) = arguments else {
+        return Err("arguments are no object".to_owned());
+    };
     let answer = world.carrier.call(dialect, tool, caller, arguments)?;
     match (&step.fails, &answer.code) {
         (None, None) => {
@@ -363,21 +414,36 @@ fn ask(world: &mut World, dialect: &'static Dialect, step: &Step, caller: &Calle
             check_reply(world, step, &answer)
         }
         (None, Some(code)) => Err(format!("{name} failed: {code}: {}", answer.text)),
-        (Some(_), None) => Err(format!("{name} should fail, but gave {}", answer.structured)),
+        (Some(_), None) => Err(format!(
+            "{name} should fail, but gave {}",
+            answer.structured
+        )),
         (Some(failure), Some(code)) => {
             if failure.code != *code {
-                return Err(format!("expected {}, got {code}: {}", failure.code, answer.text));
+                return Err(format!(
+                    "expected {}, got {code}: {}",
+                    failure.code, answer.text
+                ));
             }
             if !answer.structured.is_null() || step.gives.is_some() {
-                return Err(format!("a failure has no structured content, and no `gives`: {}", answer.structured));
+                return Err(format!(
+                    "a failure has no structured content, and no `gives`: {}",
+                    answer.structured
+                ));
             }
             if failure.argument.is_some() && failure.argument != answer.argument {
-                return Err(format!("expected the argument {:?}, got {:?}", failure.argument, answer.argument));
+                return Err(format!(
+                    "expected the argument {:?}, got {:?}",
+                    failure.argument, answer.argument
+                ));
             }
             if let Some(expected) = &failure.text {
                 let expected = world.bindings.fill_text(expected)?;
                 if expected != answer.text {
-                    return Err(format!("expected the failure\n{expected}\ngot\n{}", answer.text));
+                    return Err(format!(
+                        "expected the failure\n{expected}\ngot\n{}",
+                        answer.text
+                    ));
                 }
             }
             has(&world.bindings, &failure.says, &answer.text)
@@ -387,19 +453,35 @@ fn ask(world: &mut World, dialect: &'static Dialect, step: &Step, caller: &Calle
 
 fn reconcile(world: &mut World, step: &Step) -> Result<(), String> {
     let reconciled = world.engine.reconcile().map_err(|error| error.message)?;
-    while world.engine.embed_pending().map_err(|error| error.message)? > 0 {}
-    let Reconciled { indexed, moved, removed, unchanged, away } = reconciled;
+    while world
+        .engine
+        .embed_pending()
+        .map_err(|error| error.message)?
+        > 0
+    {}
+    let Reconciled {
+        indexed,
+        moved,
+        removed,
+        unchanged,
+        away,
+    } = reconciled;
     let shown = json!({
         "indexed": indexed, "moved": moved, "removed": removed, "unchanged": unchanged, "away": away.is_some(),
     });
-    step.gives.as_ref().map_or(Ok(()), |expected| world.bindings.check(expected, &shown, "gives"))
+    step.gives.as_ref().map_or(Ok(()), |expected| {
+        world.bindings.check(expected, &shown, "gives")
+    })
 }
 
 fn check_file(world: &World, step: &Step, file: &str) -> Result<(), String> {
     let file = world.bindings.fill_text(file)?;
     match (world.folder.text(&file)?, step.absent) {
         (None, true) => Ok(()),
-        (None, false) => Err(format!("there is no {file}, but {:?}", world.folder.files()?)),
+        (None, false) => Err(format!(
+            "there is no {file}, but {:?}",
+            world.folder.files()?
+        )),
         (Some(text), true) => Err(format!("{file} should not exist, but holds {text:?}")),
         (Some(text), false) => check_text(&world.bindings, step, &text),
     }
@@ -413,10 +495,18 @@ fn check_audited(world: &mut World, step: &Step, audited: &Audited) -> Result<()
         limit: ENTRIES_MAX,
         ..AuditQuery::default()
     };
-    let entries = world.engine.audited(&query).map_err(|error| error.message)?;
-    let shown = entries.iter().map(|(_, entry)| shown_entry(entry)).collect();
+    let entries = world
+        .engine
+        .audited(&query)
+        .map_err(|error| error.message)?;
+    let shown = entries
+        .iter()
+        .map(|(_, entry)| shown_entry(entry))
+        .collect();
     let expected = step.gives.as_ref().ok_or("audited needs gives")?;
-    world.bindings.check(expected, &Value::Array(shown), "gives")
+    world
+        .bindings
+        .check(expected, &Value::Array(shown), "gives")
 }
 
 fn shown_entry(entry: &AuditEntry) -> Value {
@@ -432,7 +522,11 @@ fn shown_entry(entry: &AuditEntry) -> Value {
         "code": entry.failure.as_ref().map(|failure| failure.code.name()),
         "message": entry.failure.as_ref().and_then(|failure| failure.message.clone()),
     });
-    let records: Vec<Value> = entry.records.iter().map(|record| json!([record.verb.name(), record.id])).collect();
+    let records: Vec<Value> = entry
+        .records
+        .iter()
+        .map(|record| json!([record.verb.name(), record.id]))
+        .collect();
     if !records.is_empty() {
         shown["records"] = json!(records);
     }
@@ -442,7 +536,13 @@ fn shown_entry(entry: &AuditEntry) -> Value {
     shown
 }
 
-fn read(world: &World, dialect: &'static Dialect, caller: &Caller, step: &Step, uri: &str) -> Result<(), String> {
+fn read(
+    world: &World,
+    dialect: &'static Dialect,
+    caller: &Caller,
+    step: &Step,
+    uri: &str,
+) -> Result<(), String> {
     let uri = world.bindings.fill_text(uri)?;
     match (world.carrier.read(dialect, caller, &uri)?, step.absent) {
         (None, true) => Ok(()),
@@ -457,7 +557,10 @@ fn check_reply(world: &mut World, step: &Step, reply: &Answer) -> Result<(), Str
         world.bindings.check(expected, &reply.structured, "gives")?;
     }
     if let Some(part) = &step.notice_has
-        && !reply.notice.as_ref().is_some_and(|notice| notice.contains(part))
+        && !reply
+            .notice
+            .as_ref()
+            .is_some_and(|notice| notice.contains(part))
     {
         return Err(format!("the notice {:?} lacks {part:?}", reply.notice));
     }
@@ -491,13 +594,24 @@ fn has(bindings: &Bindings, parts: &[String], text: &str) -> Result<(), String> 
 }
 
 fn caller(who: &Who) -> Result<Caller, String> {
-    let scope = |name: &String| Scope::from_name(name).ok_or_else(|| format!("there is no scope {name}"));
+    let scope =
+        |name: &String| Scope::from_name(name).ok_or_else(|| format!("there is no scope {name}"));
     let scopes: Vec<Scope> = who.scopes.iter().map(scope).collect::<Result<_, _>>()?;
     if who.anonymous && who.subject.is_some() {
         return Err("whoever has a subject is not anonymous".to_owned());
     }
-    let space = who.space.as_ref().map_or(Ok(Space::default()), |name| Space::parse("space", name));
-    let principal = Principal { subject: who.subject.clone(), actor: who.actor.clone(), scopes: Scopes::of(&scopes) };
+    let space = who
+        .space
+        .as_ref()
+        .map_or(Ok(Space::default()), |name| Space::parse("space", name));
+    let principal = Principal {
+        subject: who.subject.clone(),
+        actor: who.actor.clone(),
+        scopes: Scopes::of(&scopes),
+    };
     let caller = Caller::new(space.map_err(|error| error.message)?, principal);
-    Ok(Caller { session: who.session.clone(), ..caller })
+    Ok(Caller {
+        session: who.session.clone(),
+        ..caller
+    })
 }

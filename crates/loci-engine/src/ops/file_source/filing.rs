@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::{iter, mem};
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory, MemoryId, Page,
-    Place, Result, Scope, SourceFile, Thread, Timestamp,
+    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory,
+    MemoryId, Page, Place, Result, Scope, SourceFile, Thread, Timestamp,
 };
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
@@ -13,10 +13,12 @@ use crate::notes::in_parallel;
 use crate::ops::enrich::changed;
 use crate::{Engine, SearchMode};
 
-/// Memories, and bytes of their texts, that one transaction stores, so that another caller's write never waits long.
+/// Memories, and bytes of their texts, that one transaction stores, so that another caller's write
+/// never waits long.
 const STEP_CHANGES_MAX: usize = 256;
 const STEP_BYTES_MAX: usize = 1 << 20;
-/// Attempts at one file while others change its memories, or while the ids of its parts turn out to be taken.
+/// Attempts at one file while others change its memories, or while the ids of its parts turn out to
+/// be taken.
 const ATTEMPTS_MAX: u64 = 100;
 
 /// Files on somebody's behalf.
@@ -58,7 +60,13 @@ struct Before {
 
 impl<'a> Filing<'a> {
     pub(super) fn new(engine: &'a Engine, caller: &'a Caller, id_of: SourceId<'a>) -> Result<Self> {
-        Ok(Filing { engine, caller, id_of, now: engine.now(), since: engine.store.version()? })
+        Ok(Filing {
+            engine,
+            caller,
+            id_of,
+            now: engine.now(),
+            since: engine.store.version()?,
+        })
     }
 
     /// Files all: what came of each, in their order.
@@ -67,7 +75,11 @@ impl<'a> Filing<'a> {
         let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
         for read in reads {
             let planned = read.check().and_then(|()| self.plan(read, 0));
-            let sizes = waiting.iter().map(|(_, plan)| plan).chain(planned.as_ref().ok()).map(Plan::size);
+            let sizes = waiting
+                .iter()
+                .map(|(_, plan)| plan)
+                .chain(planned.as_ref().ok())
+                .map(Plan::size);
             if !fits(sizes) {
                 self.together(mem::take(&mut waiting), &mut outcomes)?;
             }
@@ -84,7 +96,11 @@ impl<'a> Filing<'a> {
     }
 
     /// Files those in one step; else, or if one is large, each alone.
-    fn together(&self, waiting: Vec<(&ReadSource, Plan)>, outcomes: &mut Vec<Result<SourceFiled>>) -> Result<()> {
+    fn together(
+        &self,
+        waiting: Vec<(&ReadSource, Plan)>,
+        outcomes: &mut Vec<Result<SourceFiled>>,
+    ) -> Result<()> {
         if waiting.len() > 1 {
             let steps: Vec<Step<'_>> = waiting.iter().flat_map(|(_, plan)| plan.steps()).collect();
             match self.commit(&steps) {
@@ -113,11 +129,17 @@ impl<'a> Filing<'a> {
                 }
                 committed => {
                     committed?;
-                    return Ok(SourceFiled { kept: (read.parts.len() as u64).saturating_sub(filed.added), ..filed });
+                    return Ok(SourceFiled {
+                        kept: (read.parts.len() as u64).saturating_sub(filed.added),
+                        ..filed
+                    });
                 }
             }
         }
-        let message = format!("what was filed from {} changes all the time; try again", read.file.path);
+        let message = format!(
+            "what was filed from {} changes all the time; try again",
+            read.file.path
+        );
         Err(Error::new(ErrorCode::Conflict, message))
     }
 
@@ -135,7 +157,11 @@ impl<'a> Filing<'a> {
         let new: Vec<&Memory> = steps.iter().flat_map(|step| step.new).collect();
         let put = |memory: &&Memory| {
             let passages = Some(Engine::passages_of(memory));
-            Ok(vec![Change::Put { memory: Box::new((*memory).clone()), passages, expect: Expect::Absent }])
+            Ok(vec![Change::Put {
+                memory: Box::new((*memory).clone()),
+                passages,
+                expect: Expect::Absent,
+            }])
         };
         let mut changes: Vec<Change> = steps.iter().flat_map(|step| step.edits).cloned().collect();
         changes.extend(in_parallel(&new, put)?);
@@ -143,7 +169,15 @@ impl<'a> Filing<'a> {
         if changes.is_empty() {
             return Ok(());
         }
-        let waits = changes.iter().any(|change| matches!(change, Change::Put { passages: Some(_), .. }));
+        let waits = changes.iter().any(|change| {
+            matches!(
+                change,
+                Change::Put {
+                    passages: Some(_),
+                    ..
+                }
+            )
+        });
         changes.extend(self.not_wiped());
         self.engine.commit(self.caller, changes)?;
         if waits && self.engine.search_mode != SearchMode::Words {
@@ -154,20 +188,33 @@ impl<'a> Filing<'a> {
 
     fn not_wiped(&self) -> Option<Change> {
         let owner = self.caller.principal.subject.clone()?;
-        Some(Change::NotWiped { owner, origin: self.caller.origin.to_owned(), since: self.since })
+        Some(Change::NotWiped {
+            owner,
+            origin: self.caller.origin.to_owned(),
+            since: self.since,
+        })
     }
 
-    /// Whether it may help to try again after a conflict: no, if another process read the file, or if the caller's
-    /// data was wiped.
+    /// Whether it may help to try again after a conflict: no, if another process read the file, or
+    /// if the caller's data was wiped.
     fn check_conflict(&self, read: &ReadSource, conflict: Error) -> Result<()> {
-        let SourceFile { collection, path, .. } = &read.file;
+        let SourceFile {
+            collection, path, ..
+        } = &read.file;
         let (store, space) = (&self.engine.store, &self.caller.space);
         if store.source_file(space, collection.as_deref(), path)? != read.before {
-            let message = format!("another process read {path} meanwhile; read again what is known of it and retry");
+            let message = format!(
+                "another process read {path} meanwhile; read again what is known of it and retry"
+            );
             return Err(Error::new(ErrorCode::Conflict, message));
         }
-        let Some(unwiped) = self.not_wiped() else { return Ok(()) };
-        match store.commit(Batch { space: space.clone(), changes: vec![unwiped] }) {
+        let Some(unwiped) = self.not_wiped() else {
+            return Ok(());
+        };
+        match store.commit(Batch {
+            space: space.clone(),
+            changes: vec![unwiped],
+        }) {
             Err(error) if error.code == ErrorCode::Conflict => Err(conflict),
             outcome => outcome,
         }
@@ -183,66 +230,121 @@ impl<'a> Filing<'a> {
         let mut counts: HashMap<(&str, &str), u64> = HashMap::new();
         for (part, same) in read.parts.iter().zip(&same) {
             let count = counts.entry((&part.section, &part.content)).or_default();
-            let number = if read.file.is_whole { *count } else { part.position };
+            let number = if read.file.is_whole {
+                *count
+            } else {
+                part.position
+            };
             *count += 1;
             match same {
-                Some(before) => plan.edits.extend(before.moved(self.engine, &read.file, Some(part))?),
-                None => plan.new.push(self.memory(read, part, number.wrapping_add(attempt << u32::BITS))),
+                Some(before) => {
+                    plan.edits
+                        .extend(before.moved(self.engine, &read.file, Some(part))?);
+                }
+                None => plan.new.push(self.memory(
+                    read,
+                    part,
+                    number.wrapping_add(attempt << u32::BITS),
+                )),
             }
         }
-        let same: HashSet<&MemoryId> = same.into_iter().flatten().map(|before| &before.memory.id).collect();
-        let rest = || filed.iter().filter(|before| !same.contains(&before.memory.id));
+        let same: HashSet<&MemoryId> = same
+            .into_iter()
+            .flatten()
+            .map(|before| &before.memory.id)
+            .collect();
+        let rest = || {
+            filed
+                .iter()
+                .filter(|before| !same.contains(&before.memory.id))
+        };
         if read.file.is_whole {
             plan.edits.splice(0..0, rest().map(Before::removal));
         } else {
             for before in rest() {
-                plan.edits.extend(before.moved(self.engine, &read.file, None)?);
+                plan.edits
+                    .extend(before.moved(self.engine, &read.file, None)?);
             }
         }
         if read.has_more {
             return Ok(plan);
         }
         if read.before.as_ref() != Some(&read.file) {
-            let (file, expect) = (Box::new(read.file.clone()), read.before.clone().map(Box::new));
+            let (file, expect) = (
+                Box::new(read.file.clone()),
+                read.before.clone().map(Box::new),
+            );
             plan.rows.push(Change::PutSourceFile { file, expect });
         }
         if let Some(path) = &read.moved_from {
             let (store, collection) = (&self.engine.store, read.file.collection.as_deref());
             let row = store.source_file(&self.caller.space, collection, path)?;
-            plan.rows.extend(row.map(|row| Change::DeleteSourceFile { expect: Box::new(row) }));
+            plan.rows.extend(row.map(|row| Change::DeleteSourceFile {
+                expect: Box::new(row),
+            }));
         }
         Ok(plan)
     }
 
-    /// What was filed from the file in its threads, by whomever. Where a file goes on it costs by what is new: of a
-    /// thread that nothing of the caller's is in beyond that, nothing is read, unless the work is to be thorough.
-    fn filed(&self, read: &ReadSource, begins: &BTreeMap<&str, u64>, is_thorough: bool) -> Result<Vec<Before>> {
-        let SourceFile { collection, path, .. } = &read.file;
+    /// What was filed from the file in its threads, by whomever. Where a file goes on it costs by
+    /// what is new: of a thread that nothing of the caller's is in beyond that, nothing is read,
+    /// unless the work is to be thorough.
+    fn filed(
+        &self,
+        read: &ReadSource,
+        begins: &BTreeMap<&str, u64>,
+        is_thorough: bool,
+    ) -> Result<Vec<Before>> {
+        let SourceFile {
+            collection, path, ..
+        } = &read.file;
         let goes_on = read.goes_on() && read.moved_from.is_none() && !is_thorough;
         let subject = self.caller.principal.subject.as_deref().filter(|_| goes_on);
-        let renamed = |thread: &str| Some(format!("{}{}", read.moved_from.as_ref()?, thread.strip_prefix(path)?));
+        let renamed = |thread: &str| {
+            Some(format!(
+                "{}{}",
+                read.moved_from.as_ref()?,
+                thread.strip_prefix(path)?
+            ))
+        };
         let mut filed = Vec::new();
         for (thread, begin) in begins {
             for name in iter::once((*thread).to_owned()).chain(renamed(thread)) {
                 if let Some(owner) = subject
-                    && self.engine.store.thread_end(&self.caller.space, owner, &name)? <= *begin
+                    && self
+                        .engine
+                        .store
+                        .thread_end(&self.caller.space, owner, &name)?
+                        <= *begin
                 {
                     continue;
                 }
-                let collections = collection.clone().map_or(CollectionFilter::Global, CollectionFilter::Only);
+                let collections = collection
+                    .clone()
+                    .map_or(CollectionFilter::Global, CollectionFilter::Only);
                 let filter = Filter {
                     thread: Some(name),
                     // What somebody forgot stays so.
                     forgotten: Forgotten::Show,
                     ..self.engine.filter(self.caller, collections)
                 };
-                let memories = self.engine.store.list(&filter, Page { offset: 0, limit: usize::MAX })?;
+                let memories = self.engine.store.list(
+                    &filter,
+                    Page {
+                        offset: 0,
+                        limit: usize::MAX,
+                    },
+                )?;
                 filed.extend(memories.into_iter().filter_map(|memory| {
                     let source = memory.attributes.get(SOURCE_FILE)?;
                     let is_moved = read.moved_from.as_ref() == Some(source);
-                    let is_meant =
-                        (is_moved || source == path || !read.file.is_whole) && self.caller.may_write(&memory);
-                    is_meant.then(|| Before { memory, thread: (*thread).to_owned(), is_moved })
+                    let is_meant = (is_moved || source == path || !read.file.is_whole)
+                        && self.caller.may_write(&memory);
+                    is_meant.then(|| Before {
+                        memory,
+                        thread: (*thread).to_owned(),
+                        is_moved,
+                    })
                 }));
             }
         }
@@ -251,8 +353,22 @@ impl<'a> Filing<'a> {
 
     /// The memory that a new part makes.
     fn memory(&self, read: &ReadSource, part: &SourcePart, number: u64) -> Memory {
-        let SourcePart { thread, position, content, section, kind, title, attributes, created_at } = part;
-        let Caller { space, principal, origin, .. } = self.caller;
+        let SourcePart {
+            thread,
+            position,
+            content,
+            section,
+            kind,
+            title,
+            attributes,
+            created_at,
+        } = part;
+        let Caller {
+            space,
+            principal,
+            origin,
+            ..
+        } = self.caller;
         // No clock but ours says what is in the future.
         let created_at = created_at.map_or(self.now, |at| at.min(self.now));
         let id = (self.id_of)(&read.file, part, number);
@@ -260,8 +376,14 @@ impl<'a> Filing<'a> {
         attributes.insert(SOURCE_FILE.to_owned(), read.file.path.clone());
         Memory {
             title: title.clone(),
-            place: Place { collection: read.file.collection.clone(), section: section.clone() },
-            thread: Some(Thread { name: thread.clone(), position: *position }),
+            place: Place {
+                collection: read.file.collection.clone(),
+                section: section.clone(),
+            },
+            thread: Some(Thread {
+                name: thread.clone(),
+                position: *position,
+            }),
             attributes,
             origin: (*origin).to_owned(),
             owner: principal.subject.clone(),
@@ -278,21 +400,32 @@ impl Plan {
     pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
         let added = self.new.len();
         let kept = read.parts.len() - added;
-        SourceFiled { added: added as u64, kept: kept as u64, removed: removals(&self.edits) }
+        SourceFiled {
+            added: added as u64,
+            kept: kept as u64,
+            removed: removals(&self.edits),
+        }
     }
 
     /// Memories that are stored or removed, and bytes of new texts.
     fn size(&self) -> (usize, usize) {
-        (self.edits.len() + self.new.len(), self.new.iter().map(|memory| memory.content.len()).sum())
+        (
+            self.edits.len() + self.new.len(),
+            self.new.iter().map(|memory| memory.content.len()).sum(),
+        )
     }
 
-    /// All of it in one step, or, if it is large, in several, what is known of the file in the last.
+    /// All of it in one step, or, if it is large, in several, what is known of the file in the
+    /// last.
     fn steps(&self) -> Vec<Step<'_>> {
         let Plan { edits, new, rows } = self;
         if fits(iter::once(self.size())) {
             return vec![Step { edits, new, rows }];
         }
-        let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step { edits, ..Step::default() });
+        let edits = edits.chunks(STEP_CHANGES_MAX).map(|edits| Step {
+            edits,
+            ..Step::default()
+        });
         let mut rest = new.as_slice();
         let new = iter::from_fn(move || {
             let mut bytes = 0;
@@ -303,22 +436,42 @@ impl Plan {
             });
             let (new, after) = rest.split_at(fitting.count());
             rest = after;
-            (!new.is_empty()).then_some(Step { new, ..Step::default() })
+            (!new.is_empty()).then_some(Step {
+                new,
+                ..Step::default()
+            })
         });
-        edits.chain(new).chain([Step { rows, ..Step::default() }]).collect()
+        edits
+            .chain(new)
+            .chain([Step {
+                rows,
+                ..Step::default()
+            }])
+            .collect()
     }
 }
 
 impl Before {
     fn position(&self) -> u64 {
-        self.memory.thread.as_ref().map_or(0, |thread| thread.position)
+        self.memory
+            .thread
+            .as_ref()
+            .map_or(0, |thread| thread.position)
     }
 
     /// The change that makes it this part of the file, or just one of the file; none if it is that.
-    fn moved(&self, engine: &Engine, file: &SourceFile, part: Option<&SourcePart>) -> Result<Option<Change>> {
+    fn moved(
+        &self,
+        engine: &Engine,
+        file: &SourceFile,
+        part: Option<&SourcePart>,
+    ) -> Result<Option<Change>> {
         let mut memory = self.memory.clone();
         let position = part.map_or_else(|| self.position(), |part| part.position);
-        memory.thread = Some(Thread { name: self.thread.clone(), position });
+        memory.thread = Some(Thread {
+            name: self.thread.clone(),
+            position,
+        });
         if let Some(part) = part {
             memory.title.clone_from(&part.title);
             memory.attributes.extend(part.attributes.clone());
@@ -328,7 +481,9 @@ impl Before {
             }
         }
         if self.is_moved {
-            memory.attributes.insert(SOURCE_FILE.to_owned(), file.path.clone());
+            memory
+                .attributes
+                .insert(SOURCE_FILE.to_owned(), file.path.clone());
         }
         if memory == self.memory {
             return Ok(None);
@@ -348,26 +503,45 @@ impl Before {
     }
 
     fn removal(&self) -> Change {
-        Change::Delete { id: self.memory.id.clone(), revision: self.memory.revision }
+        Change::Delete {
+            id: self.memory.id.clone(),
+            revision: self.memory.revision,
+        }
     }
 }
 
-/// For each part the memory that is the same: of its thread and text; of a whole file, first in its section, then in
-/// whichever.
-fn matched<'b>(read: &ReadSource, begins: &BTreeMap<&str, u64>, filed: &'b [Before]) -> Vec<Option<&'b Before>> {
+/// For each part the memory that is the same: of its thread and text; of a whole file, first in its
+/// section, then in whichever.
+fn matched<'b>(
+    read: &ReadSource,
+    begins: &BTreeMap<&str, u64>,
+    filed: &'b [Before],
+) -> Vec<Option<&'b Before>> {
     let mut unmatched: HashMap<(&str, &str), VecDeque<&Before>> = HashMap::new();
     for before in filed {
-        let begin = begins.get(before.thread.as_str()).copied().unwrap_or_default();
+        let begin = begins
+            .get(before.thread.as_str())
+            .copied()
+            .unwrap_or_default();
         if before.position() >= begin {
-            unmatched.entry((&before.thread, &before.memory.content)).or_default().push_back(before);
+            unmatched
+                .entry((&before.thread, &before.memory.content))
+                .or_default()
+                .push_back(before);
         }
     }
     let mut matched = vec![None; read.parts.len()];
     for any_section in [!read.file.is_whole, true] {
-        for (part, matched) in read.parts.iter().zip(&mut matched).filter(|(_, matched)| matched.is_none()) {
+        for (part, matched) in read
+            .parts
+            .iter()
+            .zip(&mut matched)
+            .filter(|(_, matched)| matched.is_none())
+        {
             let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
             *matched = same.and_then(|same| {
-                let fits = |before: &&Before| any_section || before.memory.place.section == part.section;
+                let fits =
+                    |before: &&Before| any_section || before.memory.place.section == part.section;
                 let index = same.iter().position(fits)?;
                 same.remove(index)
             });
@@ -376,11 +550,14 @@ fn matched<'b>(read: &ReadSource, begins: &BTreeMap<&str, u64>, filed: &'b [Befo
     matched
 }
 
-/// The threads of the parts and, where more than these may have to change, the path as a thread, each with the
-/// position from which on the parts may be what was filed before.
+/// The threads of the parts and, where more than these may have to change, the path as a thread,
+/// each with the position from which on the parts may be what was filed before.
 fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
     let mut begins = BTreeMap::new();
-    for SourcePart { thread, position, .. } in &read.parts {
+    for SourcePart {
+        thread, position, ..
+    } in &read.parts
+    {
         let first = if read.goes_on() { *position } else { 0 };
         let begin = begins.entry(thread.as_str()).or_insert(first);
         *begin = first.min(*begin);
@@ -392,7 +569,10 @@ fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
 }
 
 fn removals(edits: &[Change]) -> u64 {
-    edits.iter().filter(|edit| matches!(edit, Change::Delete { .. })).count() as u64
+    edits
+        .iter()
+        .filter(|edit| matches!(edit, Change::Delete { .. }))
+        .count() as u64
 }
 
 /// Whether what has these sizes may be stored in one step.

@@ -5,7 +5,10 @@ use super::*;
 
 /// The sections of a text as their titles and lines.
 fn outline(name: &str, text: &str) -> Vec<(Option<String>, (usize, usize))> {
-    sections(Path::new(name), text).into_iter().map(|section| (section.title, section.lines)).collect()
+    sections(Path::new(name), text)
+        .into_iter()
+        .map(|section| (section.title, section.lines))
+        .collect()
 }
 
 /// The titles before anything is joined.
@@ -13,11 +16,17 @@ fn titles(name: &str, text: &str) -> Vec<Option<String>> {
     // So much that no part has room for another.
     let filler = vec!["-"; JOINED_CHARACTERS_MAX / 2].join("\n");
     let long = text.replace("FILL", &filler);
-    sections(Path::new(name), &long).into_iter().map(|section| section.title).collect()
+    sections(Path::new(name), &long)
+        .into_iter()
+        .map(|section| section.title)
+        .collect()
 }
 
 fn some(titles: &[&str]) -> Vec<Option<String>> {
-    titles.iter().map(|title| (!title.is_empty()).then(|| (*title).to_owned())).collect()
+    titles
+        .iter()
+        .map(|title| (!title.is_empty()).then(|| (*title).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -26,9 +35,15 @@ fn markdown_falls_into_its_headings() {
                 ```sh\n# no heading\n\n~~~\n```\nFILL\n   ## Two ##\nFILL\n    # no heading\n#no heading\n\
                 FILL\nThree\n=====\nFILL\n\nFour\n---\nFILL\n###\nFILL\n# C#\nFILL\n";
     // `Three` goes on with a paragraph, so it is no heading.
-    assert_eq!(titles("a.md", text), some(&["", "One", "Two", "Four", "", "C#"]));
+    assert_eq!(
+        titles("a.md", text),
+        some(&["", "One", "Two", "Four", "", "C#"])
+    );
     assert_eq!(titles("a.MD", "FILL\n~~~\n# a\nFILL\n"), some(&[""]));
-    assert_eq!(outline("a.md", "# Title\n\ntext\n\n## Part\n\nmore\n"), [(Some("Title".to_owned()), (1, 7))]);
+    assert_eq!(
+        outline("a.md", "# Title\n\ntext\n\n## Part\n\nmore\n"),
+        [(Some("Title".to_owned()), (1, 7))]
+    );
 }
 
 #[test]
@@ -42,7 +57,11 @@ fn code_falls_into_its_definitions() {
     let python = "import a\n\nFILL\n\n@decorated\nasync def one(a, b):\n    FILL\n\n\nclass Two(One):\n\n    def f(self):\nFILL\n";
     assert_eq!(titles("a.py", python), some(&["", "one", "Two"]));
     for (name, line, title) in [
-        ("a.go", "func (r *Reader) Read(p []byte) (int, error) {", "Read"),
+        (
+            "a.go",
+            "func (r *Reader) Read(p []byte) (int, error) {",
+            "Read",
+        ),
         ("a.go", "func (Reader) Read() {", "Read"),
         ("a.go", "type Reader struct {", "Reader"),
         ("a.ts", "export default async function* walk(a) {", "walk"),
@@ -70,7 +89,10 @@ fn code_falls_into_its_definitions() {
 fn other_text_falls_into_paragraphs() {
     let paragraph = "word ".repeat(180);
     let text = format!("{paragraph}\n\n\n{paragraph}\nfn a() {{\n\n# b\n\n{paragraph}");
-    assert_eq!(outline("a.txt", &text), [(None, (1, 3)), (None, (4, 8)), (None, (9, 9))]);
+    assert_eq!(
+        outline("a.txt", &text),
+        [(None, (1, 3)), (None, (4, 8)), (None, (9, 9))]
+    );
     assert_eq!(outline("README", "a\n\nb"), [(None, (1, 3))]);
     assert_eq!(outline("a.txt", "\n\n"), [(None, (1, 2))]);
     assert_eq!(outline("a.txt", ""), []);
@@ -79,34 +101,68 @@ fn other_text_falls_into_paragraphs() {
 #[test]
 fn a_short_beginning_or_end_does_not_stand_alone() {
     let long = "word ".repeat(500);
-    assert_eq!(outline("a.md", &format!("# One\n\n## Two\n{long}\n")), [(Some("One".to_owned()), (1, 4))]);
-    assert_eq!(outline("a.txt", &format!("{long}\n\nend\n")), [(None, (1, 3))]);
+    assert_eq!(
+        outline("a.md", &format!("# One\n\n## Two\n{long}\n")),
+        [(Some("One".to_owned()), (1, 4))]
+    );
+    assert_eq!(
+        outline("a.txt", &format!("{long}\n\nend\n")),
+        [(None, (1, 3))]
+    );
     let full = "word ".repeat(799);
-    assert_eq!(outline("a.txt", &format!("{full}\n\nend\n")), [(None, (1, 2)), (None, (3, 3))]);
+    assert_eq!(
+        outline("a.txt", &format!("{full}\n\nend\n")),
+        [(None, (1, 2)), (None, (3, 3))]
+    );
 }
 
 #[test]
 fn what_is_too_large_is_split_where_it_hurts_least() {
     let sizes = |text: &str| -> Vec<usize> {
         let sections = sections(Path::new("a.rs"), text);
-        assert!(sections.iter().all(|section| section.title.as_deref() == Some("a")));
-        sections.iter().map(|section| text[section.bytes.clone()].chars().count()).collect()
+        assert!(
+            sections
+                .iter()
+                .all(|section| section.title.as_deref() == Some("a"))
+        );
+        sections
+            .iter()
+            .map(|section| text[section.bytes.clone()].chars().count())
+            .collect()
     };
     // At blank lines: paragraphs of 1,000 characters each.
     let paragraph = format!("    {}\n\n", "é".repeat(994));
-    assert_eq!(sizes(&format!("fn a() {{\n\n{}", paragraph.repeat(5))), [3010, 2000]);
+    assert_eq!(
+        sizes(&format!("fn a() {{\n\n{}", paragraph.repeat(5))),
+        [3010, 2000]
+    );
     // Between lines, where there are none.
     let line = format!("    {}\n", "é".repeat(95));
-    assert_eq!(sizes(&format!("fn a() {{\n{}", line.repeat(60))), [3009, 3000]);
+    assert_eq!(
+        sizes(&format!("fn a() {{\n{}", line.repeat(60))),
+        [3009, 3000]
+    );
     // Within a line, if it is one.
-    assert_eq!(sizes(&format!("fn a() {{{}", "é".repeat(8_000))), [4000, 4000, 8]);
+    assert_eq!(
+        sizes(&format!("fn a() {{{}", "é".repeat(8_000))),
+        [4000, 4000, 8]
+    );
     let lines = outline("a.txt", &format!("a\n{}", "é".repeat(8_000)));
     assert_eq!(lines, [(None, (1, 1)), (None, (2, 2)), (None, (2, 2))]);
     // The end of a line stays with it, and white space with a neighbour.
     let full = "é".repeat(SECTION_CHARACTERS_MAX);
-    assert_eq!(sizes(&format!("fn a() {{{}\r\n{full}\r\n", "é".repeat(3_992))), [4002, 4002]);
-    assert_eq!(outline("a.txt", &format!("{}{full}", "\n".repeat(5_000))), [(None, (1, 5_001))]);
-    assert_eq!(outline("a.txt", &format!("{full}\n{}x", " ".repeat(5_000))), [(None, (1, 2)), (None, (2, 2))]);
+    assert_eq!(
+        sizes(&format!("fn a() {{{}\r\n{full}\r\n", "é".repeat(3_992))),
+        [4002, 4002]
+    );
+    assert_eq!(
+        outline("a.txt", &format!("{}{full}", "\n".repeat(5_000))),
+        [(None, (1, 5_001))]
+    );
+    assert_eq!(
+        outline("a.txt", &format!("{full}\n{}x", " ".repeat(5_000))),
+        [(None, (1, 2)), (None, (2, 2))]
+    );
 }
 
 proptest! {

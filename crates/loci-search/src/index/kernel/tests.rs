@@ -109,8 +109,21 @@ fn the_largest_components_do_not_overflow() {
         let expected = i64::from(query[0]) * i64::from(i8::MIN) * dimensions as i64;
         for instructions in Instructions::all() {
             let mut product = [0.0];
-            instructions.dots(&padded(&query), Rows { lines: &lines, scales: &[1.0] }, &[0], &mut product);
-            assert_eq!(product[0].to_bits(), (expected as f32).to_bits(), "{dimensions} {}", instructions.name());
+            instructions.dots(
+                &padded(&query),
+                Rows {
+                    lines: &lines,
+                    scales: &[1.0],
+                },
+                &[0],
+                &mut product,
+            );
+            assert_eq!(
+                product[0].to_bits(),
+                (expected as f32).to_bits(),
+                "{dimensions} {}",
+                instructions.name()
+            );
         }
     }
 }

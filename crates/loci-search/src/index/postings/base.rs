@@ -1,8 +1,9 @@
 //! The lists of a segment.
 //!
-//! Terms lie in buckets, chosen by the CRC-32 of the text, each with its own checksum, so that a term is found by a look
-//! at one bucket and nothing has to be read when a segment is opened. A list of few postings lies beside its term; a
-//! longer one is packed blocks, elsewhere, with a checksum that is compared when the list is first looked at.
+//! Terms lie in buckets, chosen by the CRC-32 of the text, each with its own checksum, so that a
+//! term is found by a look at one bucket and nothing has to be read when a segment is opened. A
+//! list of few postings lies beside its term; a longer one is packed blocks, elsewhere, with a
+//! checksum that is compared when the list is first looked at.
 
 use std::io;
 
@@ -10,7 +11,9 @@ use super::block::{BLOCK, Block, HEAD_BYTES, Posting};
 use super::lengths::Lengths;
 use super::view::View;
 use super::{Postings, short};
-use crate::index::segment::{Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag, first_slot_after, u64_at};
+use crate::index::segment::{
+    Bytes, Check, Renumbering, SectionWriter, Sections, Seen, Tag, first_slot_after, u64_at,
+};
 
 const LENGTHS: Tag = Tag { kind: 1, part: 0 };
 const LISTS: Tag = Tag { kind: 2, part: 0 };
@@ -55,7 +58,13 @@ struct Found<'a> {
 
 enum Place<'a> {
     Short(&'a [u8]),
-    Long { number: usize, start: u64, length: u32, blocks: u32, checksum: u32 },
+    Long {
+        number: usize,
+        start: u64,
+        length: u32,
+        blocks: u32,
+        checksum: u32,
+    },
 }
 
 fn bucket_of(text: &[u8], buckets: usize) -> usize {
@@ -88,7 +97,13 @@ impl<'a> Reader<'a> {
             let number = self.number()? as usize;
             let (low, high) = (self.number()?, self.number()?);
             let start = u64::from(low) | u64::from(high) << 32;
-            Place::Long { number, start, length, blocks, checksum: self.number()? }
+            Place::Long {
+                number,
+                start,
+                length,
+                blocks,
+                checksum: self.number()?,
+            }
         };
         Some(Found { text, place })
     }
@@ -97,8 +112,15 @@ impl<'a> Reader<'a> {
 impl Base {
     pub(super) fn open(sections: &Sections) -> Self {
         let count = u64_at(&sections.section(COUNT), 0);
-        let [lengths, lists, buckets, places] = [LENGTHS, LISTS, BUCKETS, PLACES].map(|tag| sections.section(tag));
-        Base { lengths, seen: Seen::of(usize::try_from(count).unwrap_or(0).min(lists.len())), lists, buckets, places }
+        let [lengths, lists, buckets, places] =
+            [LENGTHS, LISTS, BUCKETS, PLACES].map(|tag| sections.section(tag));
+        Base {
+            lengths,
+            seen: Seen::of(usize::try_from(count).unwrap_or(0).min(lists.len())),
+            lists,
+            buckets,
+            places,
+        }
     }
 
     pub(super) fn lengths(&self) -> &[u32] {
@@ -112,7 +134,9 @@ impl Base {
     /// The terms of a bucket; none, and the damage is noted, if it has not its checksum.
     fn bucket(&self, index: usize) -> Reader<'_> {
         let place = |index: usize| usize::try_from(u64_at(&self.places, index)).ok();
-        let bytes = place(index).zip(place(index + 1)).and_then(|(start, end)| self.buckets.get(start..end));
+        let bytes = place(index)
+            .zip(place(index + 1))
+            .and_then(|(start, end)| self.buckets.get(start..end));
         let parts = bytes.and_then(|bytes| bytes.split_first_chunk::<8>());
         if let Some((head, terms)) = parts {
             let mut hasher = crc32fast::Hasher::new();
@@ -142,11 +166,25 @@ impl Base {
     /// The list; an empty one, and the damage is noted, if it has not its checksum.
     fn list<'a>(&'a self, place: &Place<'a>) -> BaseList<'a> {
         let (number, start, length, blocks, checksum) = match *place {
-            Place::Short(short) => return BaseList { short, ..BaseList::default() },
-            Place::Long { number, start, length, blocks, checksum } => (number, start, length, blocks, checksum),
+            Place::Short(short) => {
+                return BaseList {
+                    short,
+                    ..BaseList::default()
+                };
+            }
+            Place::Long {
+                number,
+                start,
+                length,
+                blocks,
+                checksum,
+            } => (number, start, length, blocks, checksum),
         };
         let start = usize::try_from(start).unwrap_or(usize::MAX);
-        let bytes = self.lists.get(start..start.saturating_add(length as usize)).unwrap_or_default();
+        let bytes = self
+            .lists
+            .get(start..start.saturating_add(length as usize))
+            .unwrap_or_default();
         if !self.seen.has(number) {
             if bytes.is_empty() || crc32fast::hash(bytes) != checksum {
                 self.lists.note_damage();
@@ -154,8 +192,14 @@ impl Base {
             }
             self.seen.add(number);
         }
-        let (heads, packed) = bytes.split_at_checked(blocks as usize * HEAD_BYTES).unwrap_or_default();
-        BaseList { short: &[], heads, packed }
+        let (heads, packed) = bytes
+            .split_at_checked(blocks as usize * HEAD_BYTES)
+            .unwrap_or_default();
+        BaseList {
+            short: &[],
+            heads,
+            packed,
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -197,7 +241,11 @@ impl Postings {
     pub fn open(sections: &Sections) -> Self {
         let base = Base::open(sections);
         let first = first_slot_after(base.lengths().len());
-        Postings { base: Some(base.into()), first, ..Postings::default() }
+        Postings {
+            base: Some(base.into()),
+            first,
+            ..Postings::default()
+        }
     }
 
     /// Writes the postings of the slots that are taken over.
@@ -210,7 +258,10 @@ impl Postings {
         for length in &lengths {
             out.write(&length.to_ne_bytes())?;
         }
-        let lengths = Lengths { base: &lengths, ..Lengths::default() };
+        let lengths = Lengths {
+            base: &lengths,
+            ..Lengths::default()
+        };
         let terms = Terms::of(self);
         let mut taken = Vec::new();
         let mut long = Vec::new();
@@ -231,11 +282,24 @@ impl Postings {
             bytes.clear();
             while let Some((place, (_, text))) = rest.next_if(|(_, (bucket, _))| *bucket == index) {
                 let number = |number: u32| number.to_ne_bytes();
-                if let Some(((_, written), ordinal)) = long.next_if(|((long, _), _)| *long == place) {
-                    let Written { start, length, blocks, checksum } = written;
+                if let Some(((_, written), ordinal)) = long.next_if(|((long, _), _)| *long == place)
+                {
+                    let Written {
+                        start,
+                        length,
+                        blocks,
+                        checksum,
+                    } = written;
                     bytes.extend(number(text.len() as u32));
                     bytes.extend_from_slice(text);
-                    let fields = [blocks, length, ordinal, start as u32, (start >> 32) as u32, checksum];
+                    let fields = [
+                        blocks,
+                        length,
+                        ordinal,
+                        start as u32,
+                        (start >> 32) as u32,
+                        checksum,
+                    ];
                     bytes.extend(fields.into_iter().flat_map(number));
                     continue;
                 }
@@ -268,12 +332,19 @@ impl Postings {
     fn take(&self, text: &[u8], slots: &Renumbering, taken: &mut Vec<Posting>) {
         taken.clear();
         self.view_of(text).walk(|posting| {
-            taken.extend(slots.after(posting.slot).map(|slot| Posting { slot, ..posting }));
+            taken.extend(
+                slots
+                    .after(posting.slot)
+                    .map(|slot| Posting { slot, ..posting }),
+            );
         });
     }
 
     pub(super) fn view_of(&self, text: &[u8]) -> View<'_> {
-        let base = self.base.as_ref().map_or_else(BaseList::default, |base| base.find(text));
+        let base = self
+            .base
+            .as_ref()
+            .map_or_else(BaseList::default, |base| base.find(text));
         View::new(base, self.dictionary.find(text), self.lengths())
     }
 }
@@ -286,8 +357,15 @@ struct Written {
     checksum: u32,
 }
 
-fn write_blocks(postings: &[Posting], lengths: Lengths<'_>, out: &mut SectionWriter) -> io::Result<Written> {
-    let blocks: Vec<Block> = postings.chunks(BLOCK).map(|chunk| Block::of(chunk, lengths)).collect();
+fn write_blocks(
+    postings: &[Posting],
+    lengths: Lengths<'_>,
+    out: &mut SectionWriter,
+) -> io::Result<Written> {
+    let blocks: Vec<Block> = postings
+        .chunks(BLOCK)
+        .map(|chunk| Block::of(chunk, lengths))
+        .collect();
     let (mut bytes, mut packed_at) = (Vec::new(), 0);
     for block in &blocks {
         block.write_head(packed_at, &mut bytes);
@@ -299,5 +377,10 @@ fn write_blocks(postings: &[Posting], lengths: Lengths<'_>, out: &mut SectionWri
     let start = out.section_length();
     out.write(&bytes)?;
     let checksum = crc32fast::hash(&bytes);
-    Ok(Written { start, length: bytes.len() as u32, blocks: blocks.len() as u32, checksum })
+    Ok(Written {
+        start,
+        length: bytes.len() as u32,
+        blocks: blocks.len() as u32,
+        checksum,
+    })
 }

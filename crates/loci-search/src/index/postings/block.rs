@@ -47,7 +47,8 @@ pub(super) struct BlockRef<'a> {
 
 impl Head {
     fn packed_bytes(self) -> usize {
-        BitPacker4x::compressed_block_size(self.slot_bits) + BitPacker4x::compressed_block_size(self.count_bits)
+        BitPacker4x::compressed_block_size(self.slot_bits)
+            + BitPacker4x::compressed_block_size(self.count_bits)
     }
 
     pub(super) fn len(self) -> usize {
@@ -62,7 +63,11 @@ impl Block {
         let postings = &postings[..postings.len().min(BLOCK)];
         let first = postings.first().copied().unwrap_or_default();
         let last = postings.last().copied().unwrap_or_default();
-        let count_min = postings.iter().map(|posting| posting.count).min().unwrap_or_default();
+        let count_min = postings
+            .iter()
+            .map(|posting| posting.count)
+            .min()
+            .unwrap_or_default();
         let (mut slots, mut counts) = ([last.slot; BLOCK], [0; BLOCK]);
         for (posting, (slot, count)) in postings.iter().zip(slots.iter_mut().zip(&mut counts)) {
             (*slot, *count) = (posting.slot, posting.count - count_min);
@@ -82,11 +87,17 @@ impl Block {
             slot_bits,
             count_bits,
         };
-        Block { packed: packed.into(), head }
+        Block {
+            packed: packed.into(),
+            head,
+        }
     }
 
     pub(super) fn get(&self) -> BlockRef<'_> {
-        BlockRef { packed: &self.packed, head: self.head }
+        BlockRef {
+            packed: &self.packed,
+            head: self.head,
+        }
     }
 
     pub(super) fn first(&self) -> u32 {
@@ -108,10 +119,22 @@ impl Block {
 
     /// Appends the head, as a segment has it, with the place of what is packed.
     pub(super) fn write_head(&self, packed_at: u32, bytes: &mut Vec<u8>) {
-        let Head { first, last, count_min, impact, length, slot_bits, count_bits } = self.head;
+        let Head {
+            first,
+            last,
+            count_min,
+            impact,
+            length,
+            slot_bits,
+            count_bits,
+        } = self.head;
         let [low, high] = impact.words();
         let bits = u32::from_ne_bytes([length, slot_bits, count_bits, 0]);
-        bytes.extend([first, last, count_min, low, high, packed_at, bits].into_iter().flat_map(u32::to_ne_bytes));
+        bytes.extend(
+            [first, last, count_min, low, high, packed_at, bits]
+                .into_iter()
+                .flat_map(u32::to_ne_bytes),
+        );
     }
 
     pub(super) fn packed(&self) -> &[u8] {
@@ -120,16 +143,37 @@ impl Block {
 }
 
 impl<'a> BlockRef<'a> {
-    /// The block whose head these bytes are, and which lies packed in `packed`; none if they are no block.
+    /// The block whose head these bytes are, and which lies packed in `packed`; none if they are no
+    /// block.
     pub(super) fn read(head: &[u8], packed: &'a [u8]) -> Option<Self> {
         let [length, slot_bits, count_bits, _] = u32_at(head, 6).to_ne_bytes();
         let impact = Impact::of_words([u32_at(head, 3), u32_at(head, 4)]);
         let (first, last, count_min) = (u32_at(head, 0), u32_at(head, 1), u32_at(head, 2));
-        let head_read = Head { first, last, count_min, impact, length, slot_bits, count_bits };
-        let is_block = slot_bits <= 32 && count_bits <= 32 && usize::from(length) <= BLOCK && first <= last;
+        let head_read = Head {
+            first,
+            last,
+            count_min,
+            impact,
+            length,
+            slot_bits,
+            count_bits,
+        };
+        let is_block =
+            slot_bits <= 32 && count_bits <= 32 && usize::from(length) <= BLOCK && first <= last;
         let start = u32_at(head, 5) as usize;
-        let packed = packed.get(start..start + if is_block { head_read.packed_bytes() } else { return None })?;
-        Some(BlockRef { packed, head: head_read })
+        let packed = packed.get(
+            start
+                ..start
+                    + if is_block {
+                        head_read.packed_bytes()
+                    } else {
+                        return None;
+                    },
+        )?;
+        Some(BlockRef {
+            packed,
+            head: head_read,
+        })
     }
 
     pub(super) fn first(&self) -> u32 {
@@ -156,12 +200,22 @@ impl<'a> BlockRef<'a> {
 
     /// Unpacks the slots; the ones beyond its length repeat the last.
     pub(super) fn unpack_slots(&self, slots: &mut [u32; BLOCK]) {
-        BitPacker4x::new().decompress_sorted(self.head.first, self.packed, slots, self.head.slot_bits);
+        BitPacker4x::new().decompress_sorted(
+            self.head.first,
+            self.packed,
+            slots,
+            self.head.slot_bits,
+        );
     }
 
     /// Unpacks the counts; the ones beyond its length mean nothing.
     pub(super) fn unpack_counts(&self, counts: &mut [u32; BLOCK]) {
-        let Head { count_min, slot_bits, count_bits, .. } = self.head;
+        let Head {
+            count_min,
+            slot_bits,
+            count_bits,
+            ..
+        } = self.head;
         if count_bits == 0 {
             counts.fill(count_min);
             return;

@@ -20,8 +20,15 @@ pub struct Statistics {
 impl Statistics {
     /// Those of so many passages that are so long together.
     pub fn of(passages: usize, total_length: u64) -> Self {
-        let mean_length = if passages == 0 { 0.0 } else { (total_length as f64 / passages as f64) as f32 };
-        Statistics { passages, mean_length }
+        let mean_length = if passages == 0 {
+            0.0
+        } else {
+            (total_length as f64 / passages as f64) as f32
+        };
+        Statistics {
+            passages,
+            mean_length,
+        }
     }
 }
 
@@ -45,19 +52,30 @@ pub(super) struct Saturation {
 
 impl Saturation {
     pub(super) fn of(mean_length: f32) -> Self {
-        Saturation { by_length: if mean_length > 0.0 { K1 * B / mean_length } else { 0.0 } }
+        Saturation {
+            by_length: if mean_length > 0.0 {
+                K1 * B / mean_length
+            } else {
+                0.0
+            },
+        }
     }
 
     #[inline]
     pub(super) fn score(self, factor: f32, count: u32, length: f32) -> f32 {
         let count = count as f32;
-        if count > 0.0 { factor * count / (count + (K1 * (1.0 - B) + self.by_length * length)) } else { 0.0 }
+        if count > 0.0 {
+            factor * count / (count + (K1 * (1.0 - B) + self.by_length * length))
+        } else {
+            0.0
+        }
     }
 }
 
 /// What bounds the scores of some postings, whatever the factor and the mean length: the shortest
-/// passages with one occurrence, with two, and with more, and the most occurrences. More occurrences
-/// and a shorter passage both raise a score, so nothing scores above the best of the three.
+/// passages with one occurrence, with two, and with more, and the most occurrences. More
+/// occurrences and a shorter passage both raise a score, so nothing scores above the best of the
+/// three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Impact {
     shortest_once: u16,
@@ -77,15 +95,24 @@ impl Impact {
             *class = length.min(*class);
             count_max = posting.count.max(count_max);
         }
-        let [_, shortest_once, shortest_twice, shortest_more] = shortest.map(|length| length as u16);
+        let [_, shortest_once, shortest_twice, shortest_more] =
+            shortest.map(|length| length as u16);
         let count_max = u16::try_from(count_max).unwrap_or(u16::MAX);
-        Impact { shortest_once, shortest_twice, shortest_more, count_max }
+        Impact {
+            shortest_once,
+            shortest_twice,
+            shortest_more,
+            count_max,
+        }
     }
 
     /// As a segment has it.
     pub(super) fn words(self) -> [u32; 2] {
         let pair = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
-        [pair(self.shortest_once, self.shortest_twice), pair(self.shortest_more, self.count_max)]
+        [
+            pair(self.shortest_once, self.shortest_twice),
+            pair(self.shortest_more, self.count_max),
+        ]
     }
 
     pub(super) fn of_words([first, second]: [u32; 2]) -> Self {
@@ -97,12 +124,20 @@ impl Impact {
         }
     }
 
-    /// What the score is at most for the factor 1, but for rounding. Classes without a posting count
-    /// as the longest of passages, which is little.
+    /// What the score is at most for the factor 1, but for rounding. Classes without a posting
+    /// count as the longest of passages, which is little.
     pub(super) fn weight_max(self, saturation: Saturation) -> f32 {
-        let count_max = if self.count_max == u16::MAX { u32::MAX } else { u32::from(self.count_max) };
-        let weight = |count: u32, shortest: u16| saturation.score(1.0, count.min(count_max), f32::from(shortest));
-        weight(1, self.shortest_once).max(weight(2, self.shortest_twice)).max(weight(count_max, self.shortest_more))
+        let count_max = if self.count_max == u16::MAX {
+            u32::MAX
+        } else {
+            u32::from(self.count_max)
+        };
+        let weight = |count: u32, shortest: u16| {
+            saturation.score(1.0, count.min(count_max), f32::from(shortest))
+        };
+        weight(1, self.shortest_once)
+            .max(weight(2, self.shortest_twice))
+            .max(weight(count_max, self.shortest_more))
     }
 }
 

@@ -33,9 +33,14 @@ enum Text {
 impl Text {
     fn of(text: &str) -> Self {
         let mut bytes = [0; INLINE];
-        let Some(start) = bytes.get_mut(..text.len()) else { return Text::Boxed(text.as_bytes().into()) };
+        let Some(start) = bytes.get_mut(..text.len()) else {
+            return Text::Boxed(text.as_bytes().into());
+        };
         start.copy_from_slice(text.as_bytes());
-        Text::Inline { length: text.len() as u8, bytes }
+        Text::Inline {
+            length: text.len() as u8,
+            bytes,
+        }
     }
 
     fn bytes(&self) -> &[u8] {
@@ -46,12 +51,18 @@ impl Text {
     }
 
     fn heap_bytes(&self) -> usize {
-        if let Text::Boxed(bytes) = self { bytes.len() } else { 0 }
+        if let Text::Boxed(bytes) = self {
+            bytes.len()
+        } else {
+            0
+        }
     }
 }
 
 fn text_of(entries: &[Option<Entry>], number: u32) -> &[u8] {
-    entries[number as usize].as_ref().map_or(&[], |entry| entry.text.bytes())
+    entries[number as usize]
+        .as_ref()
+        .map_or(&[], |entry| entry.text.bytes())
 }
 
 impl Dictionary {
@@ -63,17 +74,25 @@ impl Dictionary {
     pub(super) fn find(&self, text: &[u8]) -> Option<&List> {
         let is_it = |number: &u32| text_of(&self.entries, *number) == text;
         let number = self.numbers.find(self.hasher.hash_one(text), is_it)?;
-        self.entries[*number as usize].as_ref().map(|entry| &entry.list)
+        self.entries[*number as usize]
+            .as_ref()
+            .map(|entry| &entry.list)
     }
 
     /// The list of a number; none if the number is free.
     pub(super) fn list_mut(&mut self, number: u32) -> Option<&mut List> {
-        self.entries.get_mut(number as usize)?.as_mut().map(|entry| &mut entry.list)
+        self.entries
+            .get_mut(number as usize)?
+            .as_mut()
+            .map(|entry| &mut entry.list)
     }
 
     /// The terms with their lists.
     pub(super) fn terms(&self) -> impl Iterator<Item = (&[u8], &List)> {
-        self.entries.iter().flatten().map(|entry| (entry.text.bytes(), &entry.list))
+        self.entries
+            .iter()
+            .flatten()
+            .map(|entry| (entry.text.bytes(), &entry.list))
     }
 
     /// The number of a term, which it gets if it has none.
@@ -87,9 +106,14 @@ impl Dictionary {
             self.entries.push(None);
             self.entries.len() as u32 - 1
         });
-        self.entries[number as usize] = Some(Entry { text: Text::of(text), list: List::default() });
+        self.entries[number as usize] = Some(Entry {
+            text: Text::of(text),
+            list: List::default(),
+        });
         let (hasher, entries) = (&self.hasher, &self.entries);
-        self.numbers.insert_unique(hash, number, |number| hasher.hash_one(text_of(entries, *number)));
+        self.numbers.insert_unique(hash, number, |number| {
+            hasher.hash_one(text_of(entries, *number))
+        });
         number
     }
 
@@ -104,11 +128,15 @@ impl Dictionary {
     }
 
     pub(super) fn shrink(&mut self) {
-        self.entries.iter_mut().flatten().for_each(|entry| entry.list.shrink());
+        self.entries
+            .iter_mut()
+            .flatten()
+            .for_each(|entry| entry.list.shrink());
         self.entries.shrink_to_fit();
         self.free.shrink_to_fit();
         let (hasher, entries) = (&self.hasher, &self.entries);
-        self.numbers.shrink_to_fit(|number| hasher.hash_one(text_of(entries, *number)));
+        self.numbers
+            .shrink_to_fit(|number| hasher.hash_one(text_of(entries, *number)));
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -146,11 +174,21 @@ mod tests {
         let long = "a term that is longer than what fits into an entry";
         let numbers = ["", "cat", long].map(|text| dictionary.number(text));
         assert_eq!(numbers, [0, 1, 2]);
-        assert_eq!(["", "cat", long].map(|text| dictionary.number(text)), numbers);
+        assert_eq!(
+            ["", "cat", long].map(|text| dictionary.number(text)),
+            numbers
+        );
         dictionary.remove(1);
         dictionary.remove(1);
         assert!(dictionary.find(b"cat").is_none() && dictionary.list_mut(1).is_none());
         assert!(dictionary.find(long.as_bytes()).is_some() && dictionary.find(b"").is_some());
-        assert_eq!((dictionary.number("dog"), dictionary.number("cat"), dictionary.len()), (1, 3, 4));
+        assert_eq!(
+            (
+                dictionary.number("dog"),
+                dictionary.number("cat"),
+                dictionary.len()
+            ),
+            (1, 3, 4)
+        );
     }
 }

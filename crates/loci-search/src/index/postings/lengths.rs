@@ -10,7 +10,10 @@ pub(super) struct Lengths<'a> {
 #[cfg(test)]
 impl<'a> Lengths<'a> {
     pub(super) fn of(own: &'a [u32]) -> Self {
-        Lengths { own, ..Lengths::default() }
+        Lengths {
+            own,
+            ..Lengths::default()
+        }
     }
 }
 

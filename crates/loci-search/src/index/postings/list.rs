@@ -40,18 +40,22 @@ pub(super) struct Cleaned {
 
 impl Default for List {
     fn default() -> Self {
-        List::Inline { length: 0, bytes: [0; INLINE] }
+        List::Inline {
+            length: 0,
+            bytes: [0; INLINE],
+        }
     }
 }
 
 impl List {
-    /// Adds a posting. The slot must not be there; if it is, the counts are added. `lengths` are those
-    /// of all passages, this one included.
+    /// Adds a posting. The slot must not be there; if it is, the counts are added. `lengths` are
+    /// those of all passages, this one included.
     pub(super) fn insert(&mut self, posting: Posting, lengths: Lengths<'_>) {
         match self {
             List::Inline { length, bytes } => {
                 let bytes = &bytes[..usize::from(*length)];
-                let before = short::read(bytes).fold((0, 0), |(count, _), posting| (count + 1, posting.slot));
+                let before = short::read(bytes)
+                    .fold((0, 0), |(count, _), posting| (count + 1, posting.slot));
                 *self = if before.0 == 0 || posting.slot > before.1 {
                     let mut written = bytes.to_vec();
                     short::write(&mut written, before.1, posting);
@@ -77,9 +81,17 @@ impl List {
         let mut bytes = [0; INLINE];
         if let Some(start) = bytes.get_mut(..written.len()) {
             start.copy_from_slice(&written);
-            return List::Inline { length: written.len() as u8, bytes };
+            return List::Inline {
+                length: written.len() as u8,
+                bytes,
+            };
         }
-        List::Long(Box::new(Long { blocks: Vec::new(), tail: written, tail_length, last }))
+        List::Long(Box::new(Long {
+            blocks: Vec::new(),
+            tail: written,
+            tail_length,
+            last,
+        }))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -95,7 +107,13 @@ impl List {
     }
 
     /// Takes dead slots out, from the slot `from` on and for about `budget` postings.
-    pub(super) fn clean(&mut self, from: u32, dead: &Bits, lengths: Lengths<'_>, budget: usize) -> Cleaned {
+    pub(super) fn clean(
+        &mut self,
+        from: u32,
+        dead: &Bits,
+        lengths: Lengths<'_>,
+        budget: usize,
+    ) -> Cleaned {
         match self {
             List::Inline { length, bytes } => {
                 let bytes = &bytes[..usize::from(*length)];
@@ -103,7 +121,10 @@ impl List {
                 if let Some(living) = living(bytes, dead) {
                     *self = List::short(&living);
                 }
-                Cleaned { looked_at, next: None }
+                Cleaned {
+                    looked_at,
+                    next: None,
+                }
             }
             List::Long(long) => {
                 let cleaned = long.clean(from, dead, lengths, budget);
@@ -126,7 +147,10 @@ impl List {
     pub(super) fn heap_bytes(&self) -> usize {
         let List::Long(long) = self else { return 0 };
         let packed: usize = long.blocks.iter().map(Block::heap_bytes).sum();
-        size_of::<Long>() + long.blocks.capacity() * size_of::<Block>() + packed + long.tail.capacity()
+        size_of::<Long>()
+            + long.blocks.capacity() * size_of::<Block>()
+            + packed
+            + long.tail.capacity()
     }
 
     /// How many allocations [`heap_bytes`](List::heap_bytes) are.
@@ -150,7 +174,11 @@ impl Long {
                 self.blocks.push(Block::of(&full, lengths));
                 self.set_tail(&[]);
             }
-        } else if self.blocks.last().is_none_or(|block| block.last() < posting.slot) {
+        } else if self
+            .blocks
+            .last()
+            .is_none_or(|block| block.last() < posting.slot)
+        {
             let mut postings: Vec<Posting> = short::read(&self.tail).collect();
             insert_sorted(&mut postings, posting);
             if postings.len() == BLOCK {
@@ -159,7 +187,9 @@ impl Long {
             }
             self.set_tail(&postings);
         } else {
-            let index = self.blocks.partition_point(|block| block.last() < posting.slot);
+            let index = self
+                .blocks
+                .partition_point(|block| block.last() < posting.slot);
             let mut postings = Vec::with_capacity(BLOCK + 1);
             self.blocks[index].get().unpack(&mut postings);
             insert_sorted(&mut postings, posting);
@@ -183,10 +213,17 @@ impl Long {
 
     fn clean(&mut self, from: u32, dead: &Bits, lengths: Lengths<'_>, budget: usize) -> Cleaned {
         let start = self.blocks.partition_point(|block| block.last() < from);
-        let end = self.blocks.len().min(start + (budget / BLOCK).clamp(1, RUN));
+        let end = self
+            .blocks
+            .len()
+            .min(start + (budget / BLOCK).clamp(1, RUN));
         let run = &self.blocks[start..end];
         let mut looked_at: usize = run.iter().map(Block::len).sum();
-        let next = if end < self.blocks.len() { run.last().map(|block| block.last() + 1) } else { None };
+        let next = if end < self.blocks.len() {
+            run.last().map(|block| block.last() + 1)
+        } else {
+            None
+        };
         let could_be_fewer = looked_at.div_ceil(BLOCK) < run.len();
         if could_be_fewer || run.iter().any(|block| has_dead(block, dead)) {
             let mut living = Vec::with_capacity(looked_at);
@@ -194,7 +231,10 @@ impl Long {
                 block.get().unpack(&mut living);
             }
             living.retain(|posting| !dead.contains(posting.slot));
-            let rewritten: Vec<Block> = living.chunks(BLOCK).map(|chunk| Block::of(chunk, lengths)).collect();
+            let rewritten: Vec<Block> = living
+                .chunks(BLOCK)
+                .map(|chunk| Block::of(chunk, lengths))
+                .collect();
             self.blocks.splice(start..end, rewritten);
         }
         if next.is_none() {
@@ -203,7 +243,9 @@ impl Long {
                 self.set_tail(&living);
             }
             let last_packed = self.blocks.last().map_or(0, Block::last);
-            self.last = short::read(&self.tail).last().map_or(last_packed, |posting| posting.slot);
+            self.last = short::read(&self.tail)
+                .last()
+                .map_or(last_packed, |posting| posting.slot);
         }
         Cleaned { looked_at, next }
     }
@@ -221,7 +263,11 @@ fn living(bytes: &[u8], dead: &Bits) -> Option<Vec<Posting>> {
     // Most lists have none dead and need no memory for this.
     short::read(bytes)
         .any(|posting| is_dead(&posting))
-        .then(|| short::read(bytes).filter(|posting| !is_dead(posting)).collect())
+        .then(|| {
+            short::read(bytes)
+                .filter(|posting| !is_dead(posting))
+                .collect()
+        })
 }
 
 fn insert_sorted(postings: &mut Vec<Posting>, posting: Posting) {

@@ -19,8 +19,8 @@ pub(super) struct QueryTerm<'a> {
 }
 
 impl WordQuery<'_> {
-    /// What the score of a passage approaches that holds all the terms ever so often: the sum of the
-    /// [`factors`](WordQuery::factors).
+    /// What the score of a passage approaches that holds all the terms ever so often: the sum of
+    /// the [`factors`](WordQuery::factors).
     pub fn bound(&self) -> f32 {
         // The sum of no numbers is -0.
         0.0 + self.factors.iter().sum::<f32>()
@@ -33,9 +33,14 @@ impl WordQuery<'_> {
 }
 
 impl Postings {
-    /// Looks up the terms of a query, each once. Document frequencies are counted among the admitted
-    /// passages, to which the statistics belong; a mark is no occurrence.
-    pub fn prepare<'a>(&'a self, terms: &[String], statistics: Statistics, admitted: Admitted<'a>) -> WordQuery<'a> {
+    /// Looks up the terms of a query, each once. Document frequencies are counted among the
+    /// admitted passages, to which the statistics belong; a mark is no occurrence.
+    pub fn prepare<'a>(
+        &'a self,
+        terms: &[String],
+        statistics: Statistics,
+        admitted: Admitted<'a>,
+    ) -> WordQuery<'a> {
         let mut factors = Vec::with_capacity(terms.len());
         let mut known = Vec::with_capacity(terms.len());
         for term in terms {
@@ -47,7 +52,12 @@ impl Postings {
                 known.push(QueryTerm { factor, view });
             }
         }
-        WordQuery { terms: known, admitted, saturation: Saturation::of(statistics.mean_length), factors }
+        WordQuery {
+            terms: known,
+            admitted,
+            saturation: Saturation::of(statistics.mean_length),
+            factors,
+        }
     }
 
     /// BM25 of each of the slots, which ascend and are admitted: what [`search`](Postings::search)
@@ -63,8 +73,8 @@ impl Postings {
         scores
     }
 
-    /// The share of the query's [bound](WordQuery::bound) that the terms have which occur in each of the slots, 0 to 1. The
-    /// slots ascend and are admitted.
+    /// The share of the query's [bound](WordQuery::bound) that the terms have which occur in each
+    /// of the slots, 0 to 1. The slots ascend and are admitted.
     pub fn matched(&self, query: &WordQuery<'_>, slots: &[u32]) -> Vec<f32> {
         let mut matched = vec![0.0; slots.len()];
         for term in &query.terms {
@@ -77,11 +87,14 @@ impl Postings {
         matched
     }
 
-    /// The admitted slots that have all the terms, whatever the count, ascending; none for no terms.
+    /// The admitted slots that have all the terms, whatever the count, ascending; none for no
+    /// terms.
     pub fn holding(&self, terms: &[String], admitted: Admitted<'_>) -> Vec<u32> {
         let mut by_length: Vec<&String> = terms.iter().collect();
         by_length.sort_by_key(|term| self.list_length(term));
-        let Some((rarest, others)) = by_length.split_first() else { return Vec::new() };
+        let Some((rarest, others)) = by_length.split_first() else {
+            return Vec::new();
+        };
         let mut slots = Vec::new();
         self.counts_by(rarest, |slot, _| {
             if admitted.contains(slot) {

@@ -1,5 +1,5 @@
-//! The best passages without a look at most of them: MaxScore (Turtle and Flood 1995) with the bounds
-//! of blocks (Ding and Suel 2011), one window of slots after the other.
+//! The best passages without a look at most of them: MaxScore (Turtle and Flood 1995) with the
+//! bounds of blocks (Ding and Suel 2011), one window of slots after the other.
 
 use std::cmp::Ordering;
 
@@ -22,9 +22,9 @@ impl Postings {
     /// The best `limit` groups, best first. A group scores by its best passage, and `group` tells
     /// that of a slot; `tie` orders groups of equal score, lesser first.
     ///
-    /// A passage is a hit if it is admitted, scores above 0 and holds all `required` terms, whatever
-    /// their counts. If the query has no terms and some are required, each passage that holds
-    /// them is a hit with the score 0.
+    /// A passage is a hit if it is admitted, scores above 0 and holds all `required` terms,
+    /// whatever their counts. If the query has no terms and some are required, each passage that
+    /// holds them is a hit with the score 0.
     pub fn search(
         &self,
         query: &WordQuery<'_>,
@@ -56,15 +56,16 @@ impl Postings {
         best.finish()
     }
 
-    /// Some passages with the rarest terms and their scores, so that the floor is high from the first
-    /// window on. The windows find them again.
+    /// Some passages with the rarest terms and their scores, so that the floor is high from the
+    /// first window on. The windows find them again.
     fn promising(&self, query: &WordQuery<'_>, limit: usize) -> Vec<(u32, f32)> {
         let mut rarest: Vec<&QueryTerm<'_>> = query.terms.iter().collect();
         rarest.sort_by(|left, right| right.factor.total_cmp(&left.factor));
         let enough = limit.saturating_mul(PROMISING);
         let mut slots = Vec::new();
         for term in rarest {
-            let admitted = |posting: &Posting| posting.count > 0 && query.admitted.contains(posting.slot);
+            let admitted =
+                |posting: &Posting| posting.count > 0 && query.admitted.contains(posting.slot);
             term.view.first(enough - slots.len(), admitted, &mut slots);
             if slots.len() >= enough {
                 break;
@@ -73,7 +74,11 @@ impl Postings {
         slots.sort_unstable();
         slots.dedup();
         let scores = self.scores(query, &slots);
-        slots.into_iter().zip(scores).filter(|(_, score)| *score > 0.0).collect()
+        slots
+            .into_iter()
+            .zip(scores)
+            .filter(|(_, score)| *score > 0.0)
+            .collect()
     }
 }
 
@@ -94,8 +99,11 @@ struct Windows<'a> {
 
 impl<'a> Windows<'a> {
     fn new(query: &'a WordQuery<'a>, lengths: Lengths<'a>) -> Self {
-        let cursors: Vec<Cursor<'a>> =
-            query.terms.iter().map(|term| Cursor::new(term, query.saturation, lengths)).collect();
+        let cursors: Vec<Cursor<'a>> = query
+            .terms
+            .iter()
+            .map(|term| Cursor::new(term, query.saturation, lengths))
+            .collect();
         Windows {
             admitted: query.admitted,
             lengths,
@@ -108,13 +116,19 @@ impl<'a> Windows<'a> {
     }
 
     /// Scores the window from `start` on, as far as it can still matter.
-    fn search<T: Fn(u32, u32) -> Ordering>(&mut self, start: u32, best: &mut Best<T>, group: &impl Fn(u32) -> u32) {
+    fn search<T: Fn(u32, u32) -> Ordering>(
+        &mut self,
+        start: u32,
+        best: &mut Best<T>,
+        group: &impl Fn(u32) -> u32,
+    ) {
         let last = start + (WINDOW as u32 - 1);
         for cursor in &mut self.cursors {
             cursor.enter(start, last);
         }
         let cursors = &self.cursors;
-        self.order.sort_unstable_by(|left, right| cursors[*left].bound.total_cmp(&cursors[*right].bound));
+        self.order
+            .sort_unstable_by(|left, right| cursors[*left].bound.total_cmp(&cursors[*right].bound));
         // A passage that has only terms of this first part cannot reach the floor.
         let mut optional = 0;
         let mut optional_bound = 0.0;
@@ -155,7 +169,12 @@ impl<'a> Windows<'a> {
         let mut hits = match self.admitted {
             Admitted::All => touched,
             Admitted::Only(bits) => {
-                touched & bits.words().get(start as usize / WORD + word).copied().unwrap_or_default()
+                touched
+                    & bits
+                        .words()
+                        .get(start as usize / WORD + word)
+                        .copied()
+                        .unwrap_or_default()
             }
         };
         while hits != 0 {
@@ -165,8 +184,11 @@ impl<'a> Windows<'a> {
             if (sum + optional_bound) * SLACK < best.floor() {
                 continue;
             }
-            let score =
-                if optional_bound == 0.0 { Some(sum) } else { self.complete(slot, sum, optional, best.floor()) };
+            let score = if optional_bound == 0.0 {
+                Some(sum)
+            } else {
+                self.complete(slot, sum, optional, best.floor())
+            };
             if let Some(score) = score.filter(|score| *score > 0.0) {
                 best.push(group(slot), score);
             }
@@ -174,11 +196,15 @@ impl<'a> Windows<'a> {
         self.sums[word * WORD..][..WORD].fill(0.0);
     }
 
-    /// The score of a passage that has `sum` from the other terms; none if it stays below the floor.
+    /// The score of a passage that has `sum` from the other terms; none if it stays below the
+    /// floor.
     fn complete(&mut self, slot: u32, sum: f32, optional: usize, floor: f32) -> Option<f32> {
         let length = self.lengths.get(slot) as f32;
         let mut so_far = sum;
-        let mut missing: f32 = self.order[..optional].iter().map(|index| self.cursors[*index].bound).sum();
+        let mut missing: f32 = self.order[..optional]
+            .iter()
+            .map(|index| self.cursors[*index].bound)
+            .sum();
         for index in self.order[..optional].iter().rev() {
             if (so_far + missing) * SLACK < floor {
                 return None;
@@ -234,7 +260,9 @@ impl<'a> Cursor<'a> {
     fn range(&self, block: usize) -> Option<(u32, u32)> {
         let view = &self.term.view;
         match view.range(block) {
-            None if block == view.blocks() => Some((view.tail.first()?.slot, view.tail.last()?.slot)),
+            None if block == view.blocks() => {
+                Some((view.tail.first()?.slot, view.tail.last()?.slot))
+            }
             range => range,
         }
     }
@@ -248,7 +276,8 @@ impl<'a> Cursor<'a> {
         let mut block = self.block;
         while self.range(block).is_some_and(|(first, _)| first <= last) {
             let found = self.term.view.block(block);
-            weight = weight.max(found.map_or(self.tail_weight, |block| block.weight_max(self.saturation)));
+            weight = weight
+                .max(found.map_or(self.tail_weight, |block| block.weight_max(self.saturation)));
             block += 1;
         }
         self.bound = weight * self.term.factor;
@@ -272,7 +301,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Adds the scores of all passages in the window.
-    fn add(&mut self, start: u32, last: u32, lengths: Lengths<'_>, sums: &mut [f32], touched: &mut [u64]) {
+    fn add(
+        &mut self,
+        start: u32,
+        last: u32,
+        lengths: Lengths<'_>,
+        sums: &mut [f32],
+        touched: &mut [u64],
+    ) {
         let mut block = self.block;
         while self.range(block).is_some_and(|(first, _)| first <= last) {
             self.unpack(block);
@@ -301,7 +337,9 @@ impl<'a> Cursor<'a> {
             return 0.0;
         }
         self.unpack(block);
-        let count = self.slots[..self.length].binary_search(&slot).map_or(0, |place| self.counts[place]);
+        let count = self.slots[..self.length]
+            .binary_search(&slot)
+            .map_or(0, |place| self.counts[place]);
         self.saturation.score(self.term.factor, count, length)
     }
 }

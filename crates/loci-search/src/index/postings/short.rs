@@ -36,7 +36,10 @@ pub(super) fn written(postings: &[Posting]) -> Vec<u8> {
 
 /// The postings of these bytes.
 pub(super) fn read(bytes: &[u8]) -> Reader<'_> {
-    Reader { rest: bytes, previous: 0 }
+    Reader {
+        rest: bytes,
+        previous: 0,
+    }
 }
 
 pub(super) struct Reader<'a> {
@@ -64,9 +67,16 @@ impl Iterator for Reader<'_> {
 
     fn next(&mut self) -> Option<Posting> {
         let number = self.number()?;
-        let count = if number & 1 == 0 { 1 } else { self.number()? as u32 };
+        let count = if number & 1 == 0 {
+            1
+        } else {
+            self.number()? as u32
+        };
         self.previous += (number >> 1) as u32;
-        Some(Posting { slot: self.previous, count })
+        Some(Posting {
+            slot: self.previous,
+            count,
+        })
     }
 }
 

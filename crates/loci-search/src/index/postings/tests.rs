@@ -23,10 +23,19 @@ struct Model {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Insert { passages: usize, seed: u64, stride: u32 },
-    Remove { every: u32, from: u32 },
+    Insert {
+        passages: usize,
+        seed: u64,
+        stride: u32,
+    },
+    Remove {
+        every: u32,
+        from: u32,
+    },
     BeginPurge,
-    Purge { budget: usize },
+    Purge {
+        budget: usize,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -44,7 +53,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -61,29 +73,46 @@ fn text(random: &mut Random) -> BTreeMap<String, u32> {
     let words = 1 + random.below(10);
     let mut number = || random.below(WORDS as u64) * random.below(WORDS as u64) / WORDS as u64;
     let numbers: Vec<u64> = (0..words).map(|_| number()).collect();
-    let counts = numbers.into_iter().map(|number| (word(number), [0, 1, 1, 1, 2, 3, 70_000][random.below(7) as usize]));
+    let counts = numbers.into_iter().map(|number| {
+        (
+            word(number),
+            [0, 1, 1, 1, 2, 3, 70_000][random.below(7) as usize],
+        )
+    });
     counts.collect()
 }
 
 impl Model {
     fn apply(&mut self, postings: &mut Postings, step: &Step) {
         match *step {
-            Step::Insert { passages, seed, stride } => {
+            Step::Insert {
+                passages,
+                seed,
+                stride,
+            } => {
                 let mut random = Random(seed);
                 for _ in 0..passages {
                     let slot = if self.free.is_empty() || random.below(2) == 0 {
                         self.next += stride;
                         self.next - 1
                     } else {
-                        self.free.swap_remove(random.below(self.free.len() as u64) as usize)
+                        self.free
+                            .swap_remove(random.below(self.free.len() as u64) as usize)
                     };
                     let text = text(&mut random);
-                    postings.insert(slot, text.iter().map(|(term, count)| (term.as_str(), *count)));
+                    postings.insert(
+                        slot,
+                        text.iter().map(|(term, count)| (term.as_str(), *count)),
+                    );
                     self.passages.insert(slot, text);
                 }
             }
             Step::Remove { every, from } => {
-                self.dead.extend(self.passages.keys().filter(|slot| (**slot + from).is_multiple_of(every)));
+                self.dead.extend(
+                    self.passages
+                        .keys()
+                        .filter(|slot| (**slot + from).is_multiple_of(every)),
+                );
             }
             Step::BeginPurge => {
                 let dead: BTreeSet<u32> = self.dead.difference(&self.purging).copied().collect();
@@ -109,20 +138,31 @@ impl Model {
     }
 
     fn living(&self) -> impl Iterator<Item = (&u32, &BTreeMap<String, u32>)> {
-        self.passages.iter().filter(|(slot, _)| !self.dead.contains(slot))
+        self.passages
+            .iter()
+            .filter(|(slot, _)| !self.dead.contains(slot))
     }
 
     /// All groups with a hit and their scores, the best first.
     fn search(&self, terms: &[String], required: &[String], admitted: &Bits) -> Vec<(u32, f32)> {
-        let texts = || self.passages.iter().filter(|(slot, _)| admitted.contains(**slot));
+        let texts = || {
+            self.passages
+                .iter()
+                .filter(|(slot, _)| admitted.contains(**slot))
+        };
         let length = |text: &BTreeMap<String, u32>| text.values().sum::<u32>();
-        let statistics = Statistics::of(texts().count(), texts().map(|(_, text)| u64::from(length(text))).sum());
+        let statistics = Statistics::of(
+            texts().count(),
+            texts().map(|(_, text)| u64::from(length(text))).sum(),
+        );
         let mut groups: BTreeMap<u32, f32> = BTreeMap::new();
         for (slot, text) in texts() {
             let score: f32 = terms
                 .iter()
                 .filter_map(|term| {
-                    let containing = texts().filter(|(_, text)| text.get(term).is_some_and(|count| *count > 0)).count();
+                    let containing = texts()
+                        .filter(|(_, text)| text.get(term).is_some_and(|count| *count > 0))
+                        .count();
                     let factor = factor(statistics.passages, containing);
                     let saturation = Saturation::of(statistics.mean_length);
                     Some(saturation.score(factor, *text.get(term)?, length(text) as f32))
@@ -141,7 +181,13 @@ impl Model {
 }
 
 fn statistics(postings: &Postings, admitted: &Bits) -> Statistics {
-    Statistics::of(admitted.count(), admitted.iter().map(|slot| u64::from(postings.length(slot))).sum())
+    Statistics::of(
+        admitted.count(),
+        admitted
+            .iter()
+            .map(|slot| u64::from(postings.length(slot)))
+            .sum(),
+    )
 }
 
 fn check_lists(postings: &Postings, model: &Model) {
@@ -152,26 +198,52 @@ fn check_lists(postings: &Postings, model: &Model) {
         postings.counts_by(&term, |slot, count| counts.push((slot, count)));
         assert!(counts.is_sorted_by(|left, right| left.0 < right.0));
         assert_eq!(postings.list_length(&term), counts.len());
-        let with_term = model.passages.iter().filter_map(|(slot, text)| Some((*slot, *text.get(&term)?)));
+        let with_term = model
+            .passages
+            .iter()
+            .filter_map(|(slot, text)| Some((*slot, *text.get(&term)?)));
         // What is being purged may be there or not.
         let stays = |(slot, _): &(u32, u32)| !model.purging.contains(slot);
-        assert!(counts.iter().copied().filter(stays).eq(with_term.filter(stays)));
+        assert!(
+            counts
+                .iter()
+                .copied()
+                .filter(stays)
+                .eq(with_term.filter(stays))
+        );
         let mut sought = Vec::new();
-        postings.counts_of(&term, &slots, |index, count| sought.push((slots[index], count)));
-        assert!(sought.iter().eq(counts.iter().filter(|(slot, _)| slot % 3 != 1)));
+        postings.counts_of(&term, &slots, |index, count| {
+            sought.push((slots[index], count));
+        });
+        assert!(
+            sought
+                .iter()
+                .eq(counts.iter().filter(|(slot, _)| slot % 3 != 1))
+        );
         let presence = postings.presence(&term, &slots);
-        assert_eq!(presence.iter().filter(|present| **present).count(), sought.len());
+        assert_eq!(
+            presence.iter().filter(|present| **present).count(),
+            sought.len()
+        );
         present += usize::from(!counts.is_empty());
     }
     if model.purging.is_empty() {
-        assert_eq!(postings.dictionary.len(), present, "a term without postings stayed");
+        assert_eq!(
+            postings.dictionary.len(),
+            present,
+            "a term without postings stayed"
+        );
     }
 }
 
 fn check_search(postings: &Postings, model: &Model, numbers: &[u64], keep: u32) {
     let terms: Vec<String> = numbers.iter().copied().map(word).collect();
     let required: Vec<String> = terms.iter().take(numbers.len() % 3).cloned().collect();
-    let filtered: Bits = model.living().map(|(slot, _)| *slot).filter(|slot| slot % 11 < keep).collect();
+    let filtered: Bits = model
+        .living()
+        .map(|(slot, _)| *slot)
+        .filter(|slot| slot % 11 < keep)
+        .collect();
     let everything: Bits = model.passages.keys().copied().collect();
     let mut cases = vec![(&filtered, Admitted::Only(&filtered))];
     if model.purging.is_empty() {
@@ -179,28 +251,60 @@ fn check_search(postings: &Postings, model: &Model, numbers: &[u64], keep: u32) 
     }
     for (bits, admitted) in cases {
         let query = postings.prepare(&terms, statistics(postings, bits), admitted);
-        near(query.bound() / 1e3, query.factors().iter().sum::<f32>() / 1e3);
+        near(
+            query.bound() / 1e3,
+            query.factors().iter().sum::<f32>() / 1e3,
+        );
         let slots: Vec<u32> = bits.iter().collect();
-        let scored: BTreeMap<u32, f32> = slots.iter().copied().zip(postings.scores(&query, &slots)).collect();
+        let scored: BTreeMap<u32, f32> = slots
+            .iter()
+            .copied()
+            .zip(postings.scores(&query, &slots))
+            .collect();
         for required in [&[], required.as_slice()] {
             let expected = model.search(&terms, required, bits);
-            let groups =
-                |limit| postings.search(&query, required, limit, |slot| slot / GROUP, |left, right| right.cmp(&left));
+            let groups = |limit| {
+                postings.search(
+                    &query,
+                    required,
+                    limit,
+                    |slot| slot / GROUP,
+                    |left, right| right.cmp(&left),
+                )
+            };
             for limit in [0, 1, 2, 5, 40, usize::MAX] {
-                assert_eq!(groups(limit), expected[..limit.min(expected.len())], "{limit} {terms:?} {required:?}");
+                assert_eq!(
+                    groups(limit),
+                    expected[..limit.min(expected.len())],
+                    "{limit} {terms:?} {required:?}"
+                );
             }
             if required.is_empty() {
                 for (group, score) in expected {
                     let slots = group * GROUP..(group + 1) * GROUP;
-                    let best = slots.filter_map(|slot| scored.get(&slot)).copied().fold(0.0, f32::max);
-                    assert_eq!(best.to_bits(), score.to_bits(), "what is scored by itself is what was found");
+                    let best = slots
+                        .filter_map(|slot| scored.get(&slot))
+                        .copied()
+                        .fold(0.0, f32::max);
+                    assert_eq!(
+                        best.to_bits(),
+                        score.to_bits(),
+                        "what is scored by itself is what was found"
+                    );
                 }
             }
         }
     }
-    let holding: BTreeSet<u32> = postings.holding(&required, Admitted::Only(&filtered)).into_iter().collect();
-    let holds =
-        |slot: &u32| !required.is_empty() && required.iter().all(|term| model.passages[slot].contains_key(term));
+    let holding: BTreeSet<u32> = postings
+        .holding(&required, Admitted::Only(&filtered))
+        .into_iter()
+        .collect();
+    let holds = |slot: &u32| {
+        !required.is_empty()
+            && required
+                .iter()
+                .all(|term| model.passages[slot].contains_key(term))
+    };
     assert_eq!(holding, filtered.iter().filter(holds).collect());
 }
 
@@ -234,7 +338,11 @@ proptest! {
 }
 
 fn score(postings: &Postings, admitted: &Bits, term: &str, slot: u32) -> f32 {
-    let query = postings.prepare(&[term.to_owned()], statistics(postings, admitted), Admitted::Only(admitted));
+    let query = postings.prepare(
+        &[term.to_owned()],
+        statistics(postings, admitted),
+        Admitted::Only(admitted),
+    );
     postings.scores(&query, &[slot])[0]
 }
 
@@ -249,14 +357,35 @@ fn scores_are_those_of_the_admitted_alone() {
     postings.insert(1, [("dog", 1), ("@mark", 0)]);
     postings.insert(2, [("cat", 3), ("dog", 1)]);
     let (two, three): (Bits, Bits) = ((0..2).collect(), (0..3).collect());
-    assert_eq!(statistics(&postings, &three), Statistics { passages: 3, mean_length: 2.0 });
-    assert_eq!(Statistics::of(0, 0), Statistics { passages: 0, mean_length: 0.0 });
+    assert_eq!(
+        statistics(&postings, &three),
+        Statistics {
+            passages: 3,
+            mean_length: 2.0
+        }
+    );
+    assert_eq!(
+        Statistics::of(0, 0),
+        Statistics {
+            passages: 0,
+            mean_length: 0.0
+        }
+    );
     near(score(&postings, &two, "cat", 0), 2.0_f32.ln());
-    near(score(&postings, &three, "cat", 0), 1.6_f32.ln() * 1.9 / (1.0 + 0.9 * (0.6 + 0.4 / 2.0)));
-    near(score(&postings, &three, "cat", 2), 1.6_f32.ln() * 3.0 * 1.9 / (3.0 + 0.9 * (0.6 + 0.4 * 4.0 / 2.0)));
+    near(
+        score(&postings, &three, "cat", 0),
+        1.6_f32.ln() * 1.9 / (1.0 + 0.9 * (0.6 + 0.4 / 2.0)),
+    );
+    near(
+        score(&postings, &three, "cat", 2),
+        1.6_f32.ln() * 3.0 * 1.9 / (3.0 + 0.9 * (0.6 + 0.4 * 4.0 / 2.0)),
+    );
     assert_eq!(score(&postings, &three, "bird", 0).to_bits(), 0);
     assert_eq!(score(&postings, &three, "@mark", 1).to_bits(), 0);
-    near(bm25(1.9, 3, 4.0, 2.0), 3.0 * 1.9 / (3.0 + 0.9 * (0.6 + 0.4 * 4.0 / 2.0)));
+    near(
+        bm25(1.9, 3, 4.0, 2.0),
+        3.0 * 1.9 / (3.0 + 0.9 * (0.6 + 0.4 * 4.0 / 2.0)),
+    );
     let terms = ["cat", "bird", "@mark"].map(str::to_owned);
     let query = postings.prepare(&terms, statistics(&postings, &three), Admitted::All);
     near(query.factors()[0], 1.6_f32.ln() * 1.9);
@@ -271,7 +400,9 @@ fn a_term_given_twice_has_one_posting() {
         postings.insert(slot, [("cat", 1), ("dog", 1), ("cat", 2)]);
     }
     let mut counts = BTreeMap::new();
-    postings.counts_by("cat", |slot, count| assert!(counts.insert(slot, count).is_none()));
+    postings.counts_by("cat", |slot, count| {
+        assert!(counts.insert(slot, count).is_none());
+    });
     assert_eq!((counts.len(), counts[&499], counts[&500]), (1_000, 3, 6));
 }
 
@@ -279,13 +410,20 @@ fn a_term_given_twice_has_one_posting() {
 fn few_postings_take_few_bytes() {
     let mut postings = Postings::default();
     for slot in 0..100_000_u32 {
-        postings.insert(slot, [("common", 1), (format!("rare{}", slot / 4).as_str(), 1)]);
+        postings.insert(
+            slot,
+            [("common", 1), (format!("rare{}", slot / 4).as_str(), 1)],
+        );
     }
     postings.shrink();
     let rare = 25_000 * (40 + 10 + 1);
     let common = 100_000 / 4;
     let lengths = 100_000 * 4;
-    assert!(postings.bytes() < rare + common + lengths, "{}", postings.bytes());
+    assert!(
+        postings.bytes() < rare + common + lengths,
+        "{}",
+        postings.bytes()
+    );
 }
 
 #[test]
@@ -298,7 +436,13 @@ fn no_terms_find_nothing_unless_some_are_required() {
     assert_eq!(query.bound().to_bits(), 0);
     let found = |required: &[&str]| {
         let required: Vec<String> = required.iter().map(|term| (*term).to_owned()).collect();
-        postings.search(&query, &required, 9, |slot| slot * 10, |left, right| left.cmp(&right))
+        postings.search(
+            &query,
+            &required,
+            9,
+            |slot| slot * 10,
+            |left, right| left.cmp(&right),
+        )
     };
     assert_eq!(found(&[]), []);
     assert_eq!(found(&["cat"]), [(40, 0.0), (70, 0.0)]);

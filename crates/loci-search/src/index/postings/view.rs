@@ -10,7 +10,8 @@ use crate::index::segment::u32_at;
 /// Words of a bit set that are worth a look to spare the unpacking of a block.
 const WORDS_MAX: usize = 32;
 
-/// A list to be read: packed blocks, those of the segment first, and, unpacked, what comes after them.
+/// A list to be read: packed blocks, those of the segment first, and, unpacked, what comes after
+/// them.
 #[derive(Debug, Default)]
 pub(super) struct View<'a> {
     /// Those of the segment.
@@ -22,7 +23,8 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The postings that a segment and the memory have of a term. All slots of the segment come before all others.
+    /// The postings that a segment and the memory have of a term. All slots of the segment come
+    /// before all others.
     pub(super) fn new(base: BaseList<'a>, own: Option<&'a List>, lengths: Lengths<'_>) -> Self {
         let (own, own_tail) = own.map_or((&[][..], &[][..]), List::parts);
         let mut tail: Vec<Posting> = short::read(base.short).collect();
@@ -32,7 +34,12 @@ impl<'a> View<'a> {
             tail.clear();
         }
         tail.extend(short::read(own_tail));
-        View { base, between, own, tail }
+        View {
+            base,
+            between,
+            own,
+            tail,
+        }
     }
 
     /// How many blocks it has.
@@ -58,7 +65,8 @@ impl<'a> View<'a> {
         {
             return Some((u32_at(head, 0), u32_at(head, 1)));
         }
-        self.own_block(index).map(|block| (block.first(), block.last()))
+        self.own_block(index)
+            .map(|block| (block.first(), block.last()))
     }
 
     #[inline]
@@ -80,7 +88,11 @@ impl<'a> View<'a> {
         let (mut low, mut high) = (start, self.blocks());
         while low < high {
             let middle = usize::midpoint(low, high);
-            if self.range(middle).is_some_and(|(_, last)| last < slot) { low = middle + 1 } else { high = middle }
+            if self.range(middle).is_some_and(|(_, last)| last < slot) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
         }
         low
     }
@@ -97,14 +109,22 @@ impl<'a> View<'a> {
             block.unpack_slots(&mut slots);
             block.unpack_counts(&mut counts);
             for (slot, count) in slots.iter().zip(&counts).take(block.len()) {
-                visit(Posting { slot: *slot, count: *count });
+                visit(Posting {
+                    slot: *slot,
+                    count: *count,
+                });
             }
         }
         self.tail.iter().copied().for_each(visit);
     }
 
     /// Appends the slots of the first postings that are accepted, so many at most.
-    pub(super) fn first(&self, limit: usize, accepts: impl Fn(&Posting) -> bool, slots: &mut Vec<u32>) {
+    pub(super) fn first(
+        &self,
+        limit: usize,
+        accepts: impl Fn(&Posting) -> bool,
+        slots: &mut Vec<u32>,
+    ) {
         let end = slots.len() + limit;
         let mut postings = Vec::with_capacity(BLOCK);
         let mut blocks = self.all_blocks();
@@ -115,7 +135,10 @@ impl<'a> View<'a> {
                 Some(block) => block.unpack(&mut postings),
                 None => postings.extend_from_slice(&self.tail),
             }
-            let accepted = postings.iter().filter(|posting| accepts(posting)).map(|posting| posting.slot);
+            let accepted = postings
+                .iter()
+                .filter(|posting| accepts(posting))
+                .map(|posting| posting.slot);
             slots.extend(accepted.take(end - slots.len()));
             if block.is_none() {
                 break;
@@ -123,15 +146,17 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Visits the postings of those of the slots, which ascend, that are here: the index of the slot
-    /// and the count. A block is unpacked once, and only if one of the slots is in its range.
+    /// Visits the postings of those of the slots, which ascend, that are here: the index of the
+    /// slot and the count. A block is unpacked once, and only if one of the slots is in its range.
     pub(super) fn seek(&self, slots: &[u32], mut visit: impl FnMut(usize, u32)) {
         let (mut unpacked, mut counts) = ([0; BLOCK], [0; BLOCK]);
         let mut next = 0;
         let mut index = 0;
         while let Some(slot) = slots.get(next) {
             index = self.reaching(index, *slot);
-            let Some(block) = self.block(index) else { break };
+            let Some(block) = self.block(index) else {
+                break;
+            };
             if *slot < block.first() {
                 next += slots[next..].partition_point(|slot| *slot < block.first());
                 continue;
@@ -139,7 +164,11 @@ impl<'a> View<'a> {
             let end = next + slots[next..].partition_point(|slot| *slot <= block.last());
             block.unpack_slots(&mut unpacked);
             block.unpack_counts(&mut counts);
-            meet(&slots[next..end], &unpacked[..block.len()], |index, place| visit(next + index, counts[place]));
+            meet(
+                &slots[next..end],
+                &unpacked[..block.len()],
+                |index, place| visit(next + index, counts[place]),
+            );
             next = end;
         }
         let rest = slots.get(next..).unwrap_or_default();
@@ -152,8 +181,15 @@ impl<'a> View<'a> {
 
     /// How many admitted passages the term occurs in; a mark is no occurrence.
     pub(super) fn containing(&self, admitted: Admitted<'_>) -> usize {
-        let in_tail = self.tail.iter().filter(|posting| posting.count > 0 && admitted.contains(posting.slot)).count();
-        self.all_blocks().map(|block| containing(block, admitted)).sum::<usize>() + in_tail
+        let in_tail = self
+            .tail
+            .iter()
+            .filter(|posting| posting.count > 0 && admitted.contains(posting.slot))
+            .count();
+        self.all_blocks()
+            .map(|block| containing(block, admitted))
+            .sum::<usize>()
+            + in_tail
     }
 }
 
@@ -176,7 +212,9 @@ fn containing(block: BlockRef<'_>, admitted: Admitted<'_>) -> usize {
     match admitted {
         Admitted::All => postings.map(|(_, count)| usize::from(*count > 0)).sum(),
         // No branch: whether a passage is admitted cannot be foreseen.
-        Admitted::Only(bits) => postings.map(|(slot, count)| bits.bit(*slot) & usize::from(*count > 0)).sum(),
+        Admitted::Only(bits) => postings
+            .map(|(slot, count)| bits.bit(*slot) & usize::from(*count > 0))
+            .sum(),
     }
 }
 
@@ -190,8 +228,16 @@ fn all_or_none(bits: &Bits, first: u32, last: u32) -> Option<bool> {
     let (mut any, mut all) = (false, true);
     for index in start..=end {
         let word = bits.words().get(index).copied().unwrap_or_default();
-        let from = if index == start { u64::MAX << (first % u64::BITS) } else { u64::MAX };
-        let to = if index == end { u64::MAX >> (u64::BITS - 1 - last % u64::BITS) } else { u64::MAX };
+        let from = if index == start {
+            u64::MAX << (first % u64::BITS)
+        } else {
+            u64::MAX
+        };
+        let to = if index == end {
+            u64::MAX >> (u64::BITS - 1 - last % u64::BITS)
+        } else {
+            u64::MAX
+        };
         any |= word & from & to != 0;
         all &= !word & from & to == 0;
     }

@@ -1,5 +1,5 @@
-//! The vectors of a segment: scales, rows and sketches as they are in memory. Each row and each chunk of sketches has a
-//! checksum, which is compared when it is first looked at.
+//! The vectors of a segment: scales, rows and sketches as they are in memory. Each row and each
+//! chunk of sketches has a checksum, which is compared when it is first looked at.
 
 use std::io;
 use std::sync::Arc;
@@ -48,7 +48,10 @@ impl Base {
         let lines = of_chunk(self.rows.lines(), index, CHUNK * self.lines);
         let scales = of_chunk(self.scales.floats(), index, CHUNK);
         let sketches = of_chunk(self.sketches.sketches(), index, CHUNK / BLOCK * self.lines);
-        ChunkRef { rows: Rows { lines, scales }, sketches }
+        ChunkRef {
+            rows: Rows { lines, scales },
+            sketches,
+        }
     }
 
     /// Compares those rows of the chunk with their checksums that were not compared yet.
@@ -66,7 +69,11 @@ impl Base {
     #[cold]
     fn check_row(&self, slot: usize) {
         let scale = self.scales.floats().get(slot).copied().unwrap_or_default();
-        let lines = self.rows.lines().get(slot * self.lines..(slot + 1) * self.lines).unwrap_or_default();
+        let lines = self
+            .rows
+            .lines()
+            .get(slot * self.lines..(slot + 1) * self.lines)
+            .unwrap_or_default();
         if self.row_sums.numbers().get(slot) != Some(&row_sum(lines, scale)) {
             self.rows.note_damage();
         }
@@ -91,9 +98,14 @@ impl Base {
 }
 
 impl Vectors {
-    /// Takes over the vectors of the model `part` of a segment with so many slots. None if what is there does not fit
-    /// together.
-    pub fn open(sections: &Sections, part: u32, (dimensions, norm_max): (usize, f32), slots: usize) -> Option<Self> {
+    /// Takes over the vectors of the model `part` of a segment with so many slots. None if what is
+    /// there does not fit together.
+    pub fn open(
+        sections: &Sections,
+        part: u32,
+        (dimensions, norm_max): (usize, f32),
+        slots: usize,
+    ) -> Option<Self> {
         let section = |kind| sections.section(Tag { kind, part });
         let [present, scales, rows] = [PRESENT, SCALES, ROWS].map(section);
         let [row_sums, sketches, sketch_sums] = [ROW_SUMS, SKETCHES, SKETCH_SUMS].map(section);
@@ -106,9 +118,25 @@ impl Vectors {
             && present.bits().len() == slots.div_ceil(64);
         let present = Bits::of_words(present.bits().to_vec());
         let (seen_rows, seen_sketches) = (Seen::of(slots), Seen::of(base_chunks));
-        let base = Base { lines, scales, rows, row_sums, sketches, sketch_sums, seen_rows, seen_sketches };
+        let base = Base {
+            lines,
+            scales,
+            rows,
+            row_sums,
+            sketches,
+            sketch_sums,
+            seen_rows,
+            seen_sketches,
+        };
         let base = Some(Arc::new(base));
-        fits.then(|| Vectors { dimensions, base, base_chunks, present, norm_max, ..Vectors::default() })
+        fits.then(|| Vectors {
+            dimensions,
+            base,
+            base_chunks,
+            present,
+            norm_max,
+            ..Vectors::default()
+        })
     }
 
     /// The length that no vector is longer than.
@@ -127,9 +155,14 @@ impl Vectors {
             present[new / 64] |= u64::from(self.has(*old)) << (new % 64);
         }
         begin(out, PRESENT, Check::AtOpen)?;
-        present.iter().try_for_each(|word| out.write(&word.to_ne_bytes()))?;
+        present
+            .iter()
+            .try_for_each(|word| out.write(&word.to_ne_bytes()))?;
         begin(out, SCALES, Check::InParts)?;
-        slots.before.iter().try_for_each(|old| out.write(&self.row(*old).1.to_ne_bytes()))?;
+        slots
+            .before
+            .iter()
+            .try_for_each(|old| out.write(&self.row(*old).1.to_ne_bytes()))?;
         begin(out, ROWS, Check::InParts)?;
         let mut sums = Vec::with_capacity(slots.len());
         let empty = vec![Line([0; LINE]); self.lines()];
@@ -140,7 +173,8 @@ impl Vectors {
             out.write(bytes_of(lines))?;
         }
         begin(out, ROW_SUMS, Check::InParts)?;
-        sums.iter().try_for_each(|sum| out.write(&sum.to_ne_bytes()))?;
+        sums.iter()
+            .try_for_each(|sum| out.write(&sum.to_ne_bytes()))?;
         begin(out, SKETCHES, Check::InParts)?;
         sums.clear();
         for chunk in slots.before.chunks(CHUNK) {
@@ -148,7 +182,8 @@ impl Vectors {
             for (place, old) in chunk.iter().enumerate() {
                 let (lines, _) = self.row(*old);
                 if !lines.is_empty() {
-                    let values = &lines.iter().flat_map(|line| line.0).collect::<Vec<i8>>()[..self.dimensions];
+                    let values = &lines.iter().flat_map(|line| line.0).collect::<Vec<i8>>()
+                        [..self.dimensions];
                     let start = place / BLOCK * self.lines();
                     sketch(values, place, &mut words[start..start + self.lines()]);
                 }
@@ -162,7 +197,8 @@ impl Vectors {
             sums.push(hasher.finalize());
         }
         begin(out, SKETCH_SUMS, Check::InParts)?;
-        sums.iter().try_for_each(|sum| out.write(&sum.to_ne_bytes()))
+        sums.iter()
+            .try_for_each(|sum| out.write(&sum.to_ne_bytes()))
     }
 
     /// The row and the scale of a slot; none and 0, if it has no vector.

@@ -18,7 +18,9 @@ fn noise(seed: u64) -> impl FnMut() -> f32 {
 fn clusters(count: usize, dimensions: usize) -> (Vectors, Vec<f32>) {
     const CENTRES: usize = 50;
     let mut noise = noise(count as u64);
-    let centres: Vec<Vec<f32>> = (0..CENTRES).map(|_| (0..dimensions).map(|_| noise()).collect()).collect();
+    let centres: Vec<Vec<f32>> = (0..CENTRES)
+        .map(|_| (0..dimensions).map(|_| noise()).collect())
+        .collect();
     let mut vectors = Vectors::new(dimensions);
     let near = |centre: &[f32], noise: &mut dyn FnMut() -> f32| -> Vec<f32> {
         let values: Vec<f32> = centre.iter().map(|value| value + noise()).collect();
@@ -27,8 +29,14 @@ fn clusters(count: usize, dimensions: usize) -> (Vectors, Vec<f32>) {
     };
     for slot in 0..count {
         let values = near(&centres[slot % CENTRES], &mut noise);
-        let scale = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs())) / 127.0;
-        let values: Vec<i8> = values.iter().map(|value| (value / scale).round() as i8).collect();
+        let scale = values
+            .iter()
+            .fold(0.0_f32, |largest, value| largest.max(value.abs()))
+            / 127.0;
+        let values: Vec<i8> = values
+            .iter()
+            .map(|value| (value / scale).round() as i8)
+            .collect();
         vectors.set(slot as u32, scale, &values);
     }
     let query = near(&centres[7], &mut noise);
@@ -117,14 +125,25 @@ fn sketches_lead_to_the_nearest() {
         assert_eq!(closest.count(), Vectors::candidates(limit));
         for instructions in Instructions::all() {
             vectors.use_instructions(instructions);
-            let found = vectors.nearest(&query, &all, limit, |slot| slot, ties).unwrap();
+            let found = vectors
+                .nearest(&query, &all, limit, |slot| slot, ties)
+                .unwrap();
             let right = found.iter().filter(|hit| expected.contains(hit)).count();
-            assert!(right * 100 >= limit * 99, "{right} of {limit}, {}", instructions.name());
+            assert!(
+                right * 100 >= limit * 99,
+                "{right} of {limit}, {}",
+                instructions.name()
+            );
         }
     }
     assert!(vectors.is_exact(&all, usize::MAX) && vectors.is_exact(&(0..20_000).collect(), 10));
-    let everything = vectors.nearest(&query, &all, usize::MAX, |slot| slot, ties).unwrap();
-    assert_eq!(everything, obvious(&vectors, &query, &all, usize::MAX, |slot| slot));
+    let everything = vectors
+        .nearest(&query, &all, usize::MAX, |slot| slot, ties)
+        .unwrap();
+    assert_eq!(
+        everything,
+        obvious(&vectors, &query, &all, usize::MAX, |slot| slot)
+    );
     // What the sketches choose belongs to fewer groups than are asked for.
     let grouped = |slot: u32| if slot % 50 == 7 { 0 } else { slot % 5 };
     let found = vectors.nearest(&query, &all, 5, grouped, ties).unwrap();
@@ -136,11 +155,23 @@ fn slots_are_set_replaced_and_cleared() {
     let mut vectors = Vectors::new(2);
     vectors.set(3, 0.5, &[2, 4]);
     vectors.set(3, 0.5, &[4, 2]);
-    assert_eq!((vectors.len(), vectors.has(3), vectors.has(0), vectors.has(9)), (1, true, false, false));
+    assert_eq!(
+        (
+            vectors.len(),
+            vectors.has(3),
+            vectors.has(0),
+            vectors.has(9)
+        ),
+        (1, true, false, false)
+    );
     assert_eq!(vectors.cosine(&[1.0, 0.0], 3), Some(2.0));
     assert_eq!(vectors.cosine(&[1.0], 3), None);
     let all: Bits = (0..9).collect();
-    assert!(vectors.nearest(&[1.0], &all, 1, |slot| slot, |left, right| left.cmp(&right)).is_none());
+    assert!(
+        vectors
+            .nearest(&[1.0], &all, 1, |slot| slot, |left, right| left.cmp(&right))
+            .is_none()
+    );
     vectors.set(3, 0.5, &[4, 2, 1]);
     assert!(vectors.is_empty(), "a vector of another length cannot stay");
     vectors.set(1, f32::NAN, &[1, 1]);
@@ -154,7 +185,15 @@ fn a_query_that_is_not_finite_still_gets_an_answer() {
     let (vectors, mut query) = clusters(500, 70);
     query[3] = f32::NAN;
     let all: Bits = (0..500).collect();
-    let found = vectors.nearest(&query, &all, 10, |slot| slot, |left, right| left.cmp(&right)).unwrap();
+    let found = vectors
+        .nearest(
+            &query,
+            &all,
+            10,
+            |slot| slot,
+            |left, right| left.cmp(&right),
+        )
+        .unwrap();
     assert_eq!(found.len(), 10);
 }
 
@@ -176,11 +215,24 @@ fn a_group_with_most_of_the_closest_slots_leaves_room_for_others() {
     const LIMIT: usize = 10;
     let (vectors, query) = clusters(30_000, 64);
     // Of the 600 slots around the centre that the query is beside, all but every seventh.
-    let group = |slot: u32| if slot % 50 == 7 && !slot.is_multiple_of(7) { 7 } else { slot };
+    let group = |slot: u32| {
+        if slot % 50 == 7 && !slot.is_multiple_of(7) {
+            7
+        } else {
+            slot
+        }
+    };
     let admitted: Bits = (0..30_000).collect();
     assert!(!vectors.is_exact(&admitted, LIMIT));
-    let found = vectors.nearest(&query, &admitted, LIMIT, group, |left, right| right.cmp(&left)).unwrap();
+    let found = vectors
+        .nearest(&query, &admitted, LIMIT, group, |left, right| {
+            right.cmp(&left)
+        })
+        .unwrap();
     let expected = obvious(&vectors, &query, &admitted, LIMIT, group);
-    let shared = expected.iter().filter(|group| found.contains(group)).count();
+    let shared = expected
+        .iter()
+        .filter(|group| found.contains(group))
+        .count();
     assert!(shared >= LIMIT - 1, "{found:?} {expected:?}");
 }

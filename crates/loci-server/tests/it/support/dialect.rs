@@ -2,7 +2,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use loci_core::{Batch, Ownership, Result, Scope, Space, Store, Timestamp};
-use loci_dialects::{Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools};
+use loci_dialects::{
+    Context, Dialect, Hints, Reply, Resource, Resources, Tool, TypedTool, UsualTools,
+};
 use loci_engine::{Engine, SearchMode};
 use loci_server::Host;
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
@@ -36,14 +38,25 @@ impl TypedTool for Echo {
     const NAME: &'static str = "echo";
     const TITLE: &'static str = "Echo";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = EchoArguments;
     type Output = EchoOutput;
 
     fn run(context: Context<'_>, arguments: EchoArguments) -> Result<Reply> {
         let subject = context.caller.principal.subject.clone();
-        Ok(Reply::json(serde_json::to_value(EchoOutput { text: arguments.text, subject }).unwrap()))
+        Ok(Reply::json(
+            serde_json::to_value(EchoOutput {
+                text: arguments.text,
+                subject,
+            })
+            .unwrap(),
+        ))
     }
 }
 
@@ -58,7 +71,12 @@ impl TypedTool for Numbers {
     const NAME: &'static str = "numbers";
     const TITLE: &'static str = "Numbers";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
@@ -74,13 +92,20 @@ impl TypedTool for Forget {
     const NAME: &'static str = "forget";
     const TITLE: &'static str = "Forget";
     const SCOPE: Scope = Scope::Write;
-    const HINTS: Hints = Hints { read_only: false, destructive: true, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: false,
+        destructive: true,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
-        Ok(Reply::json(serde_json::json!({"text": "gone", "subject": null})))
+        Ok(Reply::json(
+            serde_json::json!({"text": "gone", "subject": null}),
+        ))
     }
 }
 
@@ -90,7 +115,12 @@ impl TypedTool for Panics {
     const NAME: &'static str = "panics";
     const TITLE: &'static str = "Panics";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = EchoOutput;
@@ -106,7 +136,12 @@ impl TypedTool for Noted {
     const NAME: &'static str = "noted";
     const TITLE: &'static str = "Noted";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = NoArguments;
     type Output = Vec<u32>;
@@ -132,7 +167,12 @@ static LONG_CALLS: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex
 
 /// How many calls of the tool `long` with this name have begun.
 pub fn long_calls(name: &str) -> usize {
-    LONG_CALLS.lock().unwrap().get(name).copied().unwrap_or_default()
+    LONG_CALLS
+        .lock()
+        .unwrap()
+        .get(name)
+        .copied()
+        .unwrap_or_default()
 }
 
 struct Long;
@@ -141,13 +181,22 @@ impl TypedTool for Long {
     const NAME: &'static str = "long";
     const TITLE: &'static str = "Long";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = LongArguments;
     type Output = EchoOutput;
 
     fn run(_context: Context<'_>, arguments: LongArguments) -> Result<Reply> {
-        *LONG_CALLS.lock().unwrap().entry(arguments.name).or_default() += 1;
+        *LONG_CALLS
+            .lock()
+            .unwrap()
+            .entry(arguments.name)
+            .or_default() += 1;
         let structured = serde_json::json!({"text": "", "subject": null});
         Ok(Reply::new("x".repeat(arguments.bytes), structured))
     }
@@ -175,8 +224,12 @@ pub struct Gate {
 impl Gate {
     /// A gate for one call, which names it.
     pub fn new(name: &str) -> Self {
-        let ((told, begun), (open, opened)) = (mpsc::unbounded_channel(), std::sync::mpsc::channel());
-        GATES.lock().unwrap().insert(name.to_owned(), (told, opened));
+        let ((told, begun), (open, opened)) =
+            (mpsc::unbounded_channel(), std::sync::mpsc::channel());
+        GATES
+            .lock()
+            .unwrap()
+            .insert(name.to_owned(), (told, opened));
         Gate { begun, open }
     }
 
@@ -197,7 +250,12 @@ impl TypedTool for Waits {
     const NAME: &'static str = "waits";
     const TITLE: &'static str = "Waits";
     const SCOPE: Scope = Scope::Read;
-    const HINTS: Hints = Hints { read_only: true, destructive: false, idempotent: true, open_world: false };
+    const HINTS: Hints = Hints {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
     const OPERATION: &'static str = "test";
     type Arguments = WaitsArguments;
     type Output = Vec<u32>;
@@ -258,8 +316,13 @@ pub static DIALECT: Dialect = Dialect {
 };
 
 /// For a dialect without tools to find and to store.
-pub const NO_USUAL_TOOLS: UsualTools =
-    UsualTools { find: "", project_argument: None, store: "", begin: None, shows: loci_dialects::bootstrap_command };
+pub const NO_USUAL_TOOLS: UsualTools = UsualTools {
+    find: "",
+    project_argument: None,
+    store: "",
+    begin: None,
+    shows: loci_dialects::bootstrap_command,
+};
 
 /// A dialect with one tool and nothing else, whose failures are flat.
 pub static PLAIN: Dialect = Dialect {
@@ -289,9 +352,19 @@ fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the seam demands the type")]
-fn complete(_context: Context<'_>, uri: &str, argument: &str, prefix: &str) -> Result<Option<Vec<String>>> {
+fn complete(
+    _context: Context<'_>,
+    uri: &str,
+    argument: &str,
+    prefix: &str,
+) -> Result<Option<Vec<String>>> {
     let known = uri == "test://note/{name}" && argument == "name";
-    Ok(known.then(|| (0..150).map(|n| format!("n{n}")).filter(|name| name.starts_with(prefix)).collect()))
+    Ok(known.then(|| {
+        (0..150)
+            .map(|n| format!("n{n}"))
+            .filter(|name| name.starts_with(prefix))
+            .collect()
+    }))
 }
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -308,8 +381,17 @@ pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'st
 
 /// Writes a note as another process would: past the server.
 pub fn set_resource(world: &World, name: &str, text: &str) {
-    NOTES.lock().unwrap().insert(name.to_owned(), text.to_owned());
-    world.store.commit(Batch { space: Space::default(), changes: Vec::new() }).unwrap();
+    NOTES
+        .lock()
+        .unwrap()
+        .insert(name.to_owned(), text.to_owned());
+    world
+        .store
+        .commit(Batch {
+            space: Space::default(),
+            changes: Vec::new(),
+        })
+        .unwrap();
 }
 
 /// A host over an empty store, with an empty folder of notes.
@@ -326,9 +408,23 @@ impl World {
         let store = Arc::new(NaiveStore::new());
         let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(0)));
         let notes = tempfile::tempdir().unwrap();
-        let folder = VaultFolder::new(notes.path().join("vault"), notes.path().join("lock"), clock.clone());
-        let engine = Engine::new(store.clone(), Arc::new(HashingEmbedder::new(8)), clock, SearchMode::Words);
+        let folder = VaultFolder::new(
+            notes.path().join("vault"),
+            notes.path().join("lock"),
+            clock.clone(),
+        );
+        let engine = Engine::new(
+            store.clone(),
+            Arc::new(HashingEmbedder::new(8)),
+            clock,
+            SearchMode::Words,
+        );
         let engine = Arc::new(engine.with_notes(Arc::new(folder), "vault"));
-        World { host: Host::new(engine.clone()), engine, store, _notes: Arc::new(notes) }
+        World {
+            host: Host::new(engine.clone()),
+            engine,
+            store,
+            _notes: Arc::new(notes),
+        }
     }
 }

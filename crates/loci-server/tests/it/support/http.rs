@@ -43,7 +43,11 @@ impl Server {
     }
 
     /// A server of other dialects than the usual ones.
-    pub async fn start_serving(world: &World, config: HttpConfig, dialects: &[&'static Dialect]) -> Self {
+    pub async fn start_serving(
+        world: &World,
+        config: HttpConfig,
+        dialects: &[&'static Dialect],
+    ) -> Self {
         let server = HttpServer::new(config, world.host.clone()).with_dialects(dialects);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -51,7 +55,11 @@ impl Server {
         let serving = tokio::spawn(server.serve(listener, async move {
             let _ = stopped.await;
         }));
-        Server { address, shutdown, serving }
+        Server {
+            address,
+            shutdown,
+            serving,
+        }
     }
 
     pub async fn stop(self) {
@@ -71,7 +79,10 @@ impl Server {
 
     async fn open(&self, head: &str, headers: &[(&str, &str)], body: &[u8]) -> Stream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let mut text = format!("{head} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut text = format!(
+            "{head} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
         if !headers.iter().any(|(name, _)| *name == "host") {
             text.push_str(&format!("host: {}\r\n", self.address));
         }
@@ -81,7 +92,9 @@ impl Server {
         text.push_str("\r\n");
         stream.write_all(text.as_bytes()).await.unwrap();
         stream.write_all(body).await.unwrap();
-        Stream { stream: BufReader::new(stream) }
+        Stream {
+            stream: BufReader::new(stream),
+        }
     }
 
     /// Posts bytes as JSON to the test dialect.
@@ -91,12 +104,23 @@ impl Server {
 
     /// Posts bytes as JSON to a dialect.
     pub async fn post_to(&self, dialect: &str, more: &[(&str, &str)], body: &[u8]) -> Reply {
-        self.send(&format!("POST /mcp/{dialect}"), &with_usual(more), body).await
+        self.send(&format!("POST /mcp/{dialect}"), &with_usual(more), body)
+            .await
     }
 
     /// A request of a revision, with the headers that it asks for.
-    pub async fn request(&self, version: &str, more: &[(&str, &str)], method: &str, params: Value) -> Reply {
-        let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default().to_owned();
+    pub async fn request(
+        &self,
+        version: &str,
+        more: &[(&str, &str)],
+        method: &str,
+        params: Value,
+    ) -> Reply {
+        let name = params["name"]
+            .as_str()
+            .or(params["uri"].as_str())
+            .unwrap_or_default()
+            .to_owned();
         let mut headers = vec![("mcp-protocol-version", version)];
         if version == MODERN {
             headers.push(("mcp-method", method));
@@ -105,23 +129,32 @@ impl Server {
             }
         }
         headers.extend(more);
-        let message = if version == MODERN { modern(1, method, params) } else { request(1, method, params) };
+        let message = if version == MODERN {
+            modern(1, method, params)
+        } else {
+            request(1, method, params)
+        };
         self.post(&headers, message.to_string().as_bytes()).await
     }
 
     /// A reply that stays open.
     pub async fn listen(&self, more: &[(&str, &str)], params: Value) -> Stream {
-        let mut headers = vec![("mcp-protocol-version", MODERN), ("mcp-method", "subscriptions/listen")];
+        let mut headers = vec![
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", "subscriptions/listen"),
+        ];
         headers.extend(more);
         let message = modern(1, "subscriptions/listen", params);
         let body = message.to_string();
-        self.open("POST /mcp/test", &with_usual(&headers), body.as_bytes()).await
+        self.open("POST /mcp/test", &with_usual(&headers), body.as_bytes())
+            .await
     }
 
     /// A call of a tool whose reply is not read yet.
     pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
         let body = request(1, "tools/call", call(tool, arguments)).to_string();
-        self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes()).await
+        self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes())
+            .await
     }
 }
 
@@ -134,7 +167,12 @@ impl Stream {
     /// Waits until the reply begins to arrive.
     pub async fn begun(&mut self) {
         let arrived = tokio::time::timeout(Duration::from_mins(2), self.stream.fill_buf()).await;
-        assert!(!arrived.expect("a reply within two minutes").unwrap().is_empty());
+        assert!(
+            !arrived
+                .expect("a reply within two minutes")
+                .unwrap()
+                .is_empty()
+        );
     }
 
     /// How much still arrives until the connection ends, well or not.
@@ -147,16 +185,28 @@ impl Stream {
     /// The whole reply.
     pub async fn rest(mut self) -> Reply {
         let mut text = String::new();
-        tokio::time::timeout(Duration::from_mins(2), self.stream.read_to_string(&mut text)).await.unwrap().unwrap();
+        tokio::time::timeout(
+            Duration::from_mins(2),
+            self.stream.read_to_string(&mut text),
+        )
+        .await
+        .unwrap()
+        .unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let (status, headers) = parse_head(head);
-        Reply { status, headers, body: body.to_owned() }
+        Reply {
+            status,
+            headers,
+            body: body.to_owned(),
+        }
     }
 
     /// The message of the next event; none at the end.
     pub async fn next(&mut self) -> Option<Value> {
         // As a whole: the comments that keep a stream alive are no events.
-        tokio::time::timeout(Duration::from_mins(2), self.next_event()).await.expect("an event within two minutes")
+        tokio::time::timeout(Duration::from_mins(2), self.next_event())
+            .await
+            .expect("an event within two minutes")
     }
 
     async fn next_event(&mut self) -> Option<Value> {
@@ -175,14 +225,31 @@ impl Stream {
 }
 
 fn with_usual<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    let usual = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
-    let usual = usual.into_iter().filter(|(name, _)| !more.iter().any(|(given, _)| given == name));
+    let usual = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+    ];
+    let usual = usual
+        .into_iter()
+        .filter(|(name, _)| !more.iter().any(|(given, _)| given == name));
     usual.chain(more.iter().copied()).collect()
 }
 
 fn parse_head(head: &str) -> (u16, HashMap<String, String>) {
     let mut lines = head.lines();
-    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let status = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .parse()
+        .unwrap();
     let headers = lines.filter_map(|line| line.split_once(": "));
-    (status, headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect())
+    (
+        status,
+        headers
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect(),
+    )
 }

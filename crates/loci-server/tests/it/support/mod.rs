@@ -5,7 +5,10 @@ mod http;
 mod pipe;
 mod tokens;
 
-pub use dialect::{DIALECT, Gate, NO_USUAL_TOOLS, PLAIN, World, long_calls, set_resource, set_resource_before_reading};
+pub use dialect::{
+    DIALECT, Gate, NO_USUAL_TOOLS, PLAIN, World, long_calls, set_resource,
+    set_resource_before_reading,
+};
 pub use http::{Reply, Server, Stream};
 pub use pipe::Pipe;
 pub use tokens::{NOW, add_tokens, token, with_issuer};
@@ -32,7 +35,11 @@ pub fn modern(id: u64, method: &str, mut params: Value) -> Value {
 /// The handshake of a revision.
 pub fn initialize(id: u64, version: &str) -> Value {
     let client = json!({"name": "test", "version": "1"});
-    request(id, "initialize", json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client}))
+    request(
+        id,
+        "initialize",
+        json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client}),
+    )
 }
 
 /// A call of a tool.

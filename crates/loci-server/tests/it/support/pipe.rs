@@ -4,7 +4,9 @@ use loci_core::Caller;
 use loci_dialects::Dialect;
 use loci_server::serve_stdio;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf, split,
+};
 use tokio::task::JoinHandle;
 
 use super::{MODERN, World, initialize, modern, request};
@@ -22,9 +24,20 @@ impl Pipe {
     pub fn connect(world: &World, dialect: &'static Dialect) -> Self {
         let (here, there) = tokio::io::duplex(64 << 10);
         let (reader, writer) = split(there);
-        let service = tokio::spawn(serve_stdio(dialect, world.host.clone(), Caller::local(), reader, writer));
+        let service = tokio::spawn(serve_stdio(
+            dialect,
+            world.host.clone(),
+            Caller::local(),
+            reader,
+            writer,
+        ));
         let (output, input) = split(here);
-        Pipe { input, output: BufReader::new(output).lines(), service, version: MODERN.to_owned() }
+        Pipe {
+            input,
+            output: BufReader::new(output).lines(),
+            service,
+            version: MODERN.to_owned(),
+        }
     }
 
     /// Connected, with the handshake of the revision done, if it has one.
@@ -34,7 +47,10 @@ impl Pipe {
         if version != MODERN {
             let reply = pipe.ask(&initialize(0, version)).await;
             assert_eq!(reply["result"]["protocolVersion"], version);
-            pipe.send(&serde_json::json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+            pipe.send(
+                &serde_json::json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            )
+            .await;
         }
         pipe
     }
@@ -51,7 +67,10 @@ impl Pipe {
     /// The next message, whatever it is.
     pub async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_mins(2), self.output.next_line()).await;
-        let line = line.expect("a message within two minutes").unwrap().expect("a message before the end");
+        let line = line
+            .expect("a message within two minutes")
+            .unwrap()
+            .expect("a message before the end");
         serde_json::from_str(&line).unwrap()
     }
 
@@ -62,7 +81,11 @@ impl Pipe {
 
     /// A request of the revision that the pipe was opened for.
     pub async fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
-        let message = if self.version == MODERN { modern(id, method, params) } else { request(id, method, params) };
+        let message = if self.version == MODERN {
+            modern(id, method, params)
+        } else {
+            request(id, method, params)
+        };
         self.ask(&message).await
     }
 

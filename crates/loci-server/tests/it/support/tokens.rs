@@ -1,7 +1,8 @@
 use std::sync::{Arc, Mutex};
 
 use loci_core::{
-    Error, ErrorCode, Identity, Principal, Result, Scope, Scopes, Space, Timestamp, Token, TokenStore, TokenVerifier,
+    Error, ErrorCode, Identity, Principal, Result, Scope, Scopes, Space, Timestamp, Token,
+    TokenStore, TokenVerifier,
 };
 use loci_server::{Authentication, token_hash};
 use loci_testkit::{FixedClock, NaiveStore};
@@ -23,8 +24,8 @@ pub fn token(id: &str, scopes: &[Scope]) -> Token {
     }
 }
 
-/// Stands in for the tokens of an issuer: `issued.<what>` is a token of the subject `<what>`, which may read, that
-/// ends a second after [`NOW`], unless `<what>` asks for a failure.
+/// Stands in for the tokens of an issuer: `issued.<what>` is a token of the subject `<what>`, which
+/// may read, that ends a second after [`NOW`], unless `<what>` asks for a failure.
 #[derive(Default)]
 pub struct StandIn {
     resources: Mutex<Vec<String>>,
@@ -50,17 +51,33 @@ impl TokenVerifier for StandIn {
         resources.clone_into(&mut self.resources.lock().unwrap());
         let what = token.strip_prefix("issued.").unwrap();
         match what {
-            "forged" => return Err(Error::new(ErrorCode::Unauthorized, "the signature is not the issuer's")),
-            "odd" => return Err(Error::new(ErrorCode::Unauthorized, "it says \"scope\": \u{e9}")),
+            "forged" => {
+                return Err(Error::new(
+                    ErrorCode::Unauthorized,
+                    "the signature is not the issuer's",
+                ));
+            }
+            "odd" => {
+                return Err(Error::new(
+                    ErrorCode::Unauthorized,
+                    "it says \"scope\": \u{e9}",
+                ));
+            }
             "wordy" => return Err(Error::new(ErrorCode::Unauthorized, "word ".repeat(100))),
             "down" => return Err(Error::unavailable("the issuer's keys are not there")),
             "panic" => panic!("as the test wants it"),
             _ => {}
         }
-        let principal =
-            Principal { actor: Some("Somebody".to_owned()), ..Principal::new(what, Scopes::of(&[Scope::Read])) };
+        let principal = Principal {
+            actor: Some("Somebody".to_owned()),
+            ..Principal::new(what, Scopes::of(&[Scope::Read]))
+        };
         let space = Space::parse("space", "elsewhere")?;
-        Ok(Identity { space, principal, expires_at: NOW.plus_seconds(1) })
+        Ok(Identity {
+            space,
+            principal,
+            expires_at: NOW.plus_seconds(1),
+        })
     }
 
     fn verify_known(&self, token: &str, resources: &[String]) -> Option<Result<Identity>> {
@@ -68,13 +85,17 @@ impl TokenVerifier for StandIn {
     }
 }
 
-/// Tokens of our own: of `ann`, who may read and write, `reader`, `writer`, `root`, who may do everything, and
-/// `idle`, who may do nothing.
+/// Tokens of our own: of `ann`, who may read and write, `reader`, `writer`, `root`, who may do
+/// everything, and `idle`, who may do nothing.
 pub fn add_tokens(store: &NaiveStore) {
     let both = [Scope::Read, Scope::Write];
-    for (id, scopes) in
-        [("ann", &both[..]), ("reader", &both[..1]), ("writer", &both[1..]), ("root", &[Scope::Admin]), ("idle", &[])]
-    {
+    for (id, scopes) in [
+        ("ann", &both[..]),
+        ("reader", &both[..1]),
+        ("writer", &both[1..]),
+        ("root", &[Scope::Admin]),
+        ("idle", &[]),
+    ] {
         store.add_token(&token(id, scopes)).unwrap();
     }
 }
@@ -84,6 +105,10 @@ pub fn with_issuer() -> (Arc<StandIn>, Arc<FixedClock>, Authentication) {
     let (tokens, verifier) = (Arc::new(NaiveStore::new()), Arc::new(StandIn::default()));
     add_tokens(&tokens);
     let clock = Arc::new(FixedClock::new(NOW));
-    let authentication = Authentication::Bearer { tokens, verifier: Some(verifier.clone()), clock: clock.clone() };
+    let authentication = Authentication::Bearer {
+        tokens,
+        verifier: Some(verifier.clone()),
+        clock: clock.clone(),
+    };
     (verifier, clock, authentication)
 }

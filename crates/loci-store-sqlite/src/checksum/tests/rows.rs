@@ -1,9 +1,10 @@
 //! What is damaged in tables besides those of memories.
 
 use loci_core::{
-    ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision, DecisionStore, Direction,
-    FactQuery, FactStore, FileStamp, IdempotencyStore, KeyedAnswer, MemoryId, Name, NoteStore, Period, SettingStore,
-    SourceFile, SourceStore, Space, Timestamp, TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
+    ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
+    DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, KeyedAnswer,
+    MemoryId, Name, NoteStore, Period, SettingStore, SourceFile, SourceStore, Space, Timestamp,
+    TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
 };
 use loci_testkit::contract::sweep_of_expired;
 
@@ -56,10 +57,17 @@ fn damaged(text: &str) -> (tempfile::TempDir, SqliteStore) {
 }
 
 fn commit(store: &SqliteStore, change: Change) -> loci_core::Result<()> {
-    store.commit(Batch { space: Space::default(), changes: vec![change] })
+    store.commit(Batch {
+        space: Space::default(),
+        changes: vec![change],
+    })
 }
 
-fn facts(store: &SqliteStore, entity: Option<&str>, as_of: Option<Period>) -> loci_core::Result<Vec<loci_core::Fact>> {
+fn facts(
+    store: &SqliteStore,
+    entity: Option<&str>,
+    as_of: Option<Period>,
+) -> loci_core::Result<Vec<loci_core::Fact>> {
     let entity = entity.map(|entity| (entity.to_owned(), Direction::Outgoing));
     store.facts(&FactQuery {
         space: Space::default(),
@@ -73,7 +81,10 @@ fn facts(store: &SqliteStore, entity: Option<&str>, as_of: Option<Period>) -> lo
 }
 
 fn fact(subject: &str, predicate: &str) -> Change {
-    let name = |key: &str| Name { key: key.to_owned(), spelling: key.to_owned() };
+    let name = |key: &str| Name {
+        key: key.to_owned(),
+        spelling: key.to_owned(),
+    };
     Change::PutFact(Box::new(loci_core::Fact {
         space: Space::default(),
         id: "new".to_owned(),
@@ -115,7 +126,11 @@ fn answer(key: &str) -> Change {
 }
 
 fn tunnel(id: &str) -> Change {
-    let end = |section: &str| TunnelEnd { collection: None, section: section.to_owned(), memory: None };
+    let end = |section: &str| TunnelEnd {
+        collection: None,
+        section: section.to_owned(),
+        memory: None,
+    };
     let tunnel = Tunnel {
         space: Space::default(),
         id: id.to_owned(),
@@ -127,7 +142,10 @@ fn tunnel(id: &str) -> Change {
         created_at: NOW,
         updated_at: NOW,
     };
-    Change::PutTunnel { tunnel: Box::new(tunnel), expect: None }
+    Change::PutTunnel {
+        tunnel: Box::new(tunnel),
+        expect: None,
+    }
 }
 
 fn source(collection: &str, path: &str) -> Change {
@@ -136,20 +154,27 @@ fn source(collection: &str, path: &str) -> Change {
         path: path.to_owned(),
         root: "new".to_owned(),
         format: "format".to_owned(),
-        stamp: FileStamp { bytes: 1, modified_nanoseconds: 2 },
+        stamp: FileStamp {
+            bytes: 1,
+            modified_nanoseconds: 2,
+        },
         bytes_read: 3,
         hash: ContentHash([0; 32]),
         parts: 4,
         is_pending: false,
         is_whole: true,
     };
-    Change::PutSourceFile { file: Box::new(file), expect: None }
+    Change::PutSourceFile {
+        file: Box::new(file),
+        expect: None,
+    }
 }
 
 /// Something that is asked of a store with a damaged row.
 type Ask = fn(&SqliteStore) -> loci_core::Result<bool>;
 
-/// A text of a row that gets damaged, how a failure names the row, what must fail, and what goes on.
+/// A text of a row that gets damaged, how a failure names the row, what must fail, and what goes
+/// on.
 type Case = (&'static str, &'static str, &'static [Ask], &'static [Ask]);
 
 const HOME: fn() -> Space = Space::default;
@@ -176,13 +201,29 @@ const CASES: [Case; 11] = [
         "words of a response",
         "cached answer `lost`",
         &[
-            |store| store.nearest_cache_entries(&HOME(), "ann", "asked", None, NOW, 1).map(|_| true),
+            |store| {
+                store
+                    .nearest_cache_entries(&HOME(), "ann", "asked", None, NOW, 1)
+                    .map(|_| true)
+            },
             |store| store.cached_queries(&HOME(), "ann", NOW).map(|_| true),
         ],
         &[
-            |store| store.nearest_cache_entries(&HOME(), "bob", "asked", None, NOW, 1).map(|found| !found.is_empty()),
-            |store| store.delete_cache_entries(&HOME(), "ann", &[MemoryId::new("lost")]).map(|deleted| deleted == 1),
-            |store| store.cached_queries(&HOME(), "ann", NOW).map(|queries| queries.is_empty()),
+            |store| {
+                store
+                    .nearest_cache_entries(&HOME(), "bob", "asked", None, NOW, 1)
+                    .map(|found| !found.is_empty())
+            },
+            |store| {
+                store
+                    .delete_cache_entries(&HOME(), "ann", &[MemoryId::new("lost")])
+                    .map(|deleted| deleted == 1)
+            },
+            |store| {
+                store
+                    .cached_queries(&HOME(), "ann", NOW)
+                    .map(|queries| queries.is_empty())
+            },
         ],
     ),
     (
@@ -193,16 +234,35 @@ const CASES: [Case; 11] = [
             |store| store.put_decision(&decision("lost"), u64::MAX),
         ],
         &[
-            |store| store.decision(&HOME(), "ann", "kept", NOW).map(|decision| decision.is_some()),
-            |store| store.put_decision(&decision("kept"), u64::MAX).map(|is_new| !is_new),
+            |store| {
+                store
+                    .decision(&HOME(), "ann", "kept", NOW)
+                    .map(|decision| decision.is_some())
+            },
+            |store| {
+                store
+                    .put_decision(&decision("kept"), u64::MAX)
+                    .map(|is_new| !is_new)
+            },
         ],
     ),
     (
         "words of a call",
         "audit entry `1`",
-        &[|store| store.audit(&AuditQuery { limit: 9, ..AuditQuery::default() }).map(|_| true)],
         &[|store| {
-            let query = AuditQuery { user: Some("bob".to_owned()), limit: 9, ..AuditQuery::default() };
+            store
+                .audit(&AuditQuery {
+                    limit: 9,
+                    ..AuditQuery::default()
+                })
+                .map(|_| true)
+        }],
+        &[|store| {
+            let query = AuditQuery {
+                user: Some("bob".to_owned()),
+                limit: 9,
+                ..AuditQuery::default()
+            };
             store.audit(&query).map(|entries| entries.len() == 1)
         }],
     ),
@@ -222,12 +282,20 @@ const CASES: [Case; 11] = [
         "words of an answer",
         "",
         &[
-            |store| store.keyed_answer(&HOME(), Some("ann"), "operation", "lost", NOW).map(|_| true),
+            |store| {
+                store
+                    .keyed_answer(&HOME(), Some("ann"), "operation", "lost", NOW)
+                    .map(|_| true)
+            },
             // It takes the place of what has expired.
             |store| commit(store, answer("lost")).map(|()| true),
         ],
         &[
-            |store| store.keyed_answer(&HOME(), Some("ann"), "operation", "kept", NOW).map(|answer| answer.is_some()),
+            |store| {
+                store
+                    .keyed_answer(&HOME(), Some("ann"), "operation", "kept", NOW)
+                    .map(|answer| answer.is_some())
+            },
             |store| commit(store, answer("kept")).map(|()| true),
         ],
     ),
@@ -249,28 +317,71 @@ const CASES: [Case; 11] = [
         "fact `lost`",
         &[
             |store| facts(store, None, None).map(|_| true),
-            |store| facts(store, Some("ann"), Some(Period { first: NOW, last: NOW })).map(|_| true),
             |store| {
-                let valid_to = Period { first: NOW, last: NOW };
-                commit(store, Change::EndFact { id: "lost".to_owned(), before: None, valid_to }).map(|()| true)
+                facts(
+                    store,
+                    Some("ann"),
+                    Some(Period {
+                        first: NOW,
+                        last: NOW,
+                    }),
+                )
+                .map(|_| true)
+            },
+            |store| {
+                let valid_to = Period {
+                    first: NOW,
+                    last: NOW,
+                };
+                commit(
+                    store,
+                    Change::EndFact {
+                        id: "lost".to_owned(),
+                        before: None,
+                        valid_to,
+                    },
+                )
+                .map(|()| true)
             },
         ],
         &[
             |store| facts(store, Some("cid"), None).map(|facts| facts.len() == 2),
             |store| {
-                let valid_to = Period { first: NOW, last: NOW };
-                commit(store, Change::EndFact { id: "kept".to_owned(), before: None, valid_to }).map(|()| true)
+                let valid_to = Period {
+                    first: NOW,
+                    last: NOW,
+                };
+                commit(
+                    store,
+                    Change::EndFact {
+                        id: "kept".to_owned(),
+                        before: None,
+                        valid_to,
+                    },
+                )
+                .map(|()| true)
             },
         ],
     ),
     (
         "words of a tunnel",
         "tunnel `lost`",
-        &[|store| store.tunnels(&HOME()).map(|_| true), |store| commit(store, tunnel("lost")).map(|()| true)],
+        &[
+            |store| store.tunnels(&HOME()).map(|_| true),
+            |store| commit(store, tunnel("lost")).map(|()| true),
+        ],
         &[
             |store| store.tunnels(&other()).map(|tunnels| tunnels.len() == 1),
             |store| commit(store, tunnel("new")).map(|()| true),
-            |store| commit(store, Change::DeleteTunnel { id: "lost".to_owned() }).map(|()| true),
+            |store| {
+                commit(
+                    store,
+                    Change::DeleteTunnel {
+                        id: "lost".to_owned(),
+                    },
+                )
+                .map(|()| true)
+            },
             |store| store.tunnels(&HOME()).map(|tunnels| tunnels.len() == 1),
         ],
     ),
@@ -285,7 +396,11 @@ const CASES: [Case; 11] = [
             |store| commit(store, source("a", "lost")).map(|()| true),
         ],
         &[
-            |store| store.source_files(&HOME(), Some("b")).map(|files| files.len() == 1),
+            |store| {
+                store
+                    .source_files(&HOME(), Some("b"))
+                    .map(|files| files.len() == 1)
+            },
             |store| commit(store, source("a", "new")).map(|()| true),
         ],
     ),
@@ -296,13 +411,22 @@ const SETTING: Case = (
     "setting `lost`",
     &[|store| store.setting(&HOME(), Some("ann"), "lost").map(|_| true)],
     &[
-        |store| store.setting(&HOME(), None, "kept").map(|value| value.as_deref() == Some("other")),
+        |store| {
+            store
+                .setting(&HOME(), None, "kept")
+                .map(|value| value.as_deref() == Some("other"))
+        },
         // All of it is the caller's.
         |store| {
-            let (owner, name, value) = (Some("ann".to_owned()), "lost".to_owned(), "new".to_owned());
+            let (owner, name, value) =
+                (Some("ann".to_owned()), "lost".to_owned(), "new".to_owned());
             commit(store, Change::PutSetting { owner, name, value }).map(|()| true)
         },
-        |store| store.setting(&HOME(), Some("ann"), "lost").map(|value| value.as_deref() == Some("new")),
+        |store| {
+            store
+                .setting(&HOME(), Some("ann"), "lost")
+                .map(|value| value.as_deref() == Some("new"))
+        },
     ],
 );
 
@@ -311,10 +435,19 @@ fn no_damaged_row_of_any_table_is_given_out_changed_or_archived() {
     for (text, name, refused, goes_on) in CASES.into_iter().chain([SETTING]) {
         let (_folder, store) = damaged(text);
         let before = store.structure_check().unwrap();
-        let [problem] = &before[..] else { panic!("{text}: {before:?}") };
-        assert!(problem.text.contains("whose checksums do not hold"), "{text}: {problem:?}");
+        let [problem] = &before[..] else {
+            panic!("{text}: {before:?}")
+        };
+        assert!(
+            problem.text.contains("whose checksums do not hold"),
+            "{text}: {problem:?}"
+        );
         let is_refused = |error: loci_core::Error, number: usize| {
-            assert_eq!(error.code, ErrorCode::Unavailable, "{text} {number}: {error}");
+            assert_eq!(
+                error.code,
+                ErrorCode::Unavailable,
+                "{text} {number}: {error}"
+            );
             assert!(error.message.contains(name), "{text} {number}: {error}");
             assert!(
                 error.message.contains(" is damaged; ") && error.message.contains("loci doctor"),
@@ -332,7 +465,11 @@ fn no_damaged_row_of_any_table_is_given_out_changed_or_archived() {
             Err(error) if is_archived => is_refused(error, usize::MAX),
             archived => assert_eq!((archived, is_archived), (Ok(()), false), "{text}"),
         }
-        assert_eq!(store.structure_check().unwrap(), before, "{text}: no refusal makes it look good");
+        assert_eq!(
+            store.structure_check().unwrap(),
+            before,
+            "{text}: no refusal makes it look good"
+        );
         for (number, ask) in goes_on.iter().enumerate() {
             assert_eq!(ask(&store), Ok(true), "{text} {number}");
         }
@@ -341,15 +478,25 @@ fn no_damaged_row_of_any_table_is_given_out_changed_or_archived() {
 
 /// How many rows a condition finds.
 fn count(folder: &Path, rows: &str) -> i64 {
-    connect(folder).query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| row.get(0)).unwrap()
+    connect(folder)
+        .query_row(&format!("SELECT count(*) FROM {rows}"), [], |row| {
+            row.get(0)
+        })
+        .unwrap()
 }
 
 /// Changes the only row of a table as a fault would: its checksum stays.
 fn fault(folder: &Path, change: &str, table: &str) {
     let connection = connect(folder);
-    let sum: i64 = connection.query_row(&format!("SELECT checksum FROM {table}"), [], |row| row.get(0)).unwrap();
+    let sum: i64 = connection
+        .query_row(&format!("SELECT checksum FROM {table}"), [], |row| {
+            row.get(0)
+        })
+        .unwrap();
     let flags = FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_UTF8;
-    connection.create_scalar_function(NAME, -1, flags, move |_| Ok(sum)).unwrap();
+    connection
+        .create_scalar_function(NAME, -1, flags, move |_| Ok(sum))
+        .unwrap();
     assert_eq!(connection.execute(change, []), Ok(1));
 }
 
@@ -376,9 +523,10 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
     assert_eq!(store.structure_check(), Ok(Vec::new()));
     // What is as it was written stays, without the name.
     let (folder, store) = damaged("words of a decision");
-    for (owner, rows) in
-        [("eve", "tunnel WHERE id = 'lost' AND owner IS NULL"), ("cid", "audit WHERE user = 'zoe' AND caller IS NULL")]
-    {
+    for (owner, rows) in [
+        ("eve", "tunnel WHERE id = 'lost' AND owner IS NULL"),
+        ("cid", "audit WHERE user = 'zoe' AND caller IS NULL"),
+    ] {
         store.wipe(&HOME(), owner, None, None, NOW).unwrap();
         assert_eq!(count(folder.path(), rows), 1, "{rows}");
     }
@@ -389,10 +537,15 @@ fn with_memories(expires: bool) -> (tempfile::TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     for (id, title, expires_at) in [("lost", "words of a title", 400), ("kept", "title", 500)] {
-        let mut memory = loci_core::Memory { title: Some(title.to_owned()), ..memory(id) };
+        let mut memory = loci_core::Memory {
+            title: Some(title.to_owned()),
+            ..memory(id)
+        };
         memory.owner = Some("ann".to_owned());
         memory.expires_at = expires.then(|| Timestamp::from_microseconds(expires_at));
-        store.commit(put(&memory, vec![passage("word"); 70])).unwrap();
+        store
+            .commit(put(&memory, vec![passage("word"); 70]))
+            .unwrap();
     }
     drop(store);
     flip(folder.path(), "words of a title");
@@ -404,38 +557,83 @@ fn with_memories(expires: bool) -> (tempfile::TempDir, SqliteStore) {
 fn what_hides_or_keeps_memories_removes_those_that_are_damaged() {
     type Way = fn(&SqliteStore);
     let ways: [(bool, Way); 3] = [
-        (false, |store| assert_eq!(store.soft_delete(&filter(), None, NOW, 9), Ok(2))),
-        (false, |store| assert_eq!(store.wipe(&HOME(), "ann", None, None, NOW).unwrap().memories, 1)),
-        // One step each: a part of those whose passages are many. A slow machine ends the turn after the first.
-        (true, |store| assert!(matches!(store.sweep(&sweep_of_expired(NOW), 2), Ok(1 | 2)))),
+        (false, |store| {
+            assert_eq!(store.soft_delete(&filter(), None, NOW, 9), Ok(2));
+        }),
+        (false, |store| {
+            assert_eq!(
+                store
+                    .wipe(&HOME(), "ann", None, None, NOW)
+                    .unwrap()
+                    .memories,
+                1
+            );
+        }),
+        // One step each: a part of those whose passages are many. A slow machine ends the turn
+        // after the first.
+        (true, |store| {
+            assert!(matches!(store.sweep(&sweep_of_expired(NOW), 2), Ok(1 | 2)));
+        }),
     ];
     for (number, (expires, way)) in ways.into_iter().enumerate() {
         let (folder, store) = with_memories(expires);
         way(&store);
-        assert_eq!(count(folder.path(), "memory WHERE id = 'lost'"), 0, "{number}");
-        assert_eq!(count(folder.path(), "memory WHERE id = 'kept'"), 1, "{number}");
+        assert_eq!(
+            count(folder.path(), "memory WHERE id = 'lost'"),
+            0,
+            "{number}"
+        );
+        assert_eq!(
+            count(folder.path(), "memory WHERE id = 'kept'"),
+            1,
+            "{number}"
+        );
         let problems = store.structure_check().unwrap();
-        assert!(!problems.iter().any(|problem| problem.kind == ProblemKind::Damaged), "{number}: {problems:?}");
+        assert!(
+            !problems
+                .iter()
+                .any(|problem| problem.kind == ProblemKind::Damaged),
+            "{number}: {problems:?}"
+        );
     }
 }
 
 #[test]
 fn a_vector_does_not_make_the_words_of_a_damaged_passage_look_good() {
     let model = loci_core::ModelId::new("model");
-    let vector = |model: &loci_core::ModelId| Vector { model: model.clone(), scale: 0.5, values: vec![1, 2] };
+    let vector = |model: &loci_core::ModelId| Vector {
+        model: model.clone(),
+        scale: 0.5,
+        values: vec![1, 2],
+    };
     let words = |store: &SqliteStore| {
         let problems = store.integrity_check().unwrap();
-        problems.iter().map(|problem| problem.text.clone()).collect::<Vec<_>>()
+        problems
+            .iter()
+            .map(|problem| problem.text.clone())
+            .collect::<Vec<_>>()
     };
     // Made anew from the text where a vector comes, and where the vector goes.
     for retires in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        let memory = loci_core::Memory { content: "Zebras graze".to_owned(), ..memory("a") };
-        store.commit(put(&memory, vec![passage("misprint")])).unwrap();
+        let memory = loci_core::Memory {
+            content: "Zebras graze".to_owned(),
+            ..memory("a")
+        };
+        store
+            .commit(put(&memory, vec![passage("misprint")]))
+            .unwrap();
         let embed = |store: &SqliteStore| {
             let (id, revision) = (memory.id.clone(), memory.revision);
-            commit(store, Change::Embed { id, revision, vectors: vec![vector(&model)] })
+            commit(
+                store,
+                Change::Embed {
+                    id,
+                    revision,
+                    vectors: vec![vector(&model)],
+                },
+            )
         };
         if retires {
             embed(&store).unwrap();
@@ -443,12 +641,19 @@ fn a_vector_does_not_make_the_words_of_a_damaged_passage_look_good() {
         drop(store);
         flip(folder.path(), "misprint");
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
-        assert!(words(&store)[0].contains("whose checksums do not hold"), "{:?}", words(&store));
+        assert!(
+            words(&store)[0].contains("whose checksums do not hold"),
+            "{:?}",
+            words(&store)
+        );
         if retires {
             assert_eq!(store.retire_model(&model, 9), Ok(1));
         } else {
             embed(&store).unwrap();
-            assert_eq!(store.vectors(&HOME(), &memory.id, &model), Ok(vec![vector(&model)]));
+            assert_eq!(
+                store.vectors(&HOME(), &memory.id, &model),
+                Ok(vec![vector(&model)])
+            );
         }
         assert_eq!(words(&store), Vec::<String>::new(), "{retires}");
     }
@@ -460,7 +665,9 @@ fn a_repair_changes_nothing_beside_a_damaged_tunnel_and_no_damaged_cached_answer
     drop(SqliteStore::open(folder.path(), Options::default()).unwrap());
     let connection = connect(folder.path());
     connection.execute_batch(TWO_OF_EACH).unwrap();
-    connection.execute_batch("UPDATE tunnel SET source_memory = 'nowhere', target_memory = 'nowhere'").unwrap();
+    connection
+        .execute_batch("UPDATE tunnel SET source_memory = 'nowhere', target_memory = 'nowhere'")
+        .unwrap();
     drop(connection);
     flip(folder.path(), "words of a tunnel");
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
@@ -469,7 +676,10 @@ fn a_repair_changes_nothing_beside_a_damaged_tunnel_and_no_damaged_cached_answer
     assert_eq!(count(folder.path(), &broken), 1);
     assert_eq!(store.repair(), Ok(Vec::new()));
     assert_eq!(count(folder.path(), &broken), 1);
-    assert_eq!(count(folder.path(), "tunnel WHERE target_memory IS NOT NULL"), 2);
+    assert_eq!(
+        count(folder.path(), "tunnel WHERE target_memory IS NOT NULL"),
+        2
+    );
     // One of a damaged model, which a repair takes the vectors of.
     let folder = tempfile::tempdir().unwrap();
     drop(SqliteStore::open(folder.path(), Options::default()).unwrap());
@@ -479,9 +689,19 @@ fn a_repair_changes_nothing_beside_a_damaged_tunnel_and_no_damaged_cached_answer
             ('main', 'kept', 'bob', 1, 9000, 'asked', 3, 0.5, x'01', 'response');";
     connect(folder.path()).execute_batch(rows).unwrap();
     flip(folder.path(), "words of a response");
-    fault(folder.path(), "UPDATE model SET fingerprint = 'other'", "model");
+    fault(
+        folder.path(),
+        "UPDATE model SET fingerprint = 'other'",
+        "model",
+    );
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
     store.repair().unwrap();
     assert_eq!(count(folder.path(), "cache_entry WHERE id = 'lost'"), 0);
-    assert_eq!(count(folder.path(), "cache_entry WHERE id = 'kept' AND model IS NULL"), 1);
+    assert_eq!(
+        count(
+            folder.path(),
+            "cache_entry WHERE id = 'kept' AND model IS NULL"
+        ),
+        1
+    );
 }

@@ -1,7 +1,7 @@
 //! The file of a backup: a tar archive whose last entry says what must be in it.
 //!
-//! The manifest names each entry with its size and checksum, and has one checksum over the whole archive up to
-//! itself, so that a change of any byte is noticed before anything is taken out.
+//! The manifest names each entry with its size and checksum, and has one checksum over the whole
+//! archive up to itself, so that a change of any byte is noticed before anything is taken out.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -70,19 +70,32 @@ impl Manifest {
     /// One without entries.
     pub fn new(moment: String, schema: i64, memories: u64) -> Self {
         let loci = env!("CARGO_PKG_VERSION").to_owned();
-        Manifest { version: VERSION, moment, loci, schema, memories, entries: Vec::new(), sha256: String::new() }
+        Manifest {
+            version: VERSION,
+            moment,
+            loci,
+            schema,
+            memories,
+            entries: Vec::new(),
+            sha256: String::new(),
+        }
     }
 
     /// The paths of the notes within their folder.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &Entry)> {
-        self.entries.iter().filter_map(|entry| Some((entry.path.strip_prefix(NOTES)?, entry)))
+        self.entries
+            .iter()
+            .filter_map(|entry| Some((entry.path.strip_prefix(NOTES)?, entry)))
     }
 
     /// The checksum that belongs into it.
     fn checksum(&self, before: impl Read) -> io::Result<String> {
         let mut hash = Hashing::new(before);
         io::copy(&mut hash, &mut io::sink())?;
-        let blank = Manifest { sha256: String::new(), ..self.clone() };
+        let blank = Manifest {
+            sha256: String::new(),
+            ..self.clone()
+        };
         hash.digest.update(serde_json::to_vec(&blank)?);
         Ok(hash.sha256())
     }
@@ -97,7 +110,11 @@ struct Hashing<Source> {
 
 impl<Source: Read> Hashing<Source> {
     fn new(source: Source) -> Self {
-        Hashing { source, digest: Sha256::new(), bytes: 0 }
+        Hashing {
+            source,
+            digest: Sha256::new(),
+            bytes: 0,
+        }
     }
 
     fn sha256(self) -> String {
@@ -133,7 +150,10 @@ pub struct ArchiveWriter {
 impl ArchiveWriter {
     /// Into an empty file.
     pub fn new(file: File) -> Self {
-        ArchiveWriter { builder: tar::Builder::new(file), entries: Vec::new() }
+        ArchiveWriter {
+            builder: tar::Builder::new(file),
+            entries: Vec::new(),
+        }
     }
 
     /// Appends a file as it was at one moment: one that changes while it is read is read again.
@@ -146,24 +166,35 @@ impl ArchiveWriter {
             file.rewind()?;
             let before = file.metadata()?;
             let mut hash = Hashing::new(file.take(before.len()));
-            let modified = before.modified().ok().and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
+            let modified = before
+                .modified()
+                .ok()
+                .and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());
             let modified = modified.unwrap_or_default();
             let exactly = format!("{}.{:09}", modified.as_secs(), modified.subsec_nanos());
-            self.builder.append_pax_extensions([(MODIFIED, exactly.as_bytes())])?;
+            self.builder
+                .append_pax_extensions([(MODIFIED, exactly.as_bytes())])?;
             let mut header = header(before.len(), modified.as_secs());
             self.builder.append_data(&mut header, path, &mut hash)?;
             let after = file.metadata()?;
-            let is_same = after.len() == before.len() && after.modified().ok() == before.modified().ok();
+            let is_same =
+                after.len() == before.len() && after.modified().ok() == before.modified().ok();
             if is_same && hash.bytes == before.len() {
                 let (bytes, path) = (hash.bytes, path.to_owned());
-                self.entries.push(Entry { path, bytes, sha256: hash.sha256() });
+                self.entries.push(Entry {
+                    path,
+                    bytes,
+                    sha256: hash.sha256(),
+                });
                 return Ok(());
             }
             let archive = self.builder.get_mut();
             archive.set_len(begin)?;
             archive.seek(SeekFrom::Start(begin))?;
         }
-        Err(io::Error::other("it is being written all the time; repeat when that has ended"))
+        Err(io::Error::other(
+            "it is being written all the time; repeat when that has ended",
+        ))
     }
 
     /// Appends the manifest and makes all of it durable. Returns the manifest, with its entries.
@@ -180,7 +211,8 @@ impl ArchiveWriter {
         let mut archive = self.builder.get_ref();
         archive.rewind()?;
         manifest.sha256 = manifest.checksum(archive.chain(&header.as_bytes()[..]))?;
-        self.builder.append(&header, &*serde_json::to_vec(&manifest)?)?;
+        self.builder
+            .append(&header, &*serde_json::to_vec(&manifest)?)?;
         self.builder.into_inner()?.sync_all()?;
         Ok(manifest)
     }
@@ -203,7 +235,10 @@ impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
         // What the format does not allow has one of these two kinds.
         match error.kind() {
-            ErrorKind::Other | ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::InvalidInput => {
+            ErrorKind::Other
+            | ErrorKind::UnexpectedEof
+            | ErrorKind::InvalidData
+            | ErrorKind::InvalidInput => {
                 // What the library says of it may hold what is in it.
                 damaged("its form is not that of one")
             }
@@ -213,7 +248,9 @@ impl From<io::Error> for Refused {
 }
 
 fn damaged(what: impl std::fmt::Display) -> Refused {
-    Refused(format!("is damaged or no backup of loci ({what}); take another one"))
+    Refused(format!(
+        "is damaged or no backup of loci ({what}); take another one"
+    ))
 }
 
 /// An archive whose bytes are what its manifest says.
@@ -238,11 +275,17 @@ impl Archive {
     /// Opens an archive and checks all of it.
     ///
     /// # Errors
-    /// It is damaged, made by a newer loci, holds a link or leads out of its folders; what is to be done about it.
+    /// It is damaged, made by a newer loci, holds a link or leads out of its folders; what is to be
+    /// done about it.
     pub fn open(mut file: File) -> Result<Self, Refused> {
         let mut found = headers(&file)?;
-        let Some(last) = found.pop().filter(|last| last.path == MANIFEST && last.bytes <= MANIFEST_BYTES_MAX) else {
-            return Err(damaged("it does not end with its manifest, so that it may be cut off"));
+        let Some(last) = found
+            .pop()
+            .filter(|last| last.path == MANIFEST && last.bytes <= MANIFEST_BYTES_MAX)
+        else {
+            return Err(damaged(
+                "it does not end with its manifest, so that it may be cut off",
+            ));
         };
         file.seek(SeekFrom::Start(last.begin))?;
         let mut text = Vec::new();
@@ -261,11 +304,19 @@ impl Archive {
             return Err(damaged("it does not end as it should"));
         }
         check_entries(&manifest, &found)?;
-        let places = found.iter().map(|found| (found.begin, found.modified)).collect();
-        Ok(Archive { file, manifest, places })
+        let places = found
+            .iter()
+            .map(|found| (found.begin, found.modified))
+            .collect();
+        Ok(Archive {
+            file,
+            manifest,
+            places,
+        })
     }
 
-    /// Takes everything out into a folder, durable, and calls `advance` with the bytes that were written.
+    /// Takes everything out into a folder, durable, and calls `advance` with the bytes that were
+    /// written.
     ///
     /// # Errors
     /// The folder cannot be written, or what is read is not what was checked.
@@ -273,7 +324,10 @@ impl Archive {
         let mut folders = BTreeSet::from([into.to_owned()]);
         for (entry, (begin, modified)) in self.manifest.entries.iter().zip(&self.places) {
             let path = into.join(&entry.path);
-            let parents = path.ancestors().skip(1).take_while(|parent| parent.starts_with(into));
+            let parents = path
+                .ancestors()
+                .skip(1)
+                .take_while(|parent| parent.starts_with(into));
             folders.extend(parents.map(Path::to_owned));
             path.parent().map_or(Ok(()), fs::create_dir_all)?;
             self.file.seek(SeekFrom::Start(*begin))?;
@@ -283,7 +337,10 @@ impl Archive {
             file.set_modified(*modified)?;
             file.sync_all()?;
             if hash.sha256() != entry.sha256 {
-                return Err(io::Error::other(format!("{} changed while it was read", entry.path)));
+                return Err(io::Error::other(format!(
+                    "{} changed while it was read",
+                    entry.path
+                )));
             }
             advance(entry.bytes);
         }
@@ -299,12 +356,20 @@ fn headers(file: &File) -> Result<Vec<Found>, Refused> {
         let mut entry = entry?;
         let modified = modified(&mut entry)?;
         let bytes = entry.path_bytes();
-        let path = str::from_utf8(&bytes).map_err(|_| damaged("a name in it is no text"))?.to_owned();
+        let path = str::from_utf8(&bytes)
+            .map_err(|_| damaged("a name in it is no text"))?
+            .to_owned();
         if entry.header().entry_type() != tar::EntryType::Regular {
             return Err(damaged(format_args!("{path:?} is no plain file")));
         }
-        let modified = modified.ok_or_else(|| damaged(format_args!("{path:?} has no possible date")))?;
-        found.push(Found { path, bytes: entry.size(), begin: entry.raw_file_position(), modified });
+        let modified =
+            modified.ok_or_else(|| damaged(format_args!("{path:?} has no possible date")))?;
+        found.push(Found {
+            path,
+            bytes: entry.size(),
+            begin: entry.raw_file_position(),
+            modified,
+        });
     }
     Ok(found)
 }
@@ -323,17 +388,23 @@ fn modified(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Option<SystemTi
 
 /// Seconds with nine digits after the point, as an [`ArchiveWriter`] notes them.
 fn exact(text: &str) -> Option<Duration> {
-    let (seconds, nanoseconds) = text.split_once('.').filter(|(_, nanoseconds)| nanoseconds.len() == 9)?;
-    Some(Duration::new(seconds.parse().ok()?, nanoseconds.parse().ok()?))
+    let (seconds, nanoseconds) = text
+        .split_once('.')
+        .filter(|(_, nanoseconds)| nanoseconds.len() == 9)?;
+    Some(Duration::new(
+        seconds.parse().ok()?,
+        nanoseconds.parse().ok()?,
+    ))
 }
 
-/// Whether everything ends within the file, so that no sum of sizes is larger than that, and what the library reads
-/// into memory by itself is short.
+/// Whether everything ends within the file, so that no sum of sizes is larger than that, and what
+/// the library reads into memory by itself is short.
 fn check_sizes(file: &File) -> Result<(), Refused> {
     let length = file.metadata()?.len();
     for entry in tar::Archive::new(file).entries_with_seek()?.raw(true) {
         let entry = entry?;
-        let is_short = entry.header().entry_type() == tar::EntryType::Regular || entry.size() <= EXTENSION_BYTES_MAX;
+        let is_short = entry.header().entry_type() == tar::EntryType::Regular
+            || entry.size() <= EXTENSION_BYTES_MAX;
         let end = entry.raw_file_position().checked_add(entry.size());
         if !is_short || end.is_none_or(|end| end > length) {
             return Err(damaged("the size of something in it cannot be"));
@@ -344,7 +415,8 @@ fn check_sizes(file: &File) -> Result<(), Refused> {
 }
 
 fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
-    let unreadable = |error: serde_json::Error| damaged(format_args!("its manifest {}", problem(&error)));
+    let unreadable =
+        |error: serde_json::Error| damaged(format_args!("its manifest {}", problem(&error)));
     let value: Value = serde_json::from_slice(text).map_err(unreadable)?;
     match value["version"].as_u64() {
         Some(newer) if newer > VERSION => Err(Refused(format!(
@@ -356,7 +428,10 @@ fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
 
 /// Whether the entries are those of the manifest, and may be written where they say.
 fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
-    let named = manifest.entries.iter().map(|entry| (entry.path.as_str(), entry.bytes));
+    let named = manifest
+        .entries
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.bytes));
     if !named.eq(found.iter().map(|found| (found.path.as_str(), found.bytes))) {
         return Err(damaged("what is in it is not what its manifest names"));
     }
@@ -369,11 +444,15 @@ fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
             return Err(damaged(format_args!("{path:?} is in it twice")));
         }
     }
-    if paths.iter().any(|path| *path == DATABASE) { Ok(()) } else { Err(damaged("no database is in it")) }
+    if paths.iter().any(|path| *path == DATABASE) {
+        Ok(())
+    } else {
+        Err(damaged("no database is in it"))
+    }
 }
 
-/// Whether a path stays within its folder, and is one that a backup takes: nothing hidden, which may belong to other
-/// programs.
+/// Whether a path stays within its folder, and is one that a backup takes: nothing hidden, which
+/// may belong to other programs.
 pub fn is_within(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\0');
     path.split('/').all(is_name) && !(cfg!(windows) && path.contains(['\\', ':']))
@@ -408,7 +487,9 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
 /// The folder cannot be written.
 pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut draft = tempfile::Builder::new().suffix(".draft").tempfile_in(folder)?;
+    let mut draft = tempfile::Builder::new()
+        .suffix(".draft")
+        .tempfile_in(folder)?;
     draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
     draft.persist(path)?;

@@ -1,4 +1,5 @@
-//! The files of the folder of notes: all that belongs to a person's notes, pictures and other attachments too.
+//! The files of the folder of notes: all that belongs to a person's notes, pictures and other
+//! attachments too.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,8 +14,8 @@ pub struct Listed {
     pub passed_over: Vec<String>,
 }
 
-/// Everything in the folder and its folders, but for what is hidden: that belongs to other programs, or is half
-/// written. Links are not followed.
+/// Everything in the folder and its folders, but for what is hidden: that belongs to other
+/// programs, or is half written. Links are not followed.
 ///
 /// # Errors
 /// A folder cannot be read: what is not seen would be missing. It says which.
@@ -24,8 +25,12 @@ pub fn list(root: &Path) -> io::Result<Listed> {
     while let Some(folder) = folders.pop() {
         let entries = match fs::read_dir(root.join(&folder)) {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            entries => entries
-                .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", root.join(&folder).display())))?,
+            entries => entries.map_err(|error| {
+                io::Error::new(
+                    error.kind(),
+                    format!("{}: {error}", root.join(&folder).display()),
+                )
+            })?,
         };
         for entry in entries {
             let entry = entry?;
@@ -34,7 +39,11 @@ pub fn list(root: &Path) -> io::Result<Listed> {
             if shown.starts_with('.') {
                 continue;
             }
-            let path = if folder.is_empty() { shown.clone().into_owned() } else { format!("{folder}/{shown}") };
+            let path = if folder.is_empty() {
+                shown.clone().into_owned()
+            } else {
+                format!("{folder}/{shown}")
+            };
             let kind = entry.file_type()?;
             match (name.to_str(), kind.is_dir(), kind.is_file()) {
                 (Some(_), true, _) => folders.push(path),
@@ -57,6 +66,11 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let error = list(file.path()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::NotADirectory);
-        assert!(error.to_string().contains(&file.path().display().to_string()), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains(&file.path().display().to_string()),
+            "{error}"
+        );
     }
 }

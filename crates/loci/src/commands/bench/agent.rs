@@ -1,8 +1,9 @@
-//! `loci bench agent`: measures whether the replies to an agent hold the evidence it needs, leave out what would mislead
-//! it, and stay within a number of tokens. No language model takes part.
+//! `loci bench agent`: measures whether the replies to an agent hold the evidence it needs, leave
+//! out what would mislead it, and stay within a number of tokens. No language model takes part.
 //!
-//! A seed determines the store, scripted tasks ask it. Both are data: `agent/memories.toml` has what the tasks are
-//! about, `agent/surroundings.toml` has what lies around it, `agent/tasks.toml` has the tasks.
+//! A seed determines the store, scripted tasks ask it. Both are data: `agent/memories.toml` has
+//! what the tasks are about, `agent/surroundings.toml` has what lies around it, `agent/tasks.toml`
+//! has the tasks.
 
 mod material;
 mod report;
@@ -34,7 +35,12 @@ pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<
     note(format_args!("asking {} tasks …", tasks.len()));
     let asked = tasks::ask(&tasks, &stored, &laboratory, &clock)?;
     let memories = calls.iter().map(material::Call::memories).sum();
-    let report = Report { options, laboratory: &laboratory, memories, asked: &asked };
+    let report = Report {
+        options,
+        laboratory: &laboratory,
+        memories,
+        asked: &asked,
+    };
     let value = report.value();
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;

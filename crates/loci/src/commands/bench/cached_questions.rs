@@ -34,14 +34,23 @@ pub fn run(settings: &Settings, options: &cli::Pairs, output: Output) -> Result<
     let folder = tempfile::tempdir()?;
     let parts = laboratory.open(folder.path())?;
     let mut asked = Vec::new();
-    for (row, line) in PAIRS.lines().filter(|line| !line.starts_with('#')).enumerate() {
+    for (row, line) in PAIRS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .enumerate()
+    {
         let mut fields = line.split('\t');
-        let (Some(kind), Some(first), Some(second)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let (Some(kind), Some(first), Some(second)) = (fields.next(), fields.next(), fields.next())
+        else {
+            continue;
+        };
         let user = format!("pair-{row}");
         let store = object(json!({"user_id": user, "query": first, "response": "the answer"}));
         parts.call_in(&memory_mcp::DIALECT, "store_cache", store)?;
         let check = object(json!({"user_id": user, "query": second}));
-        let reply = parts.call_in(&memory_mcp::DIALECT, "check_cache", check)?.structured;
+        let reply = parts
+            .call_in(&memory_mcp::DIALECT, "check_cache", check)?
+            .structured;
         asked.push(Asked {
             is_same: kind == "same",
             first,
@@ -52,12 +61,19 @@ pub fn run(settings: &Settings, options: &cli::Pairs, output: Output) -> Result<
         });
     }
     let share = |is_same: bool, is_dev: bool| {
-        let pairs: Vec<&Asked> = asked.iter().filter(|it| (it.is_same, it.is_dev) == (is_same, is_dev)).collect();
+        let pairs: Vec<&Asked> = asked
+            .iter()
+            .filter(|it| (it.is_same, it.is_dev) == (is_same, is_dev))
+            .collect();
         pairs.iter().filter(|asked| asked.is_hit).count() as f64 / pairs.len().max(1) as f64
     };
     let mut text = format!("{:10} {:>11} {:>11}\n", "half", "true hits", "wrong hits");
     for (half, is_dev) in [("dev", true), ("held-out", false)] {
-        text += &format!("{half:10} {:>11.3} {:>11.3}\n", share(true, is_dev), share(false, is_dev));
+        text += &format!(
+            "{half:10} {:>11.3} {:>11.3}\n",
+            share(true, is_dev),
+            share(false, is_dev)
+        );
     }
     let value = json!({
         "suite": "cached-questions",
@@ -71,14 +87,24 @@ pub fn run(settings: &Settings, options: &cli::Pairs, output: Output) -> Result<
     }
     output.either(&value, text)?;
     if share(false, false) > WRONG_HITS_MAX {
-        return Err(Failure::new(Exit::Failure, "beyond the limit: wrong hits of the cache"));
+        return Err(Failure::new(
+            Exit::Failure,
+            "beyond the limit: wrong hits of the cache",
+        ));
     }
     Ok(())
 }
 
 impl Asked {
     fn value(&self) -> Value {
-        let Asked { is_same, first, second, is_dev, is_hit, similarity } = self;
+        let Asked {
+            is_same,
+            first,
+            second,
+            is_dev,
+            is_hit,
+            similarity,
+        } = self;
         let half = if *is_dev { "dev" } else { "held-out" };
         json!({"same": is_same, "first": first, "second": second, "half": half, "hit": is_hit, "similarity": similarity})
     }

@@ -26,12 +26,21 @@ impl Client {
         let mut command = without_settings(data)?;
         command.arg("mcp").arg("mememory").arg("--data").arg(data);
         command.args(["--search", search]);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
         let stdout = BufReader::new(stdout.ok_or(io::ErrorKind::BrokenPipe)?);
-        let mut client = Client { child, stdin, stdout };
+        let mut client = Client {
+            child,
+            stdin,
+            stdout,
+        };
         let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
-        client.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))?;
+        client
+            .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))?;
         client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
         Ok(client)
     }
@@ -52,7 +61,9 @@ impl Client {
                 continue;
             }
             if reply["result"].is_null() || reply["result"]["isError"] == json!(true) {
-                return Err(io::Error::other(format!("the server that is measured answered {line}")));
+                return Err(io::Error::other(format!(
+                    "the server that is measured answered {line}"
+                )));
             }
             return Ok(reply["result"].take());
         }
@@ -63,8 +74,8 @@ impl Client {
         writeln!(stdin, "{message}")
     }
 
-    /// Its proportional memory in bytes, where Linux says it: what it has alone, and of what it shares with other
-    /// processes, such as the program itself, the part that falls to each.
+    /// Its proportional memory in bytes, where Linux says it: what it has alone, and of what it
+    /// shares with other processes, such as the program itself, the part that falls to each.
     pub fn proportional_bytes(&self) -> Option<u64> {
         memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
     }

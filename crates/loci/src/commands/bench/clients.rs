@@ -27,10 +27,18 @@ const MESSAGES_EACH: usize = 100;
 /// Users that are wiped, one after the other.
 const WIPES: usize = 5;
 
-pub fn run(folder: Option<&Path>, memories: usize, calls: usize, output: Output) -> Result<(), Failure> {
+pub fn run(
+    folder: Option<&Path>,
+    memories: usize,
+    calls: usize,
+    output: Output,
+) -> Result<(), Failure> {
     let parent = folder.map_or_else(std::env::temp_dir, Path::to_owned);
     let folder = tempfile::tempdir_in(&parent).map_err(|error| {
-        let message = format!("no folder can be made in {}: {error}; choose another with --in", parent.display());
+        let message = format!(
+            "no folder can be made in {}: {error}; choose another with --in",
+            parent.display()
+        );
         Failure::new(Exit::Failure, message)
     })?;
     let data = folder.path().join("clients");
@@ -38,7 +46,9 @@ pub fn run(folder: Option<&Path>, memories: usize, calls: usize, output: Output)
     fill(&engine(&data)?, memories)?;
     note(format_args!("{CLIENTS} clients call …"));
     let traffic = traffic(&data, calls)?;
-    note(format_args!("storing conversations of {USERS_FEW} and of {USERS} users …"));
+    note(format_args!(
+        "storing conversations of {USERS_FEW} and of {USERS} users …"
+    ));
     let few = one_user(&folder.path().join("few"), USERS_FEW)?;
     let many = one_user(&folder.path().join("many"), USERS)?;
 
@@ -50,12 +60,19 @@ pub fn run(folder: Option<&Path>, memories: usize, calls: usize, output: Output)
         text += &format!("  among {users:5} users              {health:6.3} ms {wipe:6.3} ms\n");
     }
     let ratio = |index: usize| many[index] / few[index];
-    text += &format!("  ratio                            {:6.2}    {:6.2}\n", ratio(0), ratio(1));
+    text += &format!(
+        "  ratio                            {:6.2}    {:6.2}\n",
+        ratio(0),
+        ratio(1)
+    );
     Ok(output.either(&value, text)?)
 }
 
 fn user(number: usize) -> Caller {
-    let principal = Principal::new(format!("user-{number}"), Scopes::of(&[Scope::Read, Scope::Write]));
+    let principal = Principal::new(
+        format!("user-{number}"),
+        Scopes::of(&[Scope::Read, Scope::Write]),
+    );
     // Whoever calls through these tools finds them again, and wipes them.
     memory_mcp::DIALECT.caller(&Caller::new(Space::default(), principal))
 }
@@ -65,8 +82,11 @@ fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
     side_by_side(CLIENTS, |number| {
         let mut random = Random(number as u64);
         (number..memories).step_by(CLIENTS).try_for_each(|_| {
-            let request =
-                Remember { content: sentence(&mut random), visibility: Visibility::Private, ..memory(&mut random) };
+            let request = Remember {
+                content: sentence(&mut random),
+                visibility: Visibility::Private,
+                ..memory(&mut random)
+            };
             engine.remember(&user(number), request).map(|_| ())
         })
     })
@@ -84,7 +104,10 @@ struct Traffic {
 
 impl Traffic {
     fn kinds(&self) -> [(&'static str, &Vec<f64>); 2] {
-        [("recall_memory", &self.recalls), ("store_memory", &self.stores)]
+        [
+            ("recall_memory", &self.recalls),
+            ("store_memory", &self.stores),
+        ]
     }
 
     fn rate(&self) -> f64 {
@@ -103,11 +126,16 @@ impl Traffic {
     }
 
     fn text(&self, memories: usize) -> String {
-        let mut text =
-            format!("{CLIENTS} clients of {CLIENTS} users, {memories} memories: {:.0} calls/s\n", self.rate());
+        let mut text = format!(
+            "{CLIENTS} clients of {CLIENTS} users, {memories} memories: {:.0} calls/s\n",
+            self.rate()
+        );
         for (name, times) in self.kinds() {
             let (p50, p99) = (percentile(times, 0.5), percentile(times, 0.99));
-            text += &format!("  {name:14} {:6} calls  p50 {p50:7.2} ms  p99 {p99:7.2} ms\n", times.len());
+            text += &format!(
+                "  {name:14} {:6} calls  p50 {p50:7.2} ms  p99 {p99:7.2} ms\n",
+                times.len()
+            );
         }
         text += &format!("  errors         {:6}\n", self.errors.len());
         if let Some(first) = self.errors.first() {
@@ -119,7 +147,10 @@ impl Traffic {
 
 /// Of sorted times.
 fn percentile(times: &[f64], share: f64) -> f64 {
-    times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
+    times
+        .get((times.len() as f64 * share) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
 }
 
 fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {
@@ -131,8 +162,13 @@ fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {
         .and_then(|mut client| client.call("memory-mcp", "recall_memory", &warm_up))
         .map_err(broken)?;
     let begin = Instant::now();
-    let parts = side_by_side(CLIENTS, |number| Ok(one_client(&server.address, number, calls)))?;
-    let mut whole = Traffic { seconds: begin.elapsed().as_secs_f64(), ..Traffic::default() };
+    let parts = side_by_side(CLIENTS, |number| {
+        Ok(one_client(&server.address, number, calls))
+    })?;
+    let mut whole = Traffic {
+        seconds: begin.elapsed().as_secs_f64(),
+        ..Traffic::default()
+    };
     for part in parts {
         whole.recalls.extend(part.recalls);
         whole.stores.extend(part.stores);
@@ -147,7 +183,12 @@ fn one_client(address: &str, number: usize, calls: usize) -> Traffic {
     let mut traffic = Traffic::default();
     let mut client = match HttpClient::connect(address) {
         Ok(client) => client,
-        Err(error) => return Traffic { errors: vec![error.to_string()], ..traffic },
+        Err(error) => {
+            return Traffic {
+                errors: vec![error.to_string()],
+                ..traffic
+            };
+        }
     };
     let mut random = Random((1 << 40) + number as u64);
     let user = format!("user-{number}");
@@ -155,9 +196,15 @@ fn one_client(address: &str, number: usize, calls: usize) -> Traffic {
         let stores = call % CALLS_PER_STORE == number % CALLS_PER_STORE;
         let (tool, arguments) = if stores {
             let message = json!({"role": "human", "content": sentence(&mut random)});
-            ("store_memory", json!({"user_id": user, "conversation_id": "bench", "messages": [message]}))
+            (
+                "store_memory",
+                json!({"user_id": user, "conversation_id": "bench", "messages": [message]}),
+            )
         } else {
-            ("recall_memory", json!({"user_id": user, "query": question(&mut random)}))
+            (
+                "recall_memory",
+                json!({"user_id": user, "query": question(&mut random)}),
+            )
         };
         let begin = Instant::now();
         let reply = client.call("memory-mcp", tool, &arguments);
@@ -176,7 +223,9 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     let engine = engine(data)?;
     side_by_side(USERS_FEW, |writer| {
         let mut random = Random(writer as u64);
-        (writer..users).step_by(USERS_FEW).try_for_each(|number| converse(&engine, number, &mut random))
+        (writer..users)
+            .step_by(USERS_FEW)
+            .try_for_each(|number| converse(&engine, number, &mut random))
     })?;
     let (mut healths, mut wipes) = (Vec::new(), Vec::new());
     for number in 0..WIPES {
@@ -196,12 +245,25 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
 
 /// Messages of one user. Those of an assistant, which leave no work to the background.
 fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), loci_core::Error> {
-    let message = |_| Message { role: Role::Assistant, content: sentence(random), tags: Vec::new() };
+    let message = |_| Message {
+        role: Role::Assistant,
+        content: sentence(random),
+        tags: Vec::new(),
+    };
     let messages = (0..MESSAGES_EACH).map(message).collect();
     let counter = std::cell::Cell::new(0);
     let mint = || {
         counter.set(counter.get() + 1);
         MemoryId::new(format!("{number}-{}", counter.get()))
     };
-    engine.converse(&user(number), Conversation { thread: "bench".to_owned(), messages, mint: &mint }).map(|_| ())
+    engine
+        .converse(
+            &user(number),
+            Conversation {
+                thread: "bench".to_owned(),
+                messages,
+                mint: &mint,
+            },
+        )
+        .map(|_| ())
 }

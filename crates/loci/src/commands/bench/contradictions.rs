@@ -1,7 +1,9 @@
-//! `loci bench contradictions`: which contradictions and duplicates `remember` tells of, and which it imagines.
+//! `loci bench contradictions`: which contradictions and duplicates `remember` tells of, and which
+//! it imagines.
 //!
-//! The pairs are in `contradictions.tsv`. Each pair is filed into a project of its own, where the only other memory is
-//! the one that it is compared with; then those of a domain into one project, where all others are in the way.
+//! The pairs are in `contradictions.tsv`. Each pair is filed into a project of its own, where the
+//! only other memory is the one that it is compared with; then those of a domain into one project,
+//! where all others are in the way.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,11 +46,20 @@ struct Filed {
 }
 
 fn pairs() -> Vec<Pair> {
-    let rows = PAIRS.lines().filter(|line| !line.starts_with('#')).enumerate();
+    let rows = PAIRS
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .enumerate();
     rows.filter_map(|(row, line)| {
         let mut fields = line.split('\t');
         let mut next = || fields.next();
-        Some(Pair { domain: next()?, kind: next()?, older: next()?, newer: next()?, is_dev: row % 2 == 0 })
+        Some(Pair {
+            domain: next()?,
+            kind: next()?,
+            older: next()?,
+            newer: next()?,
+            is_dev: row % 2 == 0,
+        })
     })
     .collect()
 }
@@ -65,23 +76,35 @@ pub fn run(settings: &Settings, options: &cli::Pairs, output: Output) -> Result<
         }
         (half, kinds)
     });
-    let mut text =
-        format!("{:10} {:14} {:>5} {:>6} {:>10} {:>13}\n", "half", "pairs", "", "told", "duplicate", "among others");
+    let mut text = format!(
+        "{:10} {:14} {:>5} {:>6} {:>10} {:>13}\n",
+        "half", "pairs", "", "told", "duplicate", "among others"
+    );
     let mut figures = Vec::new();
     for (half, kinds) in &rows {
         for (kind, filed) in kinds {
             let alone = share(filed, |filed| filed.tells("contradiction"));
-            let duplicates = share(filed, |filed| filed.alone.iter().any(|kind| kind == "duplicate"));
-            let among_others = share(filed, |filed| filed.among_others.iter().any(|kind| kind == "contradiction"));
+            let duplicates = share(filed, |filed| {
+                filed.alone.iter().any(|kind| kind == "duplicate")
+            });
+            let among_others = share(filed, |filed| {
+                filed
+                    .among_others
+                    .iter()
+                    .any(|kind| kind == "contradiction")
+            });
             let pairs = filed.len();
-            text += &format!("{half:10} {kind:14} {pairs:>5} {alone:>6.3} {duplicates:>10.3} {among_others:>13.3}\n");
+            text += &format!(
+                "{half:10} {kind:14} {pairs:>5} {alone:>6.3} {duplicates:>10.3} {among_others:>13.3}\n"
+            );
             figures.push(json!({
                 "half": half, "kind": kind, "pairs": pairs,
                 "told": alone, "duplicates": duplicates, "told_among_others": among_others,
             }));
         }
     }
-    let strangers = filed.iter().map(|filed| filed.strangers).sum::<usize>() as f64 / filed.len() as f64;
+    let strangers =
+        filed.iter().map(|filed| filed.strangers).sum::<usize>() as f64 / filed.len() as f64;
     text += &format!(
         "{strangers:.3} contradictions with memories of other pairs were told for each memory filed among others\n"
     );
@@ -98,9 +121,18 @@ pub fn run(settings: &Settings, options: &cli::Pairs, output: Output) -> Result<
     }
     output.either(&value, text)?;
     let held_out = &rows[1].1;
-    let told = |kind: &str| held_out.get(kind).map_or(0.0, |filed| share(filed, |filed| filed.tells("contradiction")));
-    if laboratory.search() != "words" && (told("contradiction") < TOLD_MIN || told("related") > FALSE_ALARMS_MAX) {
-        return Err(Failure::new(Exit::Failure, "below the floor: contradictions"));
+    let told = |kind: &str| {
+        held_out.get(kind).map_or(0.0, |filed| {
+            share(filed, |filed| filed.tells("contradiction"))
+        })
+    };
+    if laboratory.search() != "words"
+        && (told("contradiction") < TOLD_MIN || told("related") > FALSE_ALARMS_MAX)
+    {
+        return Err(Failure::new(
+            Exit::Failure,
+            "below the floor: contradictions",
+        ));
     }
     Ok(())
 }
@@ -112,7 +144,9 @@ fn share(filed: &[&Filed], is_counted: impl Fn(&Filed) -> bool) -> f64 {
 fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
     let remember = |project: &str, content: &str| -> Result<Value, Failure> {
         let arguments = object(json!({"content": content, "project": project}));
-        Ok(parts.call_in(&mememory::DIALECT, "remember", arguments)?.structured)
+        Ok(parts
+            .call_in(&mememory::DIALECT, "remember", arguments)?
+            .structured)
     };
     let mut filed = Vec::with_capacity(pairs.len());
     for (number, pair) in pairs.into_iter().enumerate() {
@@ -120,18 +154,29 @@ fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
         let older = remember(&project, pair.older)?;
         let newer = remember(&project, pair.newer)?;
         let (alone, _) = warnings(&newer, &older["id"]);
-        filed.push(Filed { pair, alone, among_others: Vec::new(), strangers: 0 });
+        filed.push(Filed {
+            pair,
+            alone,
+            among_others: Vec::new(),
+            strangers: 0,
+        });
     }
     // All of the older ones are there before the first newer one comes.
-    let older: Vec<Value> =
-        filed.iter().map(|filed| remember(filed.pair.domain, filed.pair.older)).collect::<Result<_, _>>()?;
+    let older: Vec<Value> = filed
+        .iter()
+        .map(|filed| remember(filed.pair.domain, filed.pair.older))
+        .collect::<Result<_, _>>()?;
     for (filed, older) in filed.iter_mut().zip(older) {
-        (filed.among_others, filed.strangers) = warnings(&remember(filed.pair.domain, filed.pair.newer)?, &older["id"]);
+        (filed.among_others, filed.strangers) = warnings(
+            &remember(filed.pair.domain, filed.pair.newer)?,
+            &older["id"],
+        );
     }
     Ok(filed)
 }
 
-/// The kinds of the warnings that name this memory, and how many others are said to be contradicted.
+/// The kinds of the warnings that name this memory, and how many others are said to be
+/// contradicted.
 fn warnings(reply: &Value, older: &Value) -> (Vec<String>, usize) {
     let (mut kinds, mut others) = (Vec::new(), 0);
     for warning in reply["warnings"].as_array().into_iter().flatten() {
@@ -150,7 +195,13 @@ impl Filed {
     }
 
     fn value(&self) -> Value {
-        let Pair { domain, kind, older, newer, is_dev } = &self.pair;
+        let Pair {
+            domain,
+            kind,
+            older,
+            newer,
+            is_dev,
+        } = &self.pair;
         json!({
             "domain": domain, "kind": kind, "older": older, "newer": newer, "half": if *is_dev { "dev" } else { "held-out" },
             "told": self.alone, "told_among_others": self.among_others, "strangers": self.strangers,
@@ -165,12 +216,24 @@ mod tests {
     #[test]
     fn the_halves_hold_what_they_should() {
         let pairs = pairs();
-        assert_eq!(pairs.len(), PAIRS.lines().filter(|line| !line.starts_with('#')).count());
+        assert_eq!(
+            pairs.len(),
+            PAIRS.lines().filter(|line| !line.starts_with('#')).count()
+        );
         assert!(pairs.len() >= 300);
-        for kind in ["contradiction", "refinement", "related", "unrelated", "duplicate"] {
+        for kind in [
+            "contradiction",
+            "refinement",
+            "related",
+            "unrelated",
+            "duplicate",
+        ] {
             for domain in ["software", "preferences", "operations", "people", "home"] {
                 let of = |is_dev| {
-                    pairs.iter().filter(|it| (it.kind, it.domain, it.is_dev) == (kind, domain, is_dev)).count()
+                    pairs
+                        .iter()
+                        .filter(|it| (it.kind, it.domain, it.is_dev) == (kind, domain, is_dev))
+                        .count()
                 };
                 assert!(of(true) > 2 && of(true) == of(false), "{domain} {kind}");
             }

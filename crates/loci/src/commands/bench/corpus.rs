@@ -41,8 +41,10 @@ impl Random {
 
     /// A word; some are far more frequent than others, as in any language.
     fn word(&mut self) -> String {
-        const SYLLABLES: [&str; 16] =
-            ["ba", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "da", "fe", "gi", "ho", "ju", "za"];
+        const SYLLABLES: [&str; 16] = [
+            "ba", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "da", "fe", "gi", "ho",
+            "ju", "za",
+        ];
         let mut rank = ((VOCABULARY as f64).powf(self.share()) as u64).min(VOCABULARY);
         let mut word = String::new();
         loop {
@@ -92,7 +94,9 @@ pub fn question(random: &mut Random) -> String {
 fn filled(shape: &str, random: &mut Random) -> String {
     let mut text = String::new();
     for part in shape.split_inclusive('#') {
-        let Some(part) = part.strip_suffix('#') else { return text + part };
+        let Some(part) = part.strip_suffix('#') else {
+            return text + part;
+        };
         text = text + part + &random.word();
     }
     text
@@ -102,7 +106,11 @@ fn filled(shape: &str, random: &mut Random) -> String {
 pub fn memory(random: &mut Random) -> Remember {
     let content = random.words(WORDS);
     let collection = Some(format!("project-{}", random.bits() % 10));
-    Remember { collection, visibility: Visibility::Common, ..Remember::new(content, "fact") }
+    Remember {
+        collection,
+        visibility: Visibility::Common,
+        ..Remember::new(content, "fact")
+    }
 }
 
 /// Gives each text a vector that depends on nothing but the text, in no time. It goes by the
@@ -122,9 +130,13 @@ impl Embedder for NoCostModel {
 
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let vector = |text: &&str| {
-            let seed = text.bytes().fold(7u64, |seed, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte)));
+            let seed = text.bytes().fold(7u64, |seed, byte| {
+                seed.wrapping_mul(31).wrapping_add(u64::from(byte))
+            });
             let mut random = Random(seed);
-            let values: Vec<f32> = (0..DIMENSION).map(|_| random.share() as f32 - 0.5).collect();
+            let values: Vec<f32> = (0..DIMENSION)
+                .map(|_| random.share() as f32 - 0.5)
+                .collect();
             let length = values.iter().map(|value| value * value).sum::<f32>().sqrt();
             values.into_iter().map(|value| value / length).collect()
         };

@@ -1,5 +1,5 @@
-//! `loci bench engine`: searches in up to a million passages, without any model, beside what the memory
-//! of the machine allows.
+//! `loci bench engine`: searches in up to a million passages, without any model, beside what the
+//! memory of the machine allows.
 
 mod measure;
 mod synthetic;
@@ -32,7 +32,9 @@ pub fn run(options: &EngineBench, output: Output) -> Result<(), Failure> {
         return measure::run(&data, &corpus, output);
     }
     if cfg!(debug_assertions) {
-        note("note: this is a build for debugging; neither its times nor its bandwidth mean anything");
+        note(
+            "note: this is a build for debugging; neither its times nor its bandwidth mean anything",
+        );
     }
     if !data.join(COMPLETE).exists() {
         // What an interrupted run left is not all there.
@@ -41,17 +43,32 @@ pub fn run(options: &EngineBench, output: Output) -> Result<(), Failure> {
         let begun = Instant::now();
         file(&data, &corpus)?;
         std::fs::write(data.join(COMPLETE), "")?;
-        note(format_args!("stored in {:.1} s", begun.elapsed().as_secs_f64()));
+        note(format_args!(
+            "stored in {:.1} s",
+            begun.elapsed().as_secs_f64()
+        ));
     }
     let mut child = without_settings(&data)?;
-    child.args(["bench", "engine", "--measure", "--passages", &options.passages.to_string(), "--folder"]).arg(folder);
+    child
+        .args([
+            "bench",
+            "engine",
+            "--measure",
+            "--passages",
+            &options.passages.to_string(),
+            "--folder",
+        ])
+        .arg(folder);
     if output.json {
         child.arg("--json");
     }
     if child.status()?.success() {
         Ok(())
     } else {
-        Err(Failure::new(Exit::Failure, "the process that measures failed"))
+        Err(Failure::new(
+            Exit::Failure,
+            "the process that measures failed",
+        ))
     }
 }
 
@@ -64,14 +81,28 @@ fn file(data: &Path, corpus: &Synthetic) -> Result<(), Failure> {
             for begin in (0..corpus.passages()).step_by(BATCH) {
                 let put = |index| {
                     let (memory, passage) = corpus.memory(index);
-                    Change::Put { memory: Box::new(memory), passages: Some(vec![passage]), expect: Expect::Absent }
+                    Change::Put {
+                        memory: Box::new(memory),
+                        passages: Some(vec![passage]),
+                        expect: Expect::Absent,
+                    }
                 };
-                let changes = (begin..corpus.passages().min(begin + BATCH)).map(put).collect();
-                if made.send(Batch { space: Space::default(), changes }).is_err() {
+                let changes = (begin..corpus.passages().min(begin + BATCH))
+                    .map(put)
+                    .collect();
+                if made
+                    .send(Batch {
+                        space: Space::default(),
+                        changes,
+                    })
+                    .is_err()
+                {
                     return;
                 }
             }
         });
-        batches.iter().try_for_each(|batch| Ok(store.commit(batch)?))
+        batches
+            .iter()
+            .try_for_each(|batch| Ok(store.commit(batch)?))
     })
 }

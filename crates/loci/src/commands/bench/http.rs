@@ -24,14 +24,30 @@ impl Server {
     /// If it cannot be started.
     pub fn start(data: &Path) -> io::Result<Self> {
         let mut command = without_settings(data)?;
-        command.args(["serve", "--no-auth", "--bind", "127.0.0.1:0", "--log", "error", "--data"]).arg(data);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn()?;
+        command
+            .args([
+                "serve",
+                "--no-auth",
+                "--bind",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+                "--data",
+            ])
+            .arg(data);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
         let mut lines = BufReader::new(child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?);
         let mut line = String::new();
         let address = loop {
             line.clear();
             if lines.read_line(&mut line)? == 0 {
-                return Err(io::Error::other("the server that is measured did not start"));
+                return Err(io::Error::other(
+                    "the server that is measured did not start",
+                ));
             }
             if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
                 break address.to_owned();
@@ -65,7 +81,11 @@ impl HttpClient {
     pub fn connect(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(HttpClient { stream: BufReader::new(stream), address: address.to_owned(), requests: 0 })
+        Ok(HttpClient {
+            stream: BufReader::new(stream),
+            address: address.to_owned(),
+            requests: 0,
+        })
     }
 
     /// Calls a tool and waits for its reply.
@@ -85,7 +105,11 @@ impl HttpClient {
         self.stream.get_mut().write_all((head + &body).as_bytes())?;
         let mut reply: Value = serde_json::from_slice(&self.read_reply()?)?;
         let failed = reply["result"].is_null() || reply["result"]["isError"] == json!(true);
-        if failed { Err(io::Error::other(format!("the server answered {reply}"))) } else { Ok(reply["result"].take()) }
+        if failed {
+            Err(io::Error::other(format!("the server answered {reply}")))
+        } else {
+            Ok(reply["result"].take())
+        }
     }
 
     fn read_reply(&mut self) -> io::Result<Vec<u8>> {

@@ -36,7 +36,8 @@ impl SetClock {
     pub fn set_after_noon(&self, days_ago: i64, milliseconds: i64) {
         let day = i64::try_from(DAY_SECONDS).unwrap_or(i64::MAX);
         let noon = (ASKED_AT_SECONDS - days_ago * day) * 1_000;
-        self.0.store((noon + milliseconds) * 1_000, Ordering::Relaxed);
+        self.0
+            .store((noon + milliseconds) * 1_000, Ordering::Relaxed);
     }
 }
 
@@ -59,14 +60,28 @@ impl<'a> Laboratory<'a> {
     ///
     /// # Errors
     /// [`Exit::Usage`] if there is no such step, or the model's endpoint cannot be one.
-    pub fn new(settings: &'a Settings, clock: Arc<dyn Clock>, without: &[String]) -> Result<Self, Failure> {
-        let weights = without.iter().try_fold(Weights::default(), |weights, step| {
-            weights.without(step).ok_or_else(|| {
-                let problem = format!("there is no step {step}; --without takes {}", Weights::STEPS.join(", "));
-                Failure::new(Exit::Usage, problem)
-            })
-        })?;
-        Ok(Laboratory { settings, embedder: embedder(&settings.embedding)?, clock, weights })
+    pub fn new(
+        settings: &'a Settings,
+        clock: Arc<dyn Clock>,
+        without: &[String],
+    ) -> Result<Self, Failure> {
+        let weights = without
+            .iter()
+            .try_fold(Weights::default(), |weights, step| {
+                weights.without(step).ok_or_else(|| {
+                    let problem = format!(
+                        "there is no step {step}; --without takes {}",
+                        Weights::STEPS.join(", ")
+                    );
+                    Failure::new(Exit::Usage, problem)
+                })
+            })?;
+        Ok(Laboratory {
+            settings,
+            embedder: embedder(&settings.embedding)?,
+            clock,
+            weights,
+        })
     }
 
     /// The model that embeds, or `none`.
@@ -99,7 +114,10 @@ impl<'a> Laboratory<'a> {
     /// # Errors
     /// As for [`Parts::open`].
     pub fn open_searching(&self, data: &Path, search: SearchMode) -> Result<Parts, Failure> {
-        let policy = Policy { message_ttl_seconds: limits::TTL_DAYS_MAX * DAY_SECONDS, ..self.settings.policy };
+        let policy = Policy {
+            message_ttl_seconds: limits::TTL_DAYS_MAX * DAY_SECONDS,
+            ..self.settings.policy
+        };
         let wiring = Wiring {
             embedder: Arc::clone(&self.embedder),
             clock: Arc::clone(&self.clock),
@@ -107,7 +125,14 @@ impl<'a> Laboratory<'a> {
             weights: self.weights,
             search_wait: None,
         };
-        Parts::open_with(&Settings { search, ..self.settings.clone() }, data, wiring)
+        Parts::open_with(
+            &Settings {
+                search,
+                ..self.settings.clone()
+            },
+            data,
+            wiring,
+        )
     }
 }
 

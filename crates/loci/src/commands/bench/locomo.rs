@@ -2,8 +2,8 @@
 //! calls that an agent makes.
 //!
 //! `recall_memory` counts what it returns, and what was returned often ranks higher. So the results
-//! of a question depend on the questions before it, as they do in use. Every pass over the questions
-//! begins with a copy of the store which nobody has asked anything.
+//! of a question depend on the questions before it, as they do in use. Every pass over the
+//! questions begins with a copy of the store which nobody has asked anything.
 
 mod data;
 mod report;
@@ -86,12 +86,21 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
     let mut scores: Vec<ToolScores> = tools.into_iter().map(ToolScores::of).collect();
     for conversation in &conversations {
         let stored = Stored::of(conversation, folder, view, &laboratory)?;
-        note(format_args!("asking {}: {} questions …", conversation.name, conversation.questions.len()));
+        note(format_args!(
+            "asking {}: {} questions …",
+            conversation.name,
+            conversation.questions.len()
+        ));
         for scores in &mut scores {
             scores.ask(conversation, &stored, view, &laboratory)?;
         }
     }
-    let report = Report { options, laboratory: &laboratory, conversations: &conversations, tools: &scores };
+    let report = Report {
+        options,
+        laboratory: &laboratory,
+        conversations: &conversations,
+        tools: &scores,
+    };
     let value = report.value();
     if let Some(file) = &options.out {
         std::fs::write(file, format!("{value:#}\n"))?;
@@ -101,7 +110,12 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
 
 impl ToolScores {
     fn of(tool: &str) -> Self {
-        ToolScores { tool: tool.to_owned(), categories: BTreeMap::new(), different_heads: 0, degraded: 0 }
+        ToolScores {
+            tool: tool.to_owned(),
+            categories: BTreeMap::new(),
+            different_heads: 0,
+            degraded: 0,
+        }
     }
 
     /// Asks every question of a conversation, once for the turns and once for the sessions.
@@ -143,7 +157,16 @@ impl ToolScores {
         let parts = laboratory.open(folder.path())?;
         let questions = conversation.questions.iter();
         questions
-            .map(|question| self.question(&parts, view, &conversation.name, &question.text, limit, stored))
+            .map(|question| {
+                self.question(
+                    &parts,
+                    view,
+                    &conversation.name,
+                    &question.text,
+                    limit,
+                    stored,
+                )
+            })
             .collect()
     }
 

@@ -1,8 +1,8 @@
-//! `loci bench needles`: whether the tools find what must be found, among invented facts that a seed
-//! determines, beside what words and vectors alone find.
+//! `loci bench needles`: whether the tools find what must be found, among invented facts that a
+//! seed determines, beside what words and vectors alone find.
 //!
-//! The questions are in files of tab-separated lines. They are asked on one fixed day, and the facts are filed on days
-//! before it, so that every run finds the same.
+//! The questions are in files of tab-separated lines. They are asked on one fixed day, and the
+//! facts are filed on days before it, so that every run finds the same.
 
 mod distractors;
 mod material;
@@ -45,12 +45,13 @@ const FLOORS: [(&str, f64, f64); 10] = [
     ("facts among chat", 0.95, 1.0),
 ];
 
-/// The facts of this benchmark for training, in order, and its questions, each with its kind and the number of the fact
-/// that answers it.
+/// The facts of this benchmark for training, in order, and its questions, each with its kind and
+/// the number of the fact that answers it.
 pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usize)>) {
     let [shelf, _] = material::shelves("train", 1, distractors);
     let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
-    let question = |question: material::Question| (question.kind, question.text.to_owned(), question.fact);
+    let question =
+        |question: material::Question| (question.kind, question.text.to_owned(), question.fact);
     (facts, shelf.questions.into_iter().map(question).collect())
 }
 
@@ -76,8 +77,14 @@ pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(),
     }
     let tallies = tallies(&asked);
     // Training data need not reach a floor, nor need less than the whole search.
-    let is_judged = settings.search == SearchMode::Hybrid && options.without.is_empty() && options.set != "train";
-    let missed: Vec<&str> = tallies.iter().filter(|tally| !tally.is_enough()).map(|tally| tally.kind).collect();
+    let is_judged = settings.search == SearchMode::Hybrid
+        && options.without.is_empty()
+        && options.set != "train";
+    let missed: Vec<&str> = tallies
+        .iter()
+        .filter(|tally| !tally.is_enough())
+        .map(|tally| tally.kind)
+        .collect();
     let value = json!({
         "suite": "needles",
         "loci": env!("CARGO_PKG_VERSION"),
@@ -96,13 +103,16 @@ pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(),
     }
     output.either(&value, text(&tallies))?;
     if is_judged && !missed.is_empty() {
-        return Err(Failure::new(Exit::Failure, format!("below the floor: {}", missed.join(", "))));
+        return Err(Failure::new(
+            Exit::Failure,
+            format!("below the floor: {}", missed.join(", ")),
+        ));
     }
     Ok(())
 }
 
-/// Files a shelf into a store of its own and asks its questions, of a copy for each ranking, so that what one of them
-/// returned counts as no access in the next one.
+/// Files a shelf into a store of its own and asks its questions, of a copy for each ranking, so
+/// that what one of them returned counts as no access in the next one.
 fn ask(
     shelf: &Shelf,
     search: SearchMode,
@@ -112,7 +122,11 @@ fn ask(
     let original = tempfile::tempdir()?;
     let ids = {
         let parts = laboratory.open(original.path())?;
-        note(format_args!("storing {} facts and {} conversations …", shelf.facts.len(), shelf.conversations.len()));
+        note(format_args!(
+            "storing {} facts and {} conversations …",
+            shelf.facts.len(),
+            shelf.conversations.len()
+        ));
         let ids = file(shelf, &parts, clock)?;
         clock.set(0);
         settle(&parts)?;
@@ -120,26 +134,47 @@ fn ask(
     };
     let mut rankings = vec![(LOCI, search)];
     if search == SearchMode::Hybrid {
-        rankings.extend([("words alone", SearchMode::Words), ("vectors alone", SearchMode::Vector)]);
+        rankings.extend([
+            ("words alone", SearchMode::Words),
+            ("vectors alone", SearchMode::Vector),
+        ]);
     }
     let mut asked = Vec::new();
     for (ranking, search) in rankings {
         let folder = tempfile::tempdir()?;
         copy(original.path(), folder.path())?;
         let parts = laboratory.open_searching(folder.path(), search)?;
-        note(format_args!("asking {} questions, {ranking} …", shelf.questions.len()));
+        note(format_args!(
+            "asking {} questions, {ranking} …",
+            shelf.questions.len()
+        ));
         for question in &shelf.questions {
             let mut ask = |dialect: &Dialect, tool: &'static str, arguments: Value| {
                 let reply = parts.call_in(dialect, tool, object(arguments))?.structured;
-                let results = reply.get("results").unwrap_or(&reply).as_array().map_or(&[][..], Vec::as_slice);
+                let results = reply
+                    .get("results")
+                    .unwrap_or(&reply)
+                    .as_array()
+                    .map_or(&[][..], Vec::as_slice);
                 let is_fact = |result: &Value| {
-                    result["_id"].as_str().or(result["memory"]["id"].as_str()) == Some(&ids[question.fact])
+                    result["_id"].as_str().or(result["memory"]["id"].as_str())
+                        == Some(&ids[question.fact])
                 };
                 let rank = results.iter().position(is_fact).map(|place| place + 1);
-                asked.push(Asked { kind: question.kind, ranking, tool, question: question.text, rank });
+                asked.push(Asked {
+                    kind: question.kind,
+                    ranking,
+                    tool,
+                    question: question.text,
+                    rank,
+                });
                 Ok::<_, Failure>(())
             };
-            ask(&mememory::DIALECT, "recall", json!({"query": question.text, "limit": RESULTS}))?;
+            ask(
+                &mememory::DIALECT,
+                "recall",
+                json!({"query": question.text, "limit": RESULTS}),
+            )?;
             if !shelf.conversations.is_empty() {
                 let arguments = json!({"user_id": USER, "query": question.text, "limit": RESULTS});
                 ask(&memory_mcp::DIALECT, "recall_memory", arguments)?;
@@ -157,8 +192,15 @@ fn file(shelf: &Shelf, parts: &Parts, clock: &SetClock) -> Result<Vec<String>, F
     for index in order {
         let fact = &shelf.facts[index];
         clock.set(fact.days_ago);
-        let reply = parts.call_in(&mememory::DIALECT, "remember", object(json!({"content": fact.text})))?;
-        reply.structured["id"].as_str().unwrap_or_default().clone_into(&mut ids[index]);
+        let reply = parts.call_in(
+            &mememory::DIALECT,
+            "remember",
+            object(json!({"content": fact.text})),
+        )?;
+        reply.structured["id"]
+            .as_str()
+            .unwrap_or_default()
+            .clone_into(&mut ids[index]);
     }
     clock.set(material::DAYS_AGO);
     for (number, messages) in shelf.conversations.iter().enumerate() {
@@ -201,13 +243,16 @@ impl Tally {
     }
 
     fn shares(&self) -> [f64; DEPTHS.len()] {
-        self.found.map(|found| found as f64 / self.questions.max(1) as f64)
+        self.found
+            .map(|found| found as f64 / self.questions.max(1) as f64)
     }
 
     /// Whether the ranking that agents get reaches the floor of the kind, if that has one.
     fn is_enough(&self) -> bool {
         let [first, found, _] = self.shares();
-        let mut floors = FLOORS.iter().filter(|(kind, ..)| self.ranking == LOCI && *kind == self.kind);
+        let mut floors = FLOORS
+            .iter()
+            .filter(|(kind, ..)| self.ranking == LOCI && *kind == self.kind);
         floors.all(|(_, first_min, found_min)| first >= *first_min && found >= *found_min)
     }
 
@@ -227,12 +272,23 @@ impl Tally {
 /// In order of the first question of each kind.
 fn tallies(asked: &[Asked]) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = Vec::new();
-    for Asked { kind, ranking, rank, .. } in asked {
+    for Asked {
+        kind,
+        ranking,
+        rank,
+        ..
+    } in asked
+    {
         let mut known = tallies.iter_mut();
         if let Some(tally) = known.find(|tally| (tally.kind, tally.ranking) == (*kind, *ranking)) {
             tally.add(*rank);
         } else {
-            let mut tally = Tally { kind, ranking, questions: 0, found: [0; DEPTHS.len()] };
+            let mut tally = Tally {
+                kind,
+                ranking,
+                questions: 0,
+                found: [0; DEPTHS.len()],
+            };
             tally.add(*rank);
             tallies.push(tally);
         }
@@ -243,12 +299,26 @@ fn tallies(asked: &[Asked]) -> Vec<Tally> {
 }
 
 fn text(tallies: &[Tally]) -> String {
-    let mut text = format!("{:22} {:>9}  {:14} hit@1    @5   @10\n", "kind", "questions", "ranking");
+    let mut text = format!(
+        "{:22} {:>9}  {:14} hit@1    @5   @10\n",
+        "kind", "questions", "ranking"
+    );
     for tally in tallies {
         let [at_1, at_5, at_10] = tally.shares();
-        let verdict = if tally.is_enough() { "" } else { "  below its floor" };
-        let Tally { kind, ranking, questions, .. } = tally;
-        text += &format!("{kind:22} {questions:>9}  {ranking:14} {at_1:.3} {at_5:.3} {at_10:.3}{verdict}\n");
+        let verdict = if tally.is_enough() {
+            ""
+        } else {
+            "  below its floor"
+        };
+        let Tally {
+            kind,
+            ranking,
+            questions,
+            ..
+        } = tally;
+        text += &format!(
+            "{kind:22} {questions:>9}  {ranking:14} {at_1:.3} {at_5:.3} {at_10:.3}{verdict}\n"
+        );
     }
     text
 }
@@ -269,7 +339,9 @@ mod tests {
         let ranks = [Some(1), Some(5), Some(6), None].map(|rank| asked(LOCI, rank));
         let alone = [asked("words alone", None)];
         let tallies = tallies(&ranks.into_iter().chain(alone).collect::<Vec<_>>());
-        let [loci, words] = &tallies[..] else { panic!("one row for each ranking") };
+        let [loci, words] = &tallies[..] else {
+            panic!("one row for each ranking")
+        };
         assert_eq!((loci.questions, loci.shares()), (4, [0.25, 0.5, 0.75]));
         assert!(!loci.is_enough());
         assert_eq!((words.questions, words.shares()), (1, [0.0; 3]));

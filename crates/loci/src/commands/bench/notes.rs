@@ -49,16 +49,27 @@ pub fn run(folder: Option<&Path>, notes: usize, output: Output) -> Result<(), Fa
 }
 
 fn engine(data: &Path, vault: &Path) -> Result<Engine, Failure> {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?);
-    let folder = VaultFolder::new(vault.to_owned(), data.join("vault.lock"), Arc::new(SystemClock));
-    let engine = Engine::new(store, Arc::new(NoCostModel::new()), Arc::new(SystemClock), SearchMode::Hybrid);
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?);
+    let folder = VaultFolder::new(
+        vault.to_owned(),
+        data.join("vault.lock"),
+        Arc::new(SystemClock),
+    );
+    let engine = Engine::new(
+        store,
+        Arc::new(NoCostModel::new()),
+        Arc::new(SystemClock),
+        SearchMode::Hybrid,
+    );
     Ok(engine.with_notes(Arc::new(folder), "vault"))
 }
 
 /// Half of them with frontmatter, as this program writes it, and half as a person may.
 fn write_notes(vault: &Path, notes: usize) -> Result<(), Failure> {
     let mut random = Random(7);
-    let modified = std::time::SystemTime::UNIX_EPOCH + Duration::from_micros(now_microseconds()) - AGE;
+    let modified =
+        std::time::SystemTime::UNIX_EPOCH + Duration::from_micros(now_microseconds()) - AGE;
     for number in 0..FOLDERS.min(notes.max(1)) {
         fs::create_dir_all(vault.join(format!("folder-{number}")))?;
     }
@@ -66,7 +77,9 @@ fn write_notes(vault: &Path, notes: usize) -> Result<(), Failure> {
         let body = random.words(WORDS);
         let text = if number % 2 == 0 {
             let uid = format!("01980000-0000-7000-8000-{number:012x}");
-            format!("---\nuid: {uid}\ntitle: Note {number}\nstatus: active\ntags:\n  - bench\n---\n{body}\n")
+            format!(
+                "---\nuid: {uid}\ntitle: Note {number}\nstatus: active\ntags:\n  - bench\n---\n{body}\n"
+            )
         } else {
             format!("# Note {number}\n\n{body} #bench [[note-{}]]\n", number - 1)
         };
@@ -88,7 +101,12 @@ fn first_indexing(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Fai
     let reconciled = engine.reconcile()?;
     let rate = notes as f64 / begin.elapsed().as_secs_f64();
     expect(reconciled.indexed == notes, &reconciled)?;
-    Ok(Figure::one(format!("first indexing of {notes} notes, without embedding"), rate, "/s", "3000"))
+    Ok(Figure::one(
+        format!("first indexing of {notes} notes, without embedding"),
+        rate,
+        "/s",
+        "3000",
+    ))
 }
 
 /// From the opening of the store on, as a process does it at its start.
@@ -100,19 +118,32 @@ fn unchanged(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure>
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.unchanged == notes, &reconciled)?;
     }
-    Ok(Figure::many(format!("start and reconciliation of {notes} unchanged notes"), times, "ms", "300"))
+    Ok(Figure::many(
+        format!("start and reconciliation of {notes} unchanged notes"),
+        times,
+        "ms",
+        "300",
+    ))
 }
 
 fn one_changed(engine: &Engine, vault: &Path) -> Result<Figure, Failure> {
     let mut times = Vec::new();
     for round in 0..STARTS {
-        fs::write(vault.join("folder-0/note-0.md"), format!("Round {round} of the bench\n"))?;
+        fs::write(
+            vault.join("folder-0/note-0.md"),
+            format!("Round {round} of the bench\n"),
+        )?;
         let begin = Instant::now();
         let reconciled = engine.reconcile()?;
         times.push(milliseconds(begin.elapsed()));
         expect(reconciled.indexed == 1, &reconciled)?;
     }
-    Ok(Figure::many("reconciliation after one note changed", times, "ms", ""))
+    Ok(Figure::many(
+        "reconciliation after one note changed",
+        times,
+        "ms",
+        "",
+    ))
 }
 
 /// Appended notes beside what the device takes for the same two flushes, in the same run.
@@ -125,7 +156,12 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
         for number in 0..BLOCK {
             let title = format!("Appended {block} {number}");
             let body = random.words(WORDS);
-            let request = AppendNote { title, body, tags: Vec::new(), keyed: None };
+            let request = AppendNote {
+                title,
+                body,
+                tags: Vec::new(),
+                keyed: None,
+            };
             let begin = Instant::now();
             engine.append_note(&Caller::local(), request)?;
             appended.push(milliseconds(begin.elapsed()));
@@ -133,7 +169,10 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
         for number in 0..BLOCK {
             let text = random.words(WORDS);
             let begin = Instant::now();
-            let (temporary, path) = (by_hand.join("temporary"), by_hand.join(format!("{block}-{number}")));
+            let (temporary, path) = (
+                by_hand.join("temporary"),
+                by_hand.join(format!("{block}-{number}")),
+            );
             let mut file = File::create(&temporary)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
@@ -143,12 +182,27 @@ fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
         }
     }
     let appended = Figure::many("append of a note without embedding", appended, "ms", "");
-    let flushed = Figure::many("the device's own file, rename and two flushes", flushed, "ms", "");
-    let beyond = Figure::one("append beyond the device's own", appended.p50 - flushed.p50, "ms", "");
+    let flushed = Figure::many(
+        "the device's own file, rename and two flushes",
+        flushed,
+        "ms",
+        "",
+    );
+    let beyond = Figure::one(
+        "append beyond the device's own",
+        appended.p50 - flushed.p50,
+        "ms",
+        "",
+    );
     Ok(vec![appended, flushed, beyond])
 }
 
 fn expect(holds: bool, reconciled: &Reconciled) -> Result<(), Failure> {
-    let message = format!("the reconciliation did something else than the bench expected: {reconciled:?}");
-    if holds { Ok(()) } else { Err(Failure::new(Exit::Failure, message)) }
+    let message =
+        format!("the reconciliation did something else than the bench expected: {reconciled:?}");
+    if holds {
+        Ok(())
+    } else {
+        Err(Failure::new(Exit::Failure, message))
+    }
 }

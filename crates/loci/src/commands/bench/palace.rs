@@ -42,7 +42,8 @@ const ADDED_BLOCK: usize = 20;
 const FILES: usize = 2_000;
 /// Drawers of it that the model reads.
 const EMBEDDED: usize = 256;
-/// Bytes of a transcript that a hook meets for the first time, and of a tool's result between two messages.
+/// Bytes of a transcript that a hook meets for the first time, and of a tool's result between two
+/// messages.
 const TRANSCRIPT_BYTES: usize = 20_000_000;
 const TOOL_RESULT_BYTES: usize = 4_000;
 /// Hooks that are measured.
@@ -58,14 +59,21 @@ pub fn run(folder: Option<&Path>, drawers: usize, output: Output) -> Result<(), 
         let engine = engine(&data)?;
         fill(&engine, drawers)?;
         let size = engine.size()?;
-        figures.push(Figure::one(format!("disk of {drawers} drawers"), size.disk_bytes as f64 / 1e6, "MB", "150"));
+        figures.push(Figure::one(
+            format!("disk of {drawers} drawers"),
+            size.disk_bytes as f64 / 1e6,
+            "MB",
+            "150",
+        ));
         note("calling tools …");
         figures.extend(calls(&engine, drawers)?);
         figures.extend(searches(&engine, drawers)?);
         note("adding …");
         figures.extend(adds(&engine, folder.path())?);
     }
-    figures.extend(resident(&data, drawers).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?);
+    figures.extend(
+        resident(&data, drawers).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?,
+    );
     note("running hooks …");
     figures.extend(hooks(folder.path(), &data)?);
     note("mining …");
@@ -88,7 +96,10 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
 
 fn drawer(random: &mut Random) -> Import {
     let sentences: Vec<String> = (0..SENTENCES).map(|_| sentence(random)).collect();
-    let (wing, room) = (format!("wing_{}", random.below(WINGS)), format!("room-{}", random.below(ROOMS)));
+    let (wing, room) = (
+        format!("wing_{}", random.below(WINGS)),
+        format!("room-{}", random.below(ROOMS)),
+    );
     let content = sentences.join(" ");
     let id = mempalace::drawer_id(&wing, &room, &content, 0);
     let memory = Remember {
@@ -97,15 +108,30 @@ fn drawer(random: &mut Random) -> Import {
         visibility: loci_core::Visibility::Common,
         ..Remember::new(content, "drawer")
     };
-    Import { memory, id: Some(id), owner: None, updated_by: None, created_at: None, updated_at: None, expires_at: None }
+    Import {
+        memory,
+        id: Some(id),
+        owner: None,
+        updated_by: None,
+        created_at: None,
+        updated_at: None,
+        expires_at: None,
+    }
 }
 
 fn call(engine: &Engine, tool: &str, arguments: Value) -> Result<Value, Failure> {
-    let Value::Object(arguments) = arguments else { return Ok(Value::Null) };
+    let Value::Object(arguments) = arguments else {
+        return Ok(Value::Null);
+    };
     let unknown = || Failure::new(Exit::Failure, format!("there is no tool {tool}"));
     let tool = mempalace::DIALECT.tool(tool).ok_or_else(unknown)?;
-    let context = Context { engine, caller: &Caller::local() };
-    Ok(mempalace::DIALECT.call(tool, context, Map::from_iter(arguments))?.structured)
+    let context = Context {
+        engine,
+        caller: &Caller::local(),
+    };
+    Ok(mempalace::DIALECT
+        .call(tool, context, Map::from_iter(arguments))?
+        .structured)
 }
 
 /// What calls take, without transport.
@@ -118,11 +144,31 @@ fn calls(engine: &Engine, drawers: usize) -> Result<Vec<Figure>, Failure> {
         ("mempalace_list_wings", json!({}), "1", String::new()),
         ("mempalace_get_taxonomy", json!({}), "1", String::new()),
         ("mempalace_graph_stats", json!({}), "1", String::new()),
-        ("mempalace_list_drawers", page(0), "1", ", the first page".to_owned()),
+        (
+            "mempalace_list_drawers",
+            page(0),
+            "1",
+            ", the first page".to_owned(),
+        ),
         ("mempalace_list_drawers", room, "1", " of a room".to_owned()),
-        ("mempalace_list_drawers", page(drawers / 2), "1", format!(" from {}", drawers / 2)),
-        ("mempalace_list_drawers", page(last), "1", format!(" from {last}")),
-        ("mempalace_search", json!({"query": "the password for the server", "limit": 5}), "", String::new()),
+        (
+            "mempalace_list_drawers",
+            page(drawers / 2),
+            "1",
+            format!(" from {}", drawers / 2),
+        ),
+        (
+            "mempalace_list_drawers",
+            page(last),
+            "1",
+            format!(" from {last}"),
+        ),
+        (
+            "mempalace_search",
+            json!({"query": "the password for the server", "limit": 5}),
+            "",
+            String::new(),
+        ),
     ];
     let measure = |(tool, arguments, goal, what): (&str, Value, &'static str, String)| {
         call(engine, tool, arguments.clone())?;
@@ -142,11 +188,15 @@ fn calls(engine: &Engine, drawers: usize) -> Result<Vec<Figure>, Failure> {
 fn adds(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(1 << 32);
     let (mut added, mut flushed) = (Vec::new(), Vec::new());
-    let mut file = OpenOptions::new().append(true).create(true).open(folder.join("flush"))?;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(folder.join("flush"))?;
     for _ in 0..ADDED / ADDED_BLOCK {
         for _ in 0..ADDED_BLOCK {
             let content: Vec<String> = (0..SENTENCES).map(|_| sentence(&mut random)).collect();
-            let arguments = json!({"wing": "wing_3", "room": "room-7", "content": content.join(" ")});
+            let arguments =
+                json!({"wing": "wing_3", "room": "room-7", "content": content.join(" ")});
             let begin = Instant::now();
             call(engine, "mempalace_add_drawer", arguments)?;
             added.push(milliseconds(begin.elapsed()));
@@ -159,8 +209,18 @@ fn adds(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         }
     }
     let added = Figure::many("add_drawer without embedding", added, "ms", "");
-    let flushed = Figure::many("the device's own append and flush of 4 KiB", flushed, "ms", "");
-    let beyond = Figure::one("add_drawer beyond the device's own", added.p50 - flushed.p50, "ms", "1");
+    let flushed = Figure::many(
+        "the device's own append and flush of 4 KiB",
+        flushed,
+        "ms",
+        "",
+    );
+    let beyond = Figure::one(
+        "add_drawer beyond the device's own",
+        added.p50 - flushed.p50,
+        "ms",
+        "1",
+    );
     Ok(vec![added, flushed, beyond])
 }
 
@@ -170,7 +230,12 @@ fn resident(data: &Path, drawers: usize) -> std::io::Result<Option<Figure>> {
     let question = json!({"name": "recall", "arguments": {"query": Random(1).words(6)}});
     client.request(1, "tools/call", &question)?;
     let figure = |bytes: u64| {
-        Figure::one(format!("resident memory, {drawers} drawers, no model"), bytes as f64 / 1e6, "MB", "150")
+        Figure::one(
+            format!("resident memory, {drawers} drawers, no model"),
+            bytes as f64 / 1e6,
+            "MB",
+            "150",
+        )
     };
     Ok(client.resident_bytes().map(figure))
 }
@@ -195,7 +260,10 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
     for _ in 0..GROWN_TRANSCRIPTS {
         let mut said = String::new();
         say(&mut said, &mut random, folder)?;
-        OpenOptions::new().append(true).open(&path)?.write_all(said.as_bytes())?;
+        OpenOptions::new()
+            .append(true)
+            .open(&path)?
+            .write_all(said.as_bytes())?;
         grown.push(hook(data, &path, folder)?);
     }
     let left = mine_transcript(data, &path)?;
@@ -207,7 +275,12 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
     }
     let megabytes = TRANSCRIPT_BYTES / 1_000_000;
     Ok(vec![
-        Figure::many(format!("hook of a large transcript ({megabytes} MB), new"), new, "ms", "300"),
+        Figure::many(
+            format!("hook of a large transcript ({megabytes} MB), new"),
+            new,
+            "ms",
+            "300",
+        ),
         Figure::many("hook of the same, grown by a message", grown, "ms", "300"),
     ])
 }
@@ -227,7 +300,8 @@ fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<()
             "timestamp": "2026-01-01T00:00:00.000Z",
             "message": {"role": kind, "content": [content]},
         });
-        writeln!(transcript, "{line}").map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
+        writeln!(transcript, "{line}")
+            .map_err(|error| Failure::new(Exit::Failure, error.to_string()))?;
     }
     Ok(())
 }
@@ -235,9 +309,16 @@ fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<()
 /// The milliseconds of a hook, from the start of its process to its end.
 fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
     let mut command = without_settings(data)?;
-    command.args(["hook", "run", "--host", "claude-code", "--event", "stop"]).arg("--data").arg(data);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    let input = json!({"cwd": folder.to_string_lossy(), "transcript_path": transcript.to_string_lossy()});
+    command
+        .args(["hook", "run", "--host", "claude-code", "--event", "stop"])
+        .arg("--data")
+        .arg(data);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let input =
+        json!({"cwd": folder.to_string_lossy(), "transcript_path": transcript.to_string_lossy()});
     let begin = Instant::now();
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
@@ -252,7 +333,9 @@ fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
 /// Reads a transcript to its end; how many messages were new.
 fn mine_transcript(data: &Path, transcript: &Path) -> Result<Value, Failure> {
     let mut command = without_settings(data)?;
-    command.args(["palace", "mine", "--mode", "convos", "--no-wait", "--json"]).arg(transcript);
+    command
+        .args(["palace", "mine", "--mode", "convos", "--no-wait", "--json"])
+        .arg(transcript);
     let done = command.arg("--data").arg(data).output()?;
     succeed(&done)?;
     let report: Value = serde_json::from_slice(&done.stdout).map_err(std::io::Error::from)?;
@@ -265,21 +348,31 @@ fn succeed(done: &std::process::Output) -> Result<(), Failure> {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&done.stderr);
-    Err(Failure::new(Exit::Failure, format!("a process that is measured failed: {}", said.trim_end())))
+    Err(Failure::new(
+        Exit::Failure,
+        format!("a process that is measured failed: {}", said.trim_end()),
+    ))
 }
 
 /// A project filed, beside what the device and the model take for the same.
 fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let (root, data) = (folder.join("project"), folder.join("mined"));
     let bytes = write_project(&root)?;
-    let store = Arc::new(SqliteStore::open(&data, Options::default()).map_err(loci_core::Error::from)?);
+    let store =
+        Arc::new(SqliteStore::open(&data, Options::default()).map_err(loci_core::Error::from)?);
     let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
     let model = Arc::new(LocalModel::bundled());
     let embedder: Arc<dyn Embedder> = Arc::<LocalModel>::clone(&model);
     let engine = Engine::new(shared, embedder, Arc::new(SystemClock), SearchMode::Hybrid);
     let root = mining::absolute(&root)?;
     let plan = propose(Path::new(&root))?;
-    let mining = project::Mining { root: &root, plan: &plan, is_dry: false, rereads: false, is_verbatim: false };
+    let mining = project::Mining {
+        root: &root,
+        plan: &plan,
+        is_dry: false,
+        rereads: false,
+        is_verbatim: false,
+    };
     let mine = || {
         let begin = Instant::now();
         let report = project::mine(&engine, &mining, &Progress::new("files"))?;
@@ -289,7 +382,9 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let (again, seconds_again) = mine()?;
     let holds = report.read == FILES as u64 && again.read == 0 && again.drawers.added == 0;
     if !holds {
-        let message = format!("mining did something else than the bench expected: {report:?}, then {again:?}");
+        let message = format!(
+            "mining did something else than the bench expected: {report:?}, then {again:?}"
+        );
         return Err(Failure::new(Exit::Failure, message));
     }
     let flush = flush_seconds(folder)?;
@@ -304,15 +399,30 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
             "",
         ),
         Figure::one("the same in drawers", drawers / seconds, "/s", ""),
-        Figure::one("the device's flushes, one after the other", 1.0 / flush, "/s", ""),
+        Figure::one(
+            "the device's flushes, one after the other",
+            1.0 / flush,
+            "/s",
+            "",
+        ),
         Figure::one(
             format!("mining the same {FILES} files again, unchanged"),
             FILES as f64 / seconds_again,
             "files/s",
             "",
         ),
-        Figure::one("drawers read by the model in the background", embedded, "/s", ""),
-        Figure::one("texts of the same files read by the model alone", of_model, "/s", ""),
+        Figure::one(
+            "drawers read by the model in the background",
+            embedded,
+            "/s",
+            "",
+        ),
+        Figure::one(
+            "texts of the same files read by the model alone",
+            of_model,
+            "/s",
+            "",
+        ),
     ])
 }
 
@@ -326,9 +436,16 @@ fn write_project(root: &Path) -> Result<usize, Failure> {
         let mut text = format!("//! Module {number}.\n\nuse std::fmt;\n");
         for function in 0..8 {
             let name = random.words(2).replace(' ', "_");
-            text += &format!("\n/// {}\npub fn {name}_{function}(value: u32) -> u32 {{\n", sentence(&mut random));
+            text += &format!(
+                "\n/// {}\npub fn {name}_{function}(value: u32) -> u32 {{\n",
+                sentence(&mut random)
+            );
             for _ in 0..4 {
-                text += &format!("    let {} = value.wrapping_mul({});\n", random.words(1), random.below(1_000));
+                text += &format!(
+                    "    let {} = value.wrapping_mul({});\n",
+                    random.words(1),
+                    random.below(1_000)
+                );
             }
             text += "    value\n}\n";
         }
@@ -339,7 +456,10 @@ fn write_project(root: &Path) -> Result<usize, Failure> {
 }
 
 fn flush_seconds(folder: &Path) -> Result<f64, Failure> {
-    let mut file = OpenOptions::new().append(true).create(true).open(folder.join("flush"))?;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(folder.join("flush"))?;
     let begin = Instant::now();
     for _ in 0..ADDED {
         file.write_all(&[0; 4_096])?;
@@ -349,7 +469,11 @@ fn flush_seconds(folder: &Path) -> Result<f64, Failure> {
 }
 
 /// Memories a second in the background, and texts a second by the model alone.
-fn embedding_rates(engine: &Engine, model: &LocalModel, root: &Path) -> Result<(f64, f64), Failure> {
+fn embedding_rates(
+    engine: &Engine,
+    model: &LocalModel,
+    root: &Path,
+) -> Result<(f64, f64), Failure> {
     let mut embedded = 0;
     let begin = Instant::now();
     while embedded < EMBEDDED {
@@ -360,7 +484,11 @@ fn embedding_rates(engine: &Engine, model: &LocalModel, root: &Path) -> Result<(
     for (path, _) in loci_mine::project::walk(root)?.files {
         let text = fs::read_to_string(&path)?;
         let sections = loci_mine::project::sections(&path, &text);
-        texts.extend(sections.into_iter().map(|section| text[section.bytes].to_owned()));
+        texts.extend(
+            sections
+                .into_iter()
+                .map(|section| text[section.bytes].to_owned()),
+        );
         if texts.len() >= EMBEDDED {
             break;
         }
@@ -368,5 +496,8 @@ fn embedding_rates(engine: &Engine, model: &LocalModel, root: &Path) -> Result<(
     let texts: Vec<&str> = texts.iter().take(EMBEDDED).map(String::as_str).collect();
     let begin = Instant::now();
     model.embed(&texts)?;
-    Ok((background, texts.len() as f64 / begin.elapsed().as_secs_f64()))
+    Ok((
+        background,
+        texts.len() as f64 / begin.elapsed().as_secs_f64(),
+    ))
 }

@@ -1,11 +1,13 @@
-//! `loci bench sets`: whether the tools find the texts that answer the questions of a folder of sets, which
-//! `scripts/retrieval-sets` builds, and whether they do so at least as well as words and vectors alone.
+//! `loci bench sets`: whether the tools find the texts that answer the questions of a folder of
+//! sets, which `scripts/retrieval-sets` builds, and whether they do so at least as well as words
+//! and vectors alone.
 //!
-//! A set is filed through the tools that an agent would file it with, and asked through those that it would ask. What
-//! is asked may count as an access, so each tool is asked of a copy of the store.
+//! A set is filed through the tools that an agent would file it with, and asked through those that
+//! it would ask. What is asked may count as an access, so each tool is asked of a copy of the
+//! store.
 //!
-//! `loci bench fusion` takes the candidates of the same questions, and fits the weights of the fusion to the halves for
-//! training.
+//! `loci bench fusion` takes the candidates of the same questions, and fits the weights of the
+//! fusion to the halves for training.
 
 mod ask;
 mod data;
@@ -61,23 +63,33 @@ pub fn run(settings: &Settings, options: &cli::Sets, output: Output) -> Result<(
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
-    // A quotation in a query keeps out all else, and a ranking by words alone or by vectors alone does not know that.
+    // A quotation in a query keeps out all else, and a ranking by words alone or by vectors alone
+    // does not know that.
     let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
     let mut rows = Vec::new();
     for folder in data::folders(Path::new(&options.data), &options.only)? {
         let set = Set::read(&folder)?;
-        let questions: Vec<&Question> =
-            set.questions.iter().filter(|question| options.half == "all" || question.half == options.half).collect();
+        let questions: Vec<&Question> = set
+            .questions
+            .iter()
+            .filter(|question| options.half == "all" || question.half == options.half)
+            .collect();
         let (dialect, tools) = set.about.through.tools();
-        let tools: Vec<_> =
-            tools.iter().filter(|tool| options.tool.as_ref().is_none_or(|asked| asked == *tool)).collect();
+        let tools: Vec<_> = tools
+            .iter()
+            .filter(|tool| options.tool.as_ref().is_none_or(|asked| asked == *tool))
+            .collect();
         if questions.is_empty() || tools.is_empty() {
             note(format_args!("{} has nothing to ask", set.about.name));
             continue;
         }
         let stored = Stored::of(&set, &laboratory, &clock)?;
         clock.set(0);
-        note(format_args!("asking {}: {} questions …", set.about.name, questions.len()));
+        note(format_args!(
+            "asking {}: {} questions …",
+            set.about.name,
+            questions.len()
+        ));
         let [words, vectors] = ask::alone(&questions, &stored, &plain)?;
         for tool in tools {
             let tool_hits = ask::tool(&questions, &stored, &laboratory, dialect, tool)?;
@@ -104,13 +116,19 @@ pub fn run(settings: &Settings, options: &cli::Sets, output: Output) -> Result<(
     Ok(output.either(&value, report::text(&rows, &options.half))?)
 }
 
-pub fn run_fusion(settings: &Settings, options: &cli::Fusion, output: Output) -> Result<(), Failure> {
+pub fn run_fusion(
+    settings: &Settings,
+    options: &cli::Fusion,
+    output: Output,
+) -> Result<(), Failure> {
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, shared, &[])?;
     let data = Path::new(&options.data);
-    let mut sets =
-        data::folders(data, &options.only)?.iter().map(|folder| Set::read(folder)).collect::<Result<Vec<_>, _>>()?;
+    let mut sets = data::folders(data, &options.only)?
+        .iter()
+        .map(|folder| Set::read(folder))
+        .collect::<Result<Vec<_>, _>>()?;
     if options.only.is_empty() {
         sets.push(Set::of_needles(data)?);
     }

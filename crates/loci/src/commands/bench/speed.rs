@@ -52,7 +52,9 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
     note("searching …");
     figures.extend(searches(&engine, memories)?);
     note("starting processes …");
-    figures.extend(starts(&data, memories).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?);
+    figures.extend(
+        starts(&data, memories).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?,
+    );
     note("embedding …");
     figures.push(embeddings()?);
     note("writing …");
@@ -66,7 +68,10 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
 pub fn folder_in(parent: Option<&Path>) -> Result<TempDir, Failure> {
     let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
     tempfile::tempdir_in(&parent).map_err(|error| {
-        let problem = format!("no folder can be made in {}: {error}; choose another with --in", parent.display());
+        let problem = format!(
+            "no folder can be made in {}: {error}; choose another with --in",
+            parent.display()
+        );
         Failure::new(Exit::Failure, problem)
     })
 }
@@ -74,7 +79,12 @@ pub fn folder_in(parent: Option<&Path>) -> Result<TempDir, Failure> {
 pub fn engine(data: &Path) -> Result<Engine, Failure> {
     let store = SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?;
     let store: Arc<dyn Store> = Arc::new(store);
-    Ok(Engine::new(store, Arc::new(NoCostModel::new()), Arc::new(SystemClock), SearchMode::Hybrid))
+    Ok(Engine::new(
+        store,
+        Arc::new(NoCostModel::new()),
+        Arc::new(SystemClock),
+        SearchMode::Hybrid,
+    ))
 }
 
 /// Stores that many memories; returns the bytes of their texts.
@@ -98,10 +108,17 @@ pub fn side_by_side<T: Send>(
 ) -> Result<Vec<T>, Failure> {
     thread::scope(|scope| {
         let work = &work;
-        let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || work(number))).collect();
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<T, loci_core::Error>>| match thread.join() {
+        let threads: Vec<_> = (0..count)
+            .map(|number| scope.spawn(move || work(number)))
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<T, loci_core::Error>>| match thread
+            .join()
+        {
             Ok(outcome) => outcome.map_err(Failure::from),
-            Err(_) => Err(Failure::new(Exit::Failure, "a thread of the benchmark panicked")),
+            Err(_) => Err(Failure::new(
+                Exit::Failure,
+                "a thread of the benchmark panicked",
+            )),
         };
         threads.into_iter().map(join).collect()
     })
@@ -109,8 +126,14 @@ pub fn side_by_side<T: Send>(
 
 fn disk(engine: &Engine, text_bytes: usize) -> Result<Figure, Failure> {
     let size = engine.size()?;
-    let beyond = size.disk_bytes.saturating_sub(text_bytes as u64) as f64 / size.memories.max(1) as f64;
-    Ok(Figure::one("disk, per memory beyond its text", beyond, "bytes", "2048"))
+    let beyond =
+        size.disk_bytes.saturating_sub(text_bytes as u64) as f64 / size.memories.max(1) as f64;
+    Ok(Figure::one(
+        "disk, per memory beyond its text",
+        beyond,
+        "bytes",
+        "2048",
+    ))
 }
 
 /// CPU time of searches whose embedding costs nothing.
@@ -123,7 +146,8 @@ pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure
         engine.recall(&Caller::local(), &recall)?;
         Ok::<_, Failure>((
             milliseconds(wall.elapsed()),
-            cpu.zip(cpu_time()).map(|(before, after)| milliseconds(after.saturating_sub(before))),
+            cpu.zip(cpu_time())
+                .map(|(before, after)| milliseconds(after.saturating_sub(before))),
         ))
     };
     let (first, _) = search()?;
@@ -135,11 +159,26 @@ pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure
         cpu.extend(cpu_ms);
     }
     let mut figures = vec![
-        Figure::one(format!("recall in {memories}, the first, which loads the index"), first, "ms", ""),
-        Figure::many(format!("recall in {memories} without embedding, elapsed"), wall, "ms", ""),
+        Figure::one(
+            format!("recall in {memories}, the first, which loads the index"),
+            first,
+            "ms",
+            "",
+        ),
+        Figure::many(
+            format!("recall in {memories} without embedding, elapsed"),
+            wall,
+            "ms",
+            "",
+        ),
     ];
     if !cpu.is_empty() {
-        figures.push(Figure::many(format!("recall in {memories} without embedding, CPU"), cpu, "ms", "0.3"));
+        figures.push(Figure::many(
+            format!("recall in {memories} without embedding, CPU"),
+            cpu,
+            "ms",
+            "0.3",
+        ));
     }
     Ok(figures)
 }
@@ -177,8 +216,18 @@ fn starts(data: &Path, memories: usize) -> std::io::Result<Vec<Figure>> {
     let lists = until_answer("hybrid", "tools/list", &list)?;
     let searches = until_answer("words", "tools/call", &question)?;
     let mut figures = vec![
-        Figure::many(format!("process start to tools/list, {memories} stored"), lists, "ms", "10"),
-        Figure::many(format!("process start to first search (words), {memories}"), searches, "ms", "100"),
+        Figure::many(
+            format!("process start to tools/list, {memories} stored"),
+            lists,
+            "ms",
+            "10",
+        ),
+        Figure::many(
+            format!("process start to first search (words), {memories}"),
+            searches,
+            "ms",
+            "100",
+        ),
     ];
     let mut client = Client::start(data, "hybrid")?;
     client.request(1, "tools/list", &list)?;
@@ -186,16 +235,30 @@ fn starts(data: &Path, memories: usize) -> std::io::Result<Vec<Figure>> {
         let figure = |bytes: u64| Figure::one(name, bytes as f64 / f64::from(1 << 20), "MiB", goal);
         figures.extend(bytes.map(figure));
     };
-    add("resident memory, idle".to_owned(), "15", client.resident_bytes());
+    add(
+        "resident memory, idle".to_owned(),
+        "15",
+        client.resident_bytes(),
+    );
     let other = |_| {
         let mut other = Client::start(data, "hybrid")?;
         other.request(1, "tools/list", &list).map(|_| other)
     };
-    let others = (0..OTHERS).map(other).collect::<std::io::Result<Vec<_>>>()?;
-    add(format!("proportional memory, idle beside {OTHERS} others"), "15", client.proportional_bytes());
+    let others = (0..OTHERS)
+        .map(other)
+        .collect::<std::io::Result<Vec<_>>>()?;
+    add(
+        format!("proportional memory, idle beside {OTHERS} others"),
+        "15",
+        client.proportional_bytes(),
+    );
     drop(others);
     client.request(2, "tools/call", &question)?;
-    add(format!("resident memory, model and {memories} memories loaded"), "110", client.resident_bytes());
+    add(
+        format!("resident memory, model and {memories} memories loaded"),
+        "110",
+        client.resident_bytes(),
+    );
     Ok(figures)
 }
 
@@ -222,7 +285,10 @@ fn embeddings() -> Result<Figure, Failure> {
 fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(1 << 32);
     let (mut stored, mut flushed) = (Vec::new(), Vec::new());
-    let mut file = OpenOptions::new().append(true).create(true).open(folder.join("flush"))?;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(folder.join("flush"))?;
     // In blocks, since a flush of one file also pays for what another one left in the journal.
     for _ in 0..WRITES / WRITE_BLOCK {
         for _ in 0..WRITE_BLOCK {
@@ -239,8 +305,18 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         }
     }
     let stored = Figure::many("durable remember without embedding", stored, "ms", "");
-    let flushed = Figure::many("the device's own append and flush of 4 KiB", flushed, "ms", "");
-    let beyond = Figure::one("durable remember beyond the device's own", stored.p50 - flushed.p50, "ms", "0.2");
+    let flushed = Figure::many(
+        "the device's own append and flush of 4 KiB",
+        flushed,
+        "ms",
+        "",
+    );
+    let beyond = Figure::one(
+        "durable remember beyond the device's own",
+        stored.p50 - flushed.p50,
+        "ms",
+        "0.2",
+    );
     Ok(vec![stored, flushed, beyond])
 }
 

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{
-    Caller, Clock, ClockJump, CollectionFilter, JobStore, Store, SweepClock, Timestamp, TokenStore, lease_end_max,
+    Caller, Clock, ClockJump, CollectionFilter, JobStore, Store, SweepClock, Timestamp, TokenStore,
+    lease_end_max,
 };
 use loci_engine::{List, ModelState, NoteStatus};
 use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
@@ -25,15 +26,20 @@ const FAILED_JOBS_SHOWN_MAX: usize = 10;
 /// How long a job may have been due before somebody should look why nobody does it.
 const JOB_DUE_SECONDS_MAX: i64 = 3_600;
 
-/// What the write-ahead log holds that is not there any more once the database is opened. Where somebody has it open,
-/// that has happened already. A failure means that nothing should open it now.
+/// What the write-ahead log holds that is not there any more once the database is opened. Where
+/// somebody has it open, that has happened already. A failure means that nothing should open it
+/// now.
 pub fn log(data: &Path) -> Option<Finding> {
     const WHAT: &str = "log";
     const BAD: Verdict = Verdict::Fail(Exit::Database);
     match damage::log_of_nobody(data)? {
         Ok(state) => state.problem().map(|problem| {
             if state.hides_commits {
-                (WHAT, BAD, format!("{problem}: {}", damage::way_out_of_log(data)))
+                (
+                    WHAT,
+                    BAD,
+                    format!("{problem}: {}", damage::way_out_of_log(data)),
+                )
             } else {
                 (WHAT, Verdict::Warn, problem)
             }
@@ -44,7 +50,9 @@ pub fn log(data: &Path) -> Option<Finding> {
 
 pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let mut findings = integrity(settings, parts);
-    let is_damaged = findings.iter().any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(Exit::Database)));
+    let is_damaged = findings
+        .iter()
+        .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(Exit::Database)));
     // Whatever is written into a damaged file may land on what still reads of it.
     if !is_damaged {
         findings.push(writing(settings, parts));
@@ -53,11 +61,16 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     findings.extend(languages::look(parts));
     findings.extend(enrichment(parts));
     findings.push(notes(parts));
-    findings.extend(place::unwritable(&parts.vault.folder).map(|why| ("notes", Verdict::Warn, why)));
+    findings
+        .extend(place::unwritable(&parts.vault.folder).map(|why| ("notes", Verdict::Warn, why)));
     if let Ok(tokens) = parts.store.tokens() {
         let now = SystemClock.now();
         let valid = tokens.iter().filter(|token| token.is_valid(now)).count();
-        findings.push(("tokens", Verdict::Ok, format!("{valid} of {} are valid", tokens.len())));
+        findings.push((
+            "tokens",
+            Verdict::Ok,
+            format!("{valid} of {} are valid", tokens.len()),
+        ));
     }
     findings.extend(token_file(&secret::file_in(&settings.data), &parts.store));
     findings.extend(newest(parts));
@@ -72,7 +85,9 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let problems = match parts.store.integrity_check() {
         Ok(problems) if problems.is_empty() => {
             let (memories, bytes) = (size.memories, size.disk_bytes);
-            let why = format!("opens, has the current schema, is whole: {memories} memories in {bytes} bytes");
+            let why = format!(
+                "opens, has the current schema, is whole: {memories} memories in {bytes} bytes"
+            );
             return vec![(WHAT, Verdict::Ok, why)];
         }
         Ok(problems) => problems,
@@ -82,18 +97,32 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         }
     };
     let (verdict, why) = if damage::damages(&problems).next().is_some() {
-        (BAD, format!("is damaged: {}", damage::way_out(&settings.data)))
-    } else if problems.iter().any(|problem| problem.kind == ProblemKind::Derived) {
-        (BAD, "its texts are whole, but not what is made of them: run `loci doctor --fix`".to_owned())
+        (
+            BAD,
+            format!("is damaged: {}", damage::way_out(&settings.data)),
+        )
+    } else if problems
+        .iter()
+        .any(|problem| problem.kind == ProblemKind::Derived)
+    {
+        (
+            BAD,
+            "its texts are whole, but not what is made of them: run `loci doctor --fix`".to_owned(),
+        )
     } else {
-        (Verdict::Warn, "is whole, and has definitions that loci did not make".to_owned())
+        (
+            Verdict::Warn,
+            "is whole, and has definitions that loci did not make".to_owned(),
+        )
     };
     let row = |problem: Problem| match problem.kind {
         ProblemKind::Damaged => ("damage", BAD, problem.text),
         ProblemKind::Derived => ("derived", BAD, problem.text),
         ProblemKind::Foreign => ("foreign", Verdict::Warn, problem.text),
     };
-    std::iter::once((WHAT, verdict, why)).chain(problems.into_iter().map(row)).collect()
+    std::iter::once((WHAT, verdict, why))
+        .chain(problems.into_iter().map(row))
+        .collect()
 }
 
 /// Whether a write reaches the disk; if not, why, and which process keeps it out.
@@ -101,10 +130,21 @@ fn writing(settings: &Settings, parts: &Parts) -> Finding {
     const WHAT: &str = "writing";
     let begin = Instant::now();
     match parts.store.check_write() {
-        Ok(()) => (WHAT, Verdict::Ok, format!("a write was on the disk after {} ms", begin.elapsed().as_millis())),
+        Ok(()) => (
+            WHAT,
+            Verdict::Ok,
+            format!(
+                "a write was on the disk after {} ms",
+                begin.elapsed().as_millis()
+            ),
+        ),
         Err(error) => {
             let Failure { exit, message } = Failure::from(error);
-            (WHAT, Verdict::Fail(exit), place::naming_holders(&settings.data, message))
+            (
+                WHAT,
+                Verdict::Fail(exit),
+                place::naming_holders(&settings.data, message),
+            )
         }
     }
 }
@@ -112,17 +152,30 @@ fn writing(settings: &Settings, parts: &Parts) -> Finding {
 /// Whether every memory can be found by its meaning, and by which model.
 fn embeddings(parts: &Parts) -> Option<Finding> {
     const WHAT: &str = "embeddings";
-    let ModelState { chosen, serving, pending, not_found, .. } = parts.engine.model_state().ok()??;
+    let ModelState {
+        chosen,
+        serving,
+        pending,
+        not_found,
+        ..
+    } = parts.engine.model_state().ok()??;
     Some(if not_found > 0 {
-        let why =
-            format!("{not_found} memories are found by words alone until `loci serve` or `loci mcp` has embedded them");
+        let why = format!(
+            "{not_found} memories are found by words alone until `loci serve` or `loci mcp` has embedded them"
+        );
         (WHAT, Verdict::Warn, why)
     } else if pending > 0 {
         let (serving, chosen) = (serving.as_str(), chosen.as_str());
-        let why = format!("{serving} finds every memory; {pending} wait for {chosen}, which takes its place then");
+        let why = format!(
+            "{serving} finds every memory; {pending} wait for {chosen}, which takes its place then"
+        );
         (WHAT, Verdict::Ok, why)
     } else {
-        (WHAT, Verdict::Ok, "every memory has its embedding".to_owned())
+        (
+            WHAT,
+            Verdict::Ok,
+            "every memory has its embedding".to_owned(),
+        )
     })
 }
 
@@ -139,12 +192,16 @@ fn token_file(file: &Path, store: &SqliteStore) -> Option<Finding> {
             (WHAT, Verdict::Ok, format!("{shown} opens the server"))
         }
         Ok(Some(TokenInFile::Known(_))) => {
-            let why = format!("the token in {shown} was revoked or has ended; remove the file, and make another one");
+            let why = format!(
+                "the token in {shown} was revoked or has ended; remove the file, and make another one"
+            );
             (WHAT, Verdict::Warn, format!("{why}: loci token create"))
         }
-        Ok(Some(TokenInFile::NotYetKnown(_))) => {
-            (WHAT, Verdict::Warn, format!("the token in {shown} is not known yet; `loci serve` makes it valid"))
-        }
+        Ok(Some(TokenInFile::NotYetKnown(_))) => (
+            WHAT,
+            Verdict::Warn,
+            format!("the token in {shown} is not known yet; `loci serve` makes it valid"),
+        ),
     })
 }
 
@@ -155,7 +212,14 @@ fn notes(parts: &Parts) -> Finding {
         Ok(status) => status,
         Err(error) => return (WHAT, Verdict::Warn, error.message),
     };
-    let NoteStatus { location, notes, forgotten, not_indexed, problems, away } = status;
+    let NoteStatus {
+        location,
+        notes,
+        forgotten,
+        not_indexed,
+        problems,
+        away,
+    } = status;
     if let Some(why) = away {
         return (WHAT, Verdict::Warn, why);
     }
@@ -163,43 +227,74 @@ fn notes(parts: &Parts) -> Finding {
     for (_, problem) in &problems {
         *counts.entry(problem.kind.name()).or_default() += 1;
     }
-    let mut found: Vec<String> = counts.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+    let mut found: Vec<String> = counts
+        .iter()
+        .map(|(kind, count)| format!("{count} {kind}"))
+        .collect();
     if !not_indexed.is_empty() {
         found.push(format!("{} not indexed yet", not_indexed.len()));
     }
     if found.is_empty() {
-        return (WHAT, Verdict::Ok, format!("{notes} in {location}, and {forgotten} deleted ones"));
+        return (
+            WHAT,
+            Verdict::Ok,
+            format!("{notes} in {location}, and {forgotten} deleted ones"),
+        );
     }
-    (WHAT, Verdict::Warn, format!("{notes} in {location}; {}: `loci vault check` names them", found.join(", ")))
+    (
+        WHAT,
+        Verdict::Warn,
+        format!(
+            "{notes} in {location}; {}: `loci vault check` names them",
+            found.join(", ")
+        ),
+    )
 }
 
 /// Memories that wait to be judged, and those that nobody could judge.
 fn enrichment(parts: &Parts) -> Vec<Finding> {
     const WHAT: &str = "enrichment";
-    let (Ok(counts), Ok(failed)) = (parts.store.job_counts(), parts.store.failed_jobs(FAILED_JOBS_SHOWN_MAX)) else {
+    let (Ok(counts), Ok(failed)) = (
+        parts.store.job_counts(),
+        parts.store.failed_jobs(FAILED_JOBS_SHOWN_MAX),
+    ) else {
         return Vec::new();
     };
     let now = SystemClock.now();
     let next = parts.store.next_job_at(now).ok().flatten();
-    let untimely = next.and_then(|next| untimely(next, now, counts.waiting)).map(|why| (WHAT, Verdict::Warn, why));
+    let untimely = next
+        .and_then(|next| untimely(next, now, counts.waiting))
+        .map(|why| (WHAT, Verdict::Warn, why));
     if counts.failed == 0 {
         let why = format!("{} memories wait for it, none failed", counts.waiting);
         return vec![untimely.unwrap_or((WHAT, Verdict::Ok, why))];
     }
-    let noun = if counts.failed == 1 { "memory" } else { "memories" };
+    let noun = if counts.failed == 1 {
+        "memory"
+    } else {
+        "memories"
+    };
     let why = format!(
         "{} {noun} could not be judged; they are kept as they are and found all the same; `loci doctor --fix` has them \
          tried again",
         counts.failed
     );
     let shown = failed.into_iter().map(|job| {
-        let why = format!("memory {} (attempts: {}): {}", job.memory, job.attempts, job.problem);
+        let why = format!(
+            "memory {} (attempts: {}): {}",
+            job.memory, job.attempts, job.problem
+        );
         (WHAT, Verdict::Warn, why)
     });
-    untimely.into_iter().chain([(WHAT, Verdict::Warn, why)]).chain(shown).collect()
+    untimely
+        .into_iter()
+        .chain([(WHAT, Verdict::Warn, why)])
+        .chain(shown)
+        .collect()
 }
 
-/// What is wrong if the next of the memories that wait to be judged is due then: nobody does it, or nobody will for long.
+/// What is wrong if the next of the memories that wait to be judged is due then: nobody does it, or
+/// nobody will for long.
 fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
     let shown = moment(next);
     if next.plus_seconds(JOB_DUE_SECONDS_MAX) < now {
@@ -219,7 +314,10 @@ fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
 /// A jump of the clock for which sweeps wait.
 fn jumped_clock(parts: &Parts) -> Option<Finding> {
     let SweepClock { trusted, jump } = parts.store.sweep_clock().ok()??;
-    let ClockJump { seen, stood_seconds } = jump?;
+    let ClockJump {
+        seen,
+        stood_seconds,
+    } = jump?;
     let why = format!(
         "it showed {} where it should be {}: {}; what has expired is hidden, and removed for good {}after `loci doctor \
          --trust-clock`",
@@ -231,7 +329,10 @@ fn jumped_clock(parts: &Parts) -> Option<Finding> {
             "the store was not used for long, or comes from a backup, or it jumped"
         },
         stood_seconds.map_or_else(String::new, |seconds| {
-            format!("when it has gone on for 24 hours ({} so far), or ", seconds / 3_600)
+            format!(
+                "when it has gone on for 24 hours ({} so far), or ",
+                seconds / 3_600
+            )
         })
     );
     Some(("clock", Verdict::Warn, why))
@@ -241,7 +342,14 @@ fn jumped_clock(parts: &Parts) -> Option<Finding> {
 fn newest(parts: &Parts) -> Option<Finding> {
     let collections = CollectionFilter::Any;
     let (sections, tags) = (Vec::new(), Vec::new());
-    let request = List { collections, sections, tags, delivery: None, offset: 0, limit: 1 };
+    let request = List {
+        collections,
+        sections,
+        tags,
+        delivery: None,
+        offset: 0,
+        limit: 1,
+    };
     let newest = parts.engine.list(&Caller::local(), request).ok()?.pop()?;
     let is_ahead = newest.updated_at > SystemClock.now().plus_seconds(CLOCK_AHEAD_SECONDS_MAX);
     is_ahead.then(|| {

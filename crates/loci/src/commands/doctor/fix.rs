@@ -27,16 +27,32 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     }
     for (path, mode) in place::open_to_others(data) {
         let shown = path.display();
-        findings.push(outcome("permissions", set_mode(&path, mode), format!("chmod {mode:o} '{shown}'")));
+        findings.push(outcome(
+            "permissions",
+            set_mode(&path, mode),
+            format!("chmod {mode:o} '{shown}'"),
+        ));
     }
     // What is wrong if it does not open, the look afterwards says.
-    let Ok(parts) = Parts::open(settings) else { return findings };
+    let Ok(parts) = Parts::open(settings) else {
+        return findings;
+    };
     for path in place::leftovers(data) {
-        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
-        findings.push(outcome("leftovers", removed, format!("removed {}", path.display())));
+        let removed = if path.is_dir() {
+            fs::remove_dir_all(&path)
+        } else {
+            fs::remove_file(&path)
+        };
+        findings.push(outcome(
+            "leftovers",
+            removed,
+            format!("removed {}", path.display()),
+        ));
     }
     let repaired = repair(&parts);
-    let is_damaged = repaired.iter().any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(_)));
+    let is_damaged = repaired
+        .iter()
+        .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(_)));
     findings.extend(repaired);
     // Whatever is written may land on what still reads.
     if is_damaged {
@@ -52,7 +68,10 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     }
     match parts.engine.reconcile() {
         Ok(done) if done.indexed + done.moved + done.removed > 0 => {
-            let why = format!("indexed {}, moved {}, removed {}", done.indexed, done.moved, done.removed);
+            let why = format!(
+                "indexed {}, moved {}, removed {}",
+                done.indexed, done.moved, done.removed
+            );
             findings.push(("notes", Verdict::Done, why));
         }
         Ok(_) => {}
@@ -65,7 +84,11 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
 pub fn trust_clock(settings: &Settings) -> Finding {
     const WHAT: &str = "clock";
     match Parts::open(settings).and_then(|parts| Ok(parts.engine.trust_clock()?)) {
-        Ok(()) => (WHAT, Verdict::Done, format!("it is trusted to be {}", moment(SystemClock.now()))),
+        Ok(()) => (
+            WHAT,
+            Verdict::Done,
+            format!("it is trusted to be {}", moment(SystemClock.now())),
+        ),
         Err(failure) => failed(WHAT, failure),
     }
 }
@@ -101,7 +124,11 @@ fn failed(what: &'static str, failure: Failure) -> Finding {
 fn outcome(what: &'static str, outcome: io::Result<()>, done: String) -> Finding {
     match outcome {
         Ok(()) => (what, Verdict::Done, done),
-        Err(error) => (what, Verdict::Fail(Exit::DataFolder), format!("not {done}: {error}")),
+        Err(error) => (
+            what,
+            Verdict::Fail(Exit::DataFolder),
+            format!("not {done}: {error}"),
+        ),
     }
 }
 

@@ -18,8 +18,11 @@ pub fn look(parts: &Parts) -> Option<Finding> {
     let counts = parts.engine.languages(&Caller::local()).ok()?;
     let all: usize = counts.values().sum();
     let unknown = |code: &&str| !model.languages.include(code);
-    let mut missing: Vec<(&str, usize)> =
-        counts.iter().filter(|(code, _)| unknown(code)).map(|(code, count)| (*code, *count)).collect();
+    let mut missing: Vec<(&str, usize)> = counts
+        .iter()
+        .filter(|(code, _)| unknown(code))
+        .map(|(code, count)| (*code, *count))
+        .collect();
     missing.sort_by_key(|(_, count)| Reverse(*count));
     let share: usize = missing.iter().map(|(_, count)| count).sum();
     let percent = |count: usize| 100 * count / all.max(1);
@@ -27,11 +30,19 @@ pub fn look(parts: &Parts) -> Option<Finding> {
         return None;
     }
     if share * 100 <= all * UNKNOWN_PERCENT_MAX {
-        let why = format!("{} knows those of {} % of {all} texts", model.name, 100 - percent(share));
+        let why = format!(
+            "{} knows those of {} % of {all} texts",
+            model.name,
+            100 - percent(share)
+        );
         return Some((WHAT, Verdict::Ok, why));
     }
-    let missing = missing.into_iter().map(|(code, count)| format!("{code} {} %", percent(count)));
-    let other = CATALOGUE.iter().find(|other| other.languages == Languages::Many)?;
+    let missing = missing
+        .into_iter()
+        .map(|(code, count)| format!("{code} {} %", percent(count)));
+    let other = CATALOGUE
+        .iter()
+        .find(|other| other.languages == Languages::Many)?;
     let why = format!(
         "{} does not know those of {} % of {all} texts ({}), which are found by their words and hardly by their meaning; \
          {} knows them: `loci model install {} --from FOLDER`, then `loci model use {}` (docs/models.md says where its \

@@ -1,4 +1,5 @@
-//! What loci works with beside its data: the model, the provider of tokens, the certificate, the clock.
+//! What loci works with beside its data: the model, the provider of tokens, the certificate, the
+//! clock.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,10 +27,19 @@ pub fn identity_provider(settings: &Settings) -> Option<Finding> {
         Err(error) => return Some((WHAT, Verdict::Fail(Exit::Usage), error.message)),
     };
     Some(match verifier.probe() {
-        Ok(KeyStatus { keys, .. }) => (WHAT, Verdict::Ok, format!("{} answers, with {keys} keys", verifier.issuer())),
-        Err(error) => {
-            (WHAT, Verdict::Warn, format!("{}; until it answers, none of its tokens is accepted", error.message))
-        }
+        Ok(KeyStatus { keys, .. }) => (
+            WHAT,
+            Verdict::Ok,
+            format!("{} answers, with {keys} keys", verifier.issuer()),
+        ),
+        Err(error) => (
+            WHAT,
+            Verdict::Warn,
+            format!(
+                "{}; until it answers, none of its tokens is accepted",
+                error.message
+            ),
+        ),
     })
 }
 
@@ -38,22 +48,34 @@ pub fn certificate(settings: &Settings) -> Option<Finding> {
     const WHAT: &str = "certificate";
     let TlsFiles { certificate, key } = settings.network.tls.clone()?;
     let shown = certificate.display().to_string();
-    Some(match Tls::from_files(certificate, key, MonotonicTime::default()) {
-        Ok(_) => (WHAT, Verdict::Ok, format!("{shown} and its key can be used")),
-        Err(error) => (WHAT, Verdict::Fail(Exit::Usage), error.message),
-    })
+    Some(
+        match Tls::from_files(certificate, key, MonotonicTime::default()) {
+            Ok(_) => (
+                WHAT,
+                Verdict::Ok,
+                format!("{shown} and its key can be used"),
+            ),
+            Err(error) => (WHAT, Verdict::Fail(Exit::Usage), error.message),
+        },
+    )
 }
 
 pub fn model(settings: &Settings) -> Finding {
     const WHAT: &str = "model";
     if settings.search == SearchMode::Words {
-        return (WHAT, Verdict::Ok, "none is used: searches go by words alone".to_owned());
+        return (
+            WHAT,
+            Verdict::Ok,
+            "none is used: searches go by words alone".to_owned(),
+        );
     }
     let begin = Instant::now();
     match probe(&settings.embedding) {
         Ok((model, components)) => {
             let milliseconds = begin.elapsed().as_millis();
-            let why = format!("{model} loads and answers in {milliseconds} ms, with {components} components");
+            let why = format!(
+                "{model} loads and answers in {milliseconds} ms, with {components} components"
+            );
             (WHAT, Verdict::Ok, why)
         }
         Err(error) => (WHAT, Verdict::Fail(Exit::Model), error.message),
@@ -67,7 +89,11 @@ pub fn clock() -> Finding {
 fn clock_at(now: Timestamp) -> Finding {
     let why = format!("it is {}", moment(now));
     if now.microseconds() / 1_000_000 < CLOCK_SECONDS_MIN {
-        return ("clock", Verdict::Warn, format!("{why}, which cannot be; set the clock, or ages will be wrong"));
+        return (
+            "clock",
+            Verdict::Warn,
+            format!("{why}, which cannot be; set the clock, or ages will be wrong"),
+        );
     }
     ("clock", Verdict::Ok, why)
 }
@@ -81,9 +107,15 @@ mod tests {
         let said = |seconds: i64| clock_at(Timestamp::from_microseconds(0).plus_seconds(seconds));
         for wrong in [0, CLOCK_SECONDS_MIN - 1] {
             let (what, verdict, why) = said(wrong);
-            assert!(what == "clock" && verdict == Verdict::Warn && why.contains("set the clock"), "{why}");
+            assert!(
+                what == "clock" && verdict == Verdict::Warn && why.contains("set the clock"),
+                "{why}"
+            );
         }
         let (what, verdict, why) = said(CLOCK_SECONDS_MIN);
-        assert!(what == "clock" && verdict == Verdict::Ok && why == "it is 2025-01-01T00:00:00Z", "{why}");
+        assert!(
+            what == "clock" && verdict == Verdict::Ok && why == "it is 2025-01-01T00:00:00Z",
+            "{why}"
+        );
     }
 }

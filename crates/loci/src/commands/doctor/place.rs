@@ -27,7 +27,11 @@ pub fn folder(data: &Path) -> Finding {
     const WHAT: &str = "data folder";
     let shown = data.display();
     let Ok(metadata) = fs::metadata(data) else {
-        return (WHAT, Verdict::Warn, format!("{shown} does not exist yet; the first command that needs it makes it"));
+        return (
+            WHAT,
+            Verdict::Warn,
+            format!("{shown} does not exist yet; the first command that needs it makes it"),
+        );
     };
     if !metadata.is_dir() {
         let why = format!("{shown} is no folder; choose another with --data");
@@ -36,7 +40,9 @@ pub fn folder(data: &Path) -> Finding {
     let probe = data.join(format!("doctor.{}.tmp", std::process::id()));
     let written = fs::write(&probe, b"loci doctor").and_then(|()| fs::remove_file(&probe));
     if let Err(error) = written {
-        let why = format!("{shown} cannot be written ({error}); correct its permissions or free some space");
+        let why = format!(
+            "{shown} cannot be written ({error}); correct its permissions or free some space"
+        );
         return (WHAT, Verdict::Fail(Exit::DataFolder), why);
     }
     (WHAT, Verdict::Ok, format!("{shown} can be written"))
@@ -45,31 +51,52 @@ pub fn folder(data: &Path) -> Finding {
 /// The other processes that have the store open, if there are any.
 pub fn processes(data: &Path) -> Option<Finding> {
     let holders = SqliteStore::holders(data);
-    (!holders.is_empty()).then(|| ("processes", Verdict::Ok, format!("it is open in {}", listed(&holders))))
+    (!holders.is_empty()).then(|| {
+        (
+            "processes",
+            Verdict::Ok,
+            format!("it is open in {}", listed(&holders)),
+        )
+    })
 }
 
 /// The message of a failure, with the processes that keep others out of the store.
 pub fn naming_holders(data: &Path, message: String) -> String {
     let mut holders = SqliteStore::holders(data);
     holders.retain(|holder| holder.keeps_others_out);
-    if holders.is_empty() { message } else { format!("{message}; the lock is held by {}", listed(&holders)) }
+    if holders.is_empty() {
+        message
+    } else {
+        format!("{message}; the lock is held by {}", listed(&holders))
+    }
 }
 
 fn listed(holders: &[Holder]) -> String {
-    let mut names: Vec<_> = holders.iter().take(NAMED_MAX).map(Holder::to_string).collect();
-    names.extend(holders.len().checked_sub(NAMED_MAX + 1).map(|more| format!("{} more", more + 1)));
+    let mut names: Vec<_> = holders
+        .iter()
+        .take(NAMED_MAX)
+        .map(Holder::to_string)
+        .collect();
+    names.extend(
+        holders
+            .len()
+            .checked_sub(NAMED_MAX + 1)
+            .map(|more| format!("{} more", more + 1)),
+    );
     names.join(", ")
 }
 
-/// Why no notes can be written into their folder, if it is there. Nothing is written into it to find out, since others
-/// watch it.
+/// Why no notes can be written into their folder, if it is there. Nothing is written into it to
+/// find out, since others watch it.
 #[cfg(unix)]
 pub fn unwritable(folder: &Path) -> Option<String> {
     use rustix::fs::{Access, access};
     let refused = access(folder, Access::WRITE_OK | Access::EXEC_OK).err()?;
     let why = || {
         let (shown, refused) = (folder.display(), std::io::Error::from(refused));
-        format!("no note can be written into {shown} ({refused}); correct its permissions, or those of its disk")
+        format!(
+            "no note can be written into {shown} ({refused}); correct its permissions, or those of its disk"
+        )
     };
     (refused != rustix::io::Errno::NOENT).then(why)
 }
@@ -83,29 +110,43 @@ pub fn disk(data: &Path) -> Option<Finding> {
     let free = free_bytes(data)? >> 20;
     let kind = file_system(data).map_or_else(String::new, |kind| format!(" on {kind}"));
     Some(if free < FREE_BYTES_MIN >> 20 {
-        ("disk", Verdict::Warn, format!("only {free} MB are free{kind}; free some space before writes fail"))
+        (
+            "disk",
+            Verdict::Warn,
+            format!("only {free} MB are free{kind}; free some space before writes fail"),
+        )
     } else {
         ("disk", Verdict::Ok, format!("{free} MB are free{kind}"))
     })
 }
 
-/// What should belong to the owner of the data folder alone, and does not, with the permissions that it should have.
-/// The folder of notes may be anybody's, as its owner likes. What is in `backups` nobody reaches who may not enter
-/// that, so that it is looked at alone: in there may be whatever lay among the notes. No link is followed.
+/// What should belong to the owner of the data folder alone, and does not, with the permissions
+/// that it should have. The folder of notes may be anybody's, as its owner likes. What is in
+/// `backups` nobody reaches who may not enter that, so that it is looked at alone: in there may be
+/// whatever lay among the notes. No link is followed.
 #[cfg(unix)]
 pub fn open_to_others(data: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;
     // The folder itself may be reached by a link.
     let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());
     let entries = fs::read_dir(data).into_iter().flatten().flatten();
-    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())).map(|entry| entry.path());
-    let wrong = [data.to_owned()].into_iter().chain(files).chain([data.join(BACKUPS)]).filter_map(|path| {
-        let metadata = path.symlink_metadata().ok().filter(|metadata| !metadata.is_symlink())?;
-        let mode = metadata.permissions().mode() & 0o777;
-        let needed = if metadata.is_dir() { 0o700 } else { 0o600 };
-        let right = (mode | needed) & 0o700;
-        (mode != right).then_some((path, right))
-    });
+    let files = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| entry.path());
+    let wrong = [data.to_owned()]
+        .into_iter()
+        .chain(files)
+        .chain([data.join(BACKUPS)])
+        .filter_map(|path| {
+            let metadata = path
+                .symlink_metadata()
+                .ok()
+                .filter(|metadata| !metadata.is_symlink())?;
+            let mode = metadata.permissions().mode() & 0o777;
+            let needed = if metadata.is_dir() { 0o700 } else { 0o600 };
+            let right = (mode | needed) & 0o700;
+            (mode != right).then_some((path, right))
+        });
     wrong.collect()
 }
 
@@ -118,43 +159,87 @@ pub fn permissions(data: &Path) -> Vec<Finding> {
     const WHAT: &str = "permissions";
     let wrong = open_to_others(data);
     if wrong.is_empty() {
-        return vec![(WHAT, Verdict::Ok, "the data folder and its files are yours alone".to_owned())];
+        return vec![(
+            WHAT,
+            Verdict::Ok,
+            "the data folder and its files are yours alone".to_owned(),
+        )];
     }
     let row = |(path, mode): (PathBuf, u32)| {
         let shown = path.display();
-        let mut why = format!("others can read or write {shown}, or you cannot: chmod {mode:o} '{shown}'");
+        let mut why =
+            format!("others can read or write {shown}, or you cannot: chmod {mode:o} '{shown}'");
         if path.file_name().is_some_and(|name| name == "token") {
             why += ", and revoke the token if others could read it";
         }
         (WHAT, Verdict::Warn, why)
     };
     let more = wrong.len().saturating_sub(NAMED_MAX);
-    let more = (more > 0).then(|| (WHAT, Verdict::Warn, format!("and {more} more: `loci doctor --fix` mends all")));
-    wrong.into_iter().take(NAMED_MAX).map(row).chain(more).collect()
+    let more = (more > 0).then(|| {
+        (
+            WHAT,
+            Verdict::Warn,
+            format!("and {more} more: `loci doctor --fix` mends all"),
+        )
+    });
+    wrong
+        .into_iter()
+        .take(NAMED_MAX)
+        .map(row)
+        .chain(more)
+        .collect()
 }
 
-/// What processes left that ended in the middle of something. Nobody restores now if the store can be opened.
+/// What processes left that ended in the middle of something. Nobody restores now if the store can
+/// be opened.
 pub fn leftovers(data: &Path) -> Vec<PathBuf> {
     let now = Duration::from_micros(SystemClock.now().microseconds().max(0).cast_unsigned());
     let is_old = |path: &PathBuf| {
-        let modified = path.symlink_metadata().and_then(|metadata| metadata.modified());
+        let modified = path
+            .symlink_metadata()
+            .and_then(|metadata| metadata.modified());
         modified.is_ok_and(|modified| modified + LEFTOVER_AGE < SystemTime::UNIX_EPOCH + now)
     };
-    let entries = fs::read_dir(data).into_iter().flatten().flatten().map(|entry| entry.path());
+    let entries = fs::read_dir(data)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path());
     let temporary = entries.filter(|path| {
-        path.is_file() && path.extension().is_some_and(|end| TEMPORARY.iter().any(|temporary| end == *temporary))
+        path.is_file()
+            && path
+                .extension()
+                .is_some_and(|end| TEMPORARY.iter().any(|temporary| end == *temporary))
     });
-    let unfinished =
-        ["unfinished.db", "unfinished.db-journal", "unfinished-log"].map(|name| data.join(BACKUPS).join(name));
+    let unfinished = ["unfinished.db", "unfinished.db-journal", "unfinished-log"]
+        .map(|name| data.join(BACKUPS).join(name));
     let staging = (!data.join(RESTORE_MARK).exists()).then(|| data.join(STAGING));
-    temporary.chain(unfinished).chain(staging).filter(is_old).collect()
+    temporary
+        .chain(unfinished)
+        .chain(staging)
+        .filter(is_old)
+        .collect()
 }
 
 pub fn leftovers_finding(data: &Path) -> Option<Finding> {
     let leftovers = leftovers(data);
-    let mut names: Vec<_> = leftovers.iter().take(NAMED_MAX).map(|path| path.display().to_string()).collect();
-    names.extend(leftovers.len().checked_sub(NAMED_MAX + 1).map(|more| format!("and {} more", more + 1)));
-    let why = || format!("left by processes that were ended: {}; `loci doctor --fix` removes them", names.join(", "));
+    let mut names: Vec<_> = leftovers
+        .iter()
+        .take(NAMED_MAX)
+        .map(|path| path.display().to_string())
+        .collect();
+    names.extend(
+        leftovers
+            .len()
+            .checked_sub(NAMED_MAX + 1)
+            .map(|more| format!("and {} more", more + 1)),
+    );
+    let why = || {
+        format!(
+            "left by processes that were ended: {}; `loci doctor --fix` removes them",
+            names.join(", ")
+        )
+    };
     (!names.is_empty()).then(|| ("leftovers", Verdict::Warn, why()))
 }
 
@@ -175,10 +260,23 @@ pub fn damaged_logs(data: &Path) -> impl Iterator<Item = Finding> {
 pub fn backups(data: &Path) -> Finding {
     const WHAT: &str = "backup";
     let Some((path, made)) = newest_backup(data) else {
-        return (WHAT, Verdict::Ok, "none is known: make one with `loci backup FILE`".to_owned());
+        return (
+            WHAT,
+            Verdict::Ok,
+            "none is known: make one with `loci backup FILE`".to_owned(),
+        );
     };
-    let now = SystemTime::UNIX_EPOCH + Duration::from_micros(SystemClock.now().microseconds().max(0).cast_unsigned());
+    let now = SystemTime::UNIX_EPOCH
+        + Duration::from_micros(SystemClock.now().microseconds().max(0).cast_unsigned());
     let hours = now.duration_since(made).unwrap_or_default().as_secs() / 3_600;
-    let age = if hours < 48 { format!("{hours} hours") } else { format!("{} days", hours / 24) };
-    (WHAT, Verdict::Ok, format!("the newest that is known is {}, {age} old", path.display()))
+    let age = if hours < 48 {
+        format!("{hours} hours")
+    } else {
+        format!("{} days", hours / 24)
+    };
+    (
+        WHAT,
+        Verdict::Ok,
+        format!("the newest that is known is {}, {age} old", path.display()),
+    )
 }

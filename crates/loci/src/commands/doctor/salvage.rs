@@ -1,4 +1,5 @@
-//! `loci doctor --salvage`: writes what still reads of a damaged database into a file for `loci import`.
+//! `loci doctor --salvage`: writes what still reads of a damaged database into a file for `loci
+//! import`.
 
 use std::fmt::Write;
 use std::io::BufWriter;
@@ -23,7 +24,10 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let database = settings.data.join(DATABASE);
     let log = settings.data.join(format!("{DATABASE}-wal"));
     if !database.exists() && !log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-        return Err(Failure::new(Exit::Usage, format!("there is no {}", database.display())));
+        return Err(Failure::new(
+            Exit::Usage,
+            format!("there is no {}", database.display()),
+        ));
     }
     let vault = Vault::of(settings, &settings.data)?;
     let _alone = match SqliteStore::lock_alone(&settings.data) {
@@ -39,14 +43,31 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let salvaged = export.write(0, |visit| salvage(&database, now, visit), &mut lines)?;
     let salvaged = salvaged.map_err(|error| target.unwritable(&error))?;
     let counts = lines.counts().clone();
-    let flushed = lines.finish().map(drop).and_then(|()| draft.as_file().sync_all());
+    let flushed = lines
+        .finish()
+        .map(drop)
+        .and_then(|()| draft.as_file().sync_all());
     flushed.map_err(|error| target.unwritable(&error))?;
     target.put(draft)?;
 
     let is_whole = salvaged.is_whole();
-    let Salvaged { records, repeated, lost, lost_more, pages, missing_pages, .. } = salvaged;
-    let Salvaged { damaged_pages, damaged_pages_more, log: log_state, .. } = salvaged;
-    let page = |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
+    let Salvaged {
+        records,
+        repeated,
+        lost,
+        lost_more,
+        pages,
+        missing_pages,
+        ..
+    } = salvaged;
+    let Salvaged {
+        damaged_pages,
+        damaged_pages_more,
+        log: log_state,
+        ..
+    } = salvaged;
+    let page =
+        |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
     let value = json!({
         "file": target.file,
         "records": counts,
@@ -60,10 +81,15 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "log": log_state.problem(),
         "left_out": export.left_out,
     });
-    let mut text =
-        format!("salvaged {records} records into {}; bring them back with `loci import`\n", target.file.display());
+    let mut text = format!(
+        "salvaged {records} records into {}; bring them back with `loci import`\n",
+        target.file.display()
+    );
     let damaged = damaged_pages.len() as u64 + damaged_pages_more;
-    let _ = writeln!(text, "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing");
+    let _ = writeln!(
+        text,
+        "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing"
+    );
     output.either(&value, text)?;
     if let Some(problem) = log_state.problem() {
         note(format_args!("log: {problem}"));
@@ -81,7 +107,9 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         // So it is at first, and what is stored then is in the log alone.
         if records == 0 && !log.exists() {
             let log = log.display();
-            note(format_args!("nothing that was stored is in this database: if memories were in it, {log} is missing"));
+            note(format_args!(
+                "nothing that was stored is in this database: if memories were in it, {log} is missing"
+            ));
         }
         return Ok(());
     }

@@ -1,4 +1,5 @@
-//! `loci doctor --secrets`: which keys, tokens and passwords are in what is stored, and how they are taken out.
+//! `loci doctor --secrets`: which keys, tokens and passwords are in what is stored, and how they
+//! are taken out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,22 +14,41 @@ use crate::output::{Output, counted, note};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// Looks through everything that is stored and prints what was found, never the secrets themselves. Takes them out, if
-/// `redacts`, after a question at the terminal unless `is_sure`.
+/// Looks through everything that is stored and prints what was found, never the secrets themselves.
+/// Takes them out, if `redacts`, after a question at the terminal unless `is_sure`.
 ///
 /// # Errors
-/// [`Exit::Usage`] if secrets are to be taken out and no one can be asked; that of a store that cannot be used.
-pub fn run(settings: &Settings, redacts: bool, is_sure: bool, output: Output) -> Result<(), Failure> {
+/// [`Exit::Usage`] if secrets are to be taken out and no one can be asked; that of a store that
+/// cannot be used.
+pub fn run(
+    settings: &Settings,
+    redacts: bool,
+    is_sure: bool,
+    output: Output,
+) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let caller = Caller::local();
     let found = parts.engine.find_secrets(&caller)?;
-    let redactable = found.iter().filter(|stored| stored.holder.can_be_redacted()).count();
+    let redactable = found
+        .iter()
+        .filter(|stored| stored.holder.can_be_redacted())
+        .count();
     let is_wanted = redacts && redactable > 0 && (is_sure || is_confirmed(redactable as u64)?);
-    let redacted = if is_wanted { redact(&parts.engine, &caller, &found)? } else { 0 };
-    let pending = if redacted > 0 { super::super::import::embed_pending(&parts, settings, true)? } else { 0 };
+    let redacted = if is_wanted {
+        redact(&parts.engine, &caller, &found)?
+    } else {
+        0
+    };
+    let pending = if redacted > 0 {
+        super::super::import::embed_pending(&parts, settings, true)?
+    } else {
+        0
+    };
     report(&found, redacted, pending, output)?;
     if redacted > 0 {
-        note("backups and exports that were made before keep what they hold; change the keys that were in them");
+        note(
+            "backups and exports that were made before keep what they hold; change the keys that were in them",
+        );
     } else if redactable > 0 {
         note("nothing is changed; --redact takes out what can be taken out");
     }
@@ -43,13 +63,23 @@ pub fn run(settings: &Settings, redacts: bool, is_sure: bool, output: Output) ->
     Ok(())
 }
 
-fn report(found: &[StoredSecret], redacted: u64, pending: u64, output: Output) -> Result<(), Failure> {
+fn report(
+    found: &[StoredSecret],
+    redacted: u64,
+    pending: u64,
+    output: Output,
+) -> Result<(), Failure> {
     let mut counts = Redactions::default();
     for stored in found {
         counts.add_all(&stored.redactions);
     }
     let by_kind = |redactions: &Redactions| -> Value {
-        json!(redactions.iter().map(|(kind, count)| (kind.to_owned(), count)).collect::<BTreeMap<_, _>>())
+        json!(
+            redactions
+                .iter()
+                .map(|(kind, count)| (kind.to_owned(), count))
+                .collect::<BTreeMap<_, _>>()
+        )
     };
     let row = |stored: &StoredSecret| {
         json!({
@@ -67,10 +97,25 @@ fn report(found: &[StoredSecret], redacted: u64, pending: u64, output: Output) -
         "pending_embeddings": pending,
     });
     let mut text = String::new();
-    for StoredSecret { space, id, redactions, holder } in found {
-        let _ = writeln!(text, "{:14}  {space}  {}  {redactions}", holder.name(), id.escape_debug());
+    for StoredSecret {
+        space,
+        id,
+        redactions,
+        holder,
+    } in found
+    {
+        let _ = writeln!(
+            text,
+            "{:14}  {space}  {}  {redactions}",
+            holder.name(),
+            id.escape_debug()
+        );
     }
-    let total = if counts.is_empty() { "none".to_owned() } else { counts.to_string() };
+    let total = if counts.is_empty() {
+        "none".to_owned()
+    } else {
+        counts.to_string()
+    };
     let _ = writeln!(text, "secrets   {total}");
     if redacted > 0 {
         let _ = writeln!(text, "redacted  {}", counted(redacted, "record"));
@@ -87,7 +132,9 @@ fn is_confirmed(records: u64) -> Result<bool, Failure> {
         ));
     }
     let records = counted(records, "record");
-    note(format_args!("take the secrets out of {records} for good? What is taken out cannot be brought back. [y/N]"));
+    note(format_args!(
+        "take the secrets out of {records} for good? What is taken out cannot be brought back. [y/N]"
+    ));
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))

@@ -17,7 +17,8 @@ use crate::output::{Output, note};
 use crate::settings::Settings;
 use crate::settings_file;
 
-/// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the same form.
+/// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the
+/// same form.
 const EVENTS: [(&str, &str); 4] = [
     ("SessionStart", "session-start"),
     ("Stop", "stop"),
@@ -30,22 +31,48 @@ const TIMEOUT_SECONDS: u64 = 10;
 /// Bytes of a file of settings.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
-pub fn install(settings: &Settings, arguments: &HookInstall, output: Output) -> Result<(), Failure> {
-    let HookInstall { settings: place, dialect, shared, verbatim } = arguments;
-    let executable = std::env::current_exe()
-        .map_err(|error| Failure::new(Exit::Failure, format!("the path of loci is unknown: {error}")))?;
+pub fn install(
+    settings: &Settings,
+    arguments: &HookInstall,
+    output: Output,
+) -> Result<(), Failure> {
+    let HookInstall {
+        settings: place,
+        dialect,
+        shared,
+        verbatim,
+    } = arguments;
+    let executable = std::env::current_exe().map_err(|error| {
+        Failure::new(
+            Exit::Failure,
+            format!("the path of loci is unknown: {error}"),
+        )
+    })?;
     let program = program(settings, &executable)?;
     let outcome = edit(place, |hooks| {
         let installed = installed_dialect(hooks, &place.host);
-        let dialect = dialect.as_deref().or(installed.as_deref()).unwrap_or(mememory::DIALECT.name);
+        let dialect = dialect
+            .as_deref()
+            .or(installed.as_deref())
+            .unwrap_or(mememory::DIALECT.name);
         let run = run_words(&place.host, Some(dialect), *shared, *verbatim).join(" ");
         put(hooks, &place.host, &format!("{program} {run}"))
     })?;
     let (host, file) = (&place.host, outcome.file.display());
-    let said = if outcome.has_changed { "are in" } else { "were already in" };
-    outcome.report(host, output, &format!("loci's hooks for {host} {said} {file}"))?;
+    let said = if outcome.has_changed {
+        "are in"
+    } else {
+        "were already in"
+    };
+    outcome.report(
+        host,
+        output,
+        &format!("loci's hooks for {host} {said} {file}"),
+    )?;
     if outcome.has_changed && host == "codex" {
-        note("Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex");
+        note(
+            "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
+        );
     }
     if let Some(folder) = build_folder(&executable) {
         note(format_args!(
@@ -64,20 +91,29 @@ pub fn uninstall(arguments: &HookSettings, output: Output) -> Result<(), Failure
         Ok(())
     })?;
     let (host, file) = (&arguments.host, outcome.file.display());
-    let said = if outcome.has_changed { "removed loci's hooks from" } else { "there were no hooks of loci in" };
+    let said = if outcome.has_changed {
+        "removed loci's hooks from"
+    } else {
+        "there were no hooks of loci in"
+    };
     outcome.report(host, output, &format!("{said} {file}"))
 }
 
 /// The folder that a build puts programs into, if the program is in one: Cargo marks it as a cache.
 fn build_folder(program: &Path) -> Option<&Path> {
-    program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())
+    program
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join("CACHEDIR.TAG").is_file())
 }
 
 /// Puts loci's command in the place of the one that is there for each event, else after all others.
 fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), String> {
     for (event, name) in EVENTS {
         let groups = hooks.entry(event).or_insert_with(|| json!([]));
-        let groups = groups.as_array_mut().ok_or_else(|| format!("`hooks.{event}` is no list"))?;
+        let groups = groups
+            .as_array_mut()
+            .ok_or_else(|| format!("`hooks.{event}` is no list"))?;
         let mut command = Some(json!(format!("{command} {name}")));
         replace(groups, host, &mut command);
         if let Some(command) = command {
@@ -90,21 +126,27 @@ fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), 
 /// Takes out every command of loci's for that host, and what is empty without it.
 fn remove(hooks: &mut Map<String, Value>, host: &str) {
     hooks.retain(|_, groups| {
-        let Some(groups) = groups.as_array_mut().filter(|groups| !groups.is_empty()) else { return true };
+        let Some(groups) = groups.as_array_mut().filter(|groups| !groups.is_empty()) else {
+            return true;
+        };
         replace(groups, host, &mut None);
         !groups.is_empty()
     });
 }
 
-/// Puts a command, which is taken, in the place of the first one of loci's for that host; takes out the others, and the
-/// groups that had nothing else.
+/// Puts a command, which is taken, in the place of the first one of loci's for that host; takes out
+/// the others, and the groups that had nothing else.
 fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
     groups.retain_mut(|group| {
         let has_more = group.as_object().is_some_and(|group| group.len() > 1);
-        let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) else { return true };
+        let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) else {
+            return true;
+        };
         let before = commands.len();
         commands.retain_mut(|hook| match hook.get_mut("command") {
-            Some(of_loci) if is_ours(of_loci, host) => command.take().map(|command| *of_loci = command).is_some(),
+            Some(of_loci) if is_ours(of_loci, host) => {
+                command.take().map(|command| *of_loci = command).is_some()
+            }
             _ => true,
         });
         has_more || commands.len() == before || !commands.is_empty()
@@ -114,11 +156,14 @@ fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
 /// The dialect of the hooks of loci's for that host that are there.
 fn installed_dialect(hooks: &Map<String, Value>, host: &str) -> Option<String> {
     let groups = hooks.values().filter_map(Value::as_array).flatten();
-    let mut commands = groups.filter_map(|group| group.get("hooks")?.as_array()).flatten();
+    let mut commands = groups
+        .filter_map(|group| group.get("hooks")?.as_array())
+        .flatten();
     commands.find_map(|hook| dialect_of(hook.get("command")?, host))
 }
 
-/// Whether that is a command of loci's for that host: a program of that name, its options, [`run_words`] and an event.
+/// Whether that is a command of loci's for that host: a program of that name, its options,
+/// [`run_words`] and an event.
 fn is_ours(command: &Value, host: &str) -> bool {
     dialect_of(command, host).is_some()
 }
@@ -129,32 +174,78 @@ fn dialect_of(command: &Value, host: &str) -> Option<String> {
     let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let own = std::env::current_exe().ok();
-    let own = own.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let own = own
+        .as_deref()
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
     let cli = Cli::try_parse_from(&words).ok()?;
-    let Command::Hook(Hook::Run { dialect, event, shared, verbatim, .. }) = cli.command else { return None };
-    // Nothing but these words: what a person added to them is that person's. An older loci named no dialect.
-    let ends = |run: Vec<&str>| arguments.iter().rev().map(String::as_str).take(run.len()).eq(run.into_iter().rev());
-    let is_run = ends(run_words(host, Some(&dialect), shared, verbatim)) || ends(run_words(host, None, false, false));
+    let Command::Hook(Hook::Run {
+        dialect,
+        event,
+        shared,
+        verbatim,
+        ..
+    }) = cli.command
+    else {
+        return None;
+    };
+    // Nothing but these words: what a person added to them is that person's. An older loci named no
+    // dialect.
+    let ends = |run: Vec<&str>| {
+        arguments
+            .iter()
+            .rev()
+            .map(String::as_str)
+            .take(run.len())
+            .eq(run.into_iter().rev())
+    };
+    let is_run = ends(run_words(host, Some(&dialect), shared, verbatim))
+        || ends(run_words(host, None, false, false));
     let is_loci = ["loci", "loci.exe"].contains(&name) || own == Some(name);
     (is_loci && is_run && words.last() == Some(&event)).then_some(dialect)
 }
 
 /// The words of `loci hook run`, to which the event is to be added.
-fn run_words<'a>(host: &'a str, dialect: Option<&'a str>, is_shared: bool, is_verbatim: bool) -> Vec<&'a str> {
+fn run_words<'a>(
+    host: &'a str,
+    dialect: Option<&'a str>,
+    is_shared: bool,
+    is_verbatim: bool,
+) -> Vec<&'a str> {
     let dialect = dialect.map(|dialect| ["--dialect", dialect]);
     let dialect = dialect.as_ref().map_or(&[][..], |words| words);
     let shared = if is_shared { &["--shared"][..] } else { &[] };
-    let verbatim = if is_verbatim { &["--verbatim"][..] } else { &[] };
-    [&["hook", "run", "--host", host], dialect, shared, verbatim, &["--event"]].concat()
+    let verbatim = if is_verbatim {
+        &["--verbatim"][..]
+    } else {
+        &[]
+    };
+    [
+        &["hook", "run", "--host", host],
+        dialect,
+        shared,
+        verbatim,
+        &["--event"],
+    ]
+    .concat()
 }
 
-/// This program, as a shell is to call it: with the folders that it was given, since a host may know no other way to
-/// them.
+/// This program, as a shell is to call it: with the folders that it was given, since a host may
+/// know no other way to them.
 fn program(settings: &Settings, executable: &Path) -> Result<String, Failure> {
-    let unknown = |error: io::Error| Failure::new(Exit::Failure, format!("a path of loci is unknown: {error}"));
+    let unknown = |error: io::Error| {
+        Failure::new(Exit::Failure, format!("a path of loci is unknown: {error}"))
+    };
     let mut words = vec![quoted(&executable.to_string_lossy())];
     for (flag, path) in settings.named_folders() {
-        words.extend([format!("--{flag}"), quoted(&std::path::absolute(path).map_err(unknown)?.to_string_lossy())]);
+        words.extend([
+            format!("--{flag}"),
+            quoted(
+                &std::path::absolute(path)
+                    .map_err(unknown)?
+                    .to_string_lossy(),
+            ),
+        ]);
     }
     Ok(words.join(" "))
 }
@@ -169,10 +260,16 @@ fn file_of(arguments: &HookSettings) -> Result<PathBuf, Failure> {
         _ => ("CLAUDE_CONFIG_DIR", ".claude", "settings.json"),
     };
     let home = || directories::BaseDirs::new().map(|dirs| dirs.home_dir().join(folder));
-    let folder = std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from).or_else(home);
-    folder
-        .map(|folder| folder.join(name))
-        .ok_or_else(|| Failure::new(Exit::Usage, "there is no home folder; name the file with --file"))
+    let folder = std::env::var_os(variable)
+        .filter(|path| !path.is_empty())
+        .map(PathBuf::from)
+        .or_else(home);
+    folder.map(|folder| folder.join(name)).ok_or_else(|| {
+        Failure::new(
+            Exit::Usage,
+            "there is no home folder; name the file with --file",
+        )
+    })
 }
 
 /// The outcome of a change of hooks.
@@ -189,7 +286,8 @@ impl Outcome {
     fn report(&self, host: &str, output: Output, sentence: &str) -> Result<(), Failure> {
         let backup = self.backup.as_deref().map(Path::to_string_lossy);
         let file = self.file.to_string_lossy();
-        let value = json!({"host": host, "file": file, "changed": self.has_changed, "backup": backup});
+        let value =
+            json!({"host": host, "file": file, "changed": self.has_changed, "backup": backup});
         output.either(&value, format_args!("{sentence}\n"))?;
         if let Some(backup) = backup {
             note(format_args!("a copy of the file as it was is {backup}"));
@@ -198,28 +296,39 @@ impl Outcome {
     }
 }
 
-/// Changes the hooks of a file of settings. Everything else in it stays, and so does a copy of the file as it was. Nothing
-/// is written where nothing changes, nor where something else would be lost.
+/// Changes the hooks of a file of settings. Everything else in it stays, and so does a copy of the
+/// file as it was. Nothing is written where nothing changes, nor where something else would be
+/// lost.
 fn edit(
     arguments: &HookSettings,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
 ) -> Result<Outcome, Failure> {
     let file = file_of(arguments)?;
     let shown = file.display();
-    let failed =
-        |doing: &str, error: io::Error| Failure::new(Exit::Failure, format!("{shown} cannot be {doing}: {error}"));
+    let failed = |doing: &str, error: io::Error| {
+        Failure::new(Exit::Failure, format!("{shown} cannot be {doing}: {error}"))
+    };
     let refused = |problem: String| {
-        Failure::new(Exit::Usage, format!("{shown} is not changed: {problem}; mend it, or name another with --file"))
+        Failure::new(
+            Exit::Usage,
+            format!("{shown} is not changed: {problem}; mend it, or name another with --file"),
+        )
     };
     let real = real(&file).map_err(|error| failed("read", error))?;
     let real = real.ok_or_else(|| refused("it is a link to what is not there".to_owned()))?;
     let before = match plain_file::read(&real, Links::Refused, FILE_BYTES_MAX) {
-        Ok(bytes) => Some(String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))?),
+        Ok(bytes) => Some(
+            String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))?,
+        ),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed("read", error)),
     };
-    let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-    let old: Value = serde_json::from_str(text).map_err(|error| refused(format!("it is no JSON ({error})")))?;
+    let text = before
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+        .unwrap_or("{}");
+    let old: Value =
+        serde_json::from_str(text).map_err(|error| refused(format!("it is no JSON ({error})")))?;
     let new = changed(&old, change).map_err(refused)?;
     let has_changed = new != old;
     let mut backup = None;
@@ -231,9 +340,14 @@ fn edit(
             writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
             backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
         }
-        settings_file::replace(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
+        settings_file::replace(&real, &format!("{new:#}\n"))
+            .map_err(|error| failed("written", error))?;
     }
-    Ok(Outcome { file, has_changed, backup })
+    Ok(Outcome {
+        file,
+        has_changed,
+        backup,
+    })
 }
 
 /// The settings with their hooks changed.
@@ -243,7 +357,10 @@ fn changed(
 ) -> Result<Value, String> {
     let mut settings = settings.clone();
     let whole = settings.as_object_mut().ok_or("it holds no JSON object")?;
-    let was_empty = whole.get("hooks").and_then(Value::as_object).is_some_and(Map::is_empty);
+    let was_empty = whole
+        .get("hooks")
+        .and_then(Value::as_object)
+        .is_some_and(Map::is_empty);
     let hooks = whole.entry("hooks").or_insert_with(|| json!({}));
     let hooks = hooks.as_object_mut().ok_or("`hooks` in it is no object")?;
     change(hooks)?;
@@ -295,15 +412,22 @@ fn back_up(file: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    const QUIET: Output = Output { json: true, is_raw: false };
+    const QUIET: Output = Output {
+        json: true,
+        is_raw: false,
+    };
 
     fn arguments(file: &Path) -> HookSettings {
-        HookSettings { host: "claude-code".to_owned(), file: Some(file.to_owned()) }
+        HookSettings {
+            host: "claude-code".to_owned(),
+            file: Some(file.to_owned()),
+        }
     }
 
     fn install(file: &Path) -> Result<bool, Failure> {
         let command = "/bin/loci hook run --host claude-code --dialect mememory --event";
-        edit(&arguments(file), |hooks| put(hooks, "claude-code", command)).map(|outcome| outcome.has_changed)
+        edit(&arguments(file), |hooks| put(hooks, "claude-code", command))
+            .map(|outcome| outcome.has_changed)
     }
 
     fn read(file: &Path) -> Value {
@@ -315,18 +439,31 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("settings.json");
         let of_others = json!({"hooks": [{"type": "command", "command": "say done"}]});
-        let before = format!("{:#}", json!({"z": 1, "hooks": {"Stop": [of_others]}, "a": [true]}));
+        let before = format!(
+            "{:#}",
+            json!({"z": 1, "hooks": {"Stop": [of_others]}, "a": [true]})
+        );
         fs::write(&file, &before).unwrap();
         assert!(install(&file).unwrap());
         let once = fs::read_to_string(&file).unwrap();
         assert!(!install(&file).unwrap(), "twice is once");
         assert_eq!(fs::read_to_string(&file).unwrap(), once);
         let value = read(&file);
-        assert_eq!(value.as_object().unwrap().keys().collect::<Vec<_>>(), ["z", "hooks", "a"]);
+        assert_eq!(
+            value.as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["z", "hooks", "a"]
+        );
         assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2);
         assert_eq!(value["hooks"]["Stop"][0], of_others);
-        assert_eq!(fs::read_to_string(folder.path().join("settings.json.loci-backup-1")).unwrap(), before);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing was changed, so nothing was kept");
+        assert_eq!(
+            fs::read_to_string(folder.path().join("settings.json.loci-backup-1")).unwrap(),
+            before
+        );
+        assert_eq!(
+            fs::read_dir(folder.path()).unwrap().count(),
+            2,
+            "nothing was changed, so nothing was kept"
+        );
         uninstall(&arguments(&file), QUIET).unwrap();
         assert_eq!(read(&file), serde_json::from_str::<Value>(&before).unwrap());
     }
@@ -335,26 +472,75 @@ mod tests {
     fn commands_of_loci_are_told_from_others() {
         for (command, expected) in [
             ("loci hook run --host claude-code --event stop", true),
-            ("'/a b/loci' --data '/x y' --config=c hook run --host claude-code --event stop", true),
-            ("\"$HOME/bin/loci\"  hook run --host claude-code --event pre-compact", true),
-            (r"'C:\Program Files\loci.exe' hook run --host claude-code --event session-start", true),
-            ("/bin/loci hook run --host claude-code --dialect mempalace --event session-end", true),
-            ("/bin/loci hook run --host claude-code --dialect mempalace --shared --event stop", true),
-            ("/bin/loci hook run --host claude-code --dialect other --event stop", false),
-            ("/bin/loci hook run --host claude-code --shared --dialect mempalace --event stop", false),
+            (
+                "'/a b/loci' --data '/x y' --config=c hook run --host claude-code --event stop",
+                true,
+            ),
+            (
+                "\"$HOME/bin/loci\"  hook run --host claude-code --event pre-compact",
+                true,
+            ),
+            (
+                r"'C:\Program Files\loci.exe' hook run --host claude-code --event session-start",
+                true,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --dialect mempalace --event session-end",
+                true,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --dialect mempalace --shared --event stop",
+                true,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --dialect other --event stop",
+                false,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --shared --dialect mempalace --event stop",
+                false,
+            ),
             ("/bin/loci hook run --host codex --event stop", false),
-            ("/bin/loci hook run --host claude-code --event stop --json", false),
-            ("/bin/loci hook run --host claude-code --event stop; say done", false),
-            ("/bin/loci hook run --host claude-code --event stop && /bin/true", false),
-            ("/bin/loci hook run --host claude-code --event dinner", false),
-            ("/bin/loci --verbose hook run --host claude-code --event stop", false),
-            ("/bin/loci search hook run --host claude-code --event stop", false),
+            (
+                "/bin/loci hook run --host claude-code --event stop --json",
+                false,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --event stop; say done",
+                false,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --event stop && /bin/true",
+                false,
+            ),
+            (
+                "/bin/loci hook run --host claude-code --event dinner",
+                false,
+            ),
+            (
+                "/bin/loci --verbose hook run --host claude-code --event stop",
+                false,
+            ),
+            (
+                "/bin/loci search hook run --host claude-code --event stop",
+                false,
+            ),
             ("/loci/tee hook run --host claude-code --event stop", false),
-            ("/bin/lociferous hook run --host claude-code --event stop", false),
-            ("echo /bin/loci hook run --host claude-code --event stop", false),
+            (
+                "/bin/lociferous hook run --host claude-code --event stop",
+                false,
+            ),
+            (
+                "echo /bin/loci hook run --host claude-code --event stop",
+                false,
+            ),
             ("", false),
         ] {
-            assert_eq!(is_ours(&json!(command), "claude-code"), expected, "{command}");
+            assert_eq!(
+                is_ours(&json!(command), "claude-code"),
+                expected,
+                "{command}"
+            );
         }
         assert!(!is_ours(&json!(["loci"]), "claude-code"));
     }
@@ -366,8 +552,14 @@ mod tests {
         let engram = ours("--host codex --dialect engram --event stop");
         assert_eq!(found(engram.clone(), "codex").as_deref(), Some("engram"));
         assert_eq!(found(engram, "claude-code"), None);
-        assert_eq!(found(ours("--host codex --event stop"), "codex").as_deref(), Some("mememory"));
-        assert_eq!(found(json!({"Stop": 3, "X": [{"hooks": []}, 4]}), "codex"), None);
+        assert_eq!(
+            found(ours("--host codex --event stop"), "codex").as_deref(),
+            Some("mememory")
+        );
+        assert_eq!(
+            found(json!({"Stop": 3, "X": [{"hooks": []}, 4]}), "codex"),
+            None
+        );
     }
 
     #[test]
@@ -377,7 +569,10 @@ mod tests {
         assert_eq!(build_folder(&program), None);
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         fs::write(folder.path().join("target/CACHEDIR.TAG"), "").unwrap();
-        assert_eq!(build_folder(&program), Some(folder.path().join("target").as_path()));
+        assert_eq!(
+            build_folder(&program),
+            Some(folder.path().join("target").as_path())
+        );
     }
 
     #[test]
@@ -385,8 +580,7 @@ mod tests {
         // As an older loci wrote it, and as it is written now.
         let ours = |program: &str| format!("{program} hook run --host claude-code --event stop");
         let new = "/bin/loci hook run --host claude-code --dialect mememory --event stop";
-        let others =
-            json!([3, "x", null, {"matcher": "a"}, {"hooks": {}}, {"hooks": []}, {"hooks": [1, {"command": 2}]}]);
+        let others = json!([3, "x", null, {"matcher": "a"}, {"hooks": {}}, {"hooks": []}, {"hooks": [1, {"command": 2}]}]);
         let mut groups = others.as_array().unwrap().clone();
         groups
             .push(json!({"matcher": "b", "hooks": [{"command": ours("/old/loci"), "timeout": 3}, {"command": "say"}]}));
@@ -398,17 +592,28 @@ mod tests {
         install(&file).unwrap();
         let stop = read(&file)["hooks"]["Stop"].as_array().unwrap().clone();
         assert_eq!(stop[..7], *others.as_array().unwrap());
-        let kept = json!({"matcher": "b", "hooks": [{"command": new, "timeout": 3}, {"command": "say"}]});
+        let kept =
+            json!({"matcher": "b", "hooks": [{"command": new, "timeout": 3}, {"command": "say"}]});
         assert_eq!(stop[7..], [kept], "where it stood, and once");
         uninstall(&arguments(&file), QUIET).unwrap();
         let hooks = read(&file)["hooks"].clone();
-        assert_eq!(hooks["Stop"][7], json!({"matcher": "b", "hooks": [{"command": "say"}]}));
-        assert_eq!(hooks.as_object().unwrap().keys().collect::<Vec<_>>(), ["Stop", "Notification"]);
+        assert_eq!(
+            hooks["Stop"][7],
+            json!({"matcher": "b", "hooks": [{"command": "say"}]})
+        );
+        assert_eq!(
+            hooks.as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["Stop", "Notification"]
+        );
     }
 
     #[test]
     fn without_hooks_of_loci_there_is_nothing_to_take_out() {
-        for text in ["{}", r#"{"hooks": {}}"#, r#"{"hooks": {"Stop": [], "X": [{"hooks": []}, 3]}, "n": 0.10}"#] {
+        for text in [
+            "{}",
+            r#"{"hooks": {}}"#,
+            r#"{"hooks": {"Stop": [], "X": [{"hooks": []}, 3]}, "n": 0.10}"#,
+        ] {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("settings.json");
             fs::write(&file, text).unwrap();
@@ -456,7 +661,10 @@ mod tests {
     #[test]
     fn a_link_stays_a_link() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, target) = (folder.path().join("settings.json"), folder.path().join("real.json"));
+        let (file, target) = (
+            folder.path().join("settings.json"),
+            folder.path().join("real.json"),
+        );
         std::os::unix::fs::symlink(&target, &file).unwrap();
         assert_eq!(install(&file).unwrap_err().exit, Exit::Usage);
         assert!(fs::symlink_metadata(&target).is_err());

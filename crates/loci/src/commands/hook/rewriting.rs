@@ -1,13 +1,18 @@
 //! Whether a text in JSON still says the same after it was read and written again.
 
-/// What a value that was read from `text` and written as `rewritten` has lost, for the person whose file that is; none,
-/// where it says the same. Both have to be JSON.
+/// What a value that was read from `text` and written as `rewritten` has lost, for the person whose
+/// file that is; none, where it says the same. Both have to be JSON.
 pub fn loss(text: &str, rewritten: &str) -> Option<String> {
     let (before, after) = (tokens(text), tokens(rewritten));
     if before.len() != after.len() {
-        return Some("an object in it has a key twice, and one of the two would be lost".to_owned());
+        return Some(
+            "an object in it has a key twice, and one of the two would be lost".to_owned(),
+        );
     }
-    let changed = before.iter().zip(&after).find(|(before, after)| before.meaning != after.meaning);
+    let changed = before
+        .iter()
+        .zip(&after)
+        .find(|(before, after)| before.meaning != after.meaning);
     changed.map(|(before, _)| {
         let line = 1 + text[..before.start].matches('\n').count();
         format!("what is in its line {line} would become something else, as a number with very many digits does")
@@ -31,11 +36,14 @@ fn tokens(json: &str) -> Vec<Token> {
             '"' => string_bytes(rest),
             '{' | '}' | '[' | ']' | ',' | ':' => 1,
             _ if first.is_whitespace() => first.len_utf8(),
-            _ => rest.find([' ', '\t', '\r', '\n', ',', ']', '}']).unwrap_or(rest.len()),
+            _ => rest
+                .find([' ', '\t', '\r', '\n', ',', ']', '}'])
+                .unwrap_or(rest.len()),
         };
         let token = &rest[..length];
         let meaning = match first {
-            '"' => serde_json::from_str(token).map_or_else(|_| token.to_owned(), |text: String| format!("\"{text}")),
+            '"' => serde_json::from_str(token)
+                .map_or_else(|_| token.to_owned(), |text: String| format!("\"{text}")),
             '-' | '0'..='9' => number(token),
             _ => token.to_owned(),
         };
@@ -58,20 +66,27 @@ fn string_bytes(text: &str) -> usize {
     end.map_or(text.len(), |end| end + 1)
 }
 
-/// A number by its value: the digits without zeros around them, and the power of ten that they are multiplied by.
+/// A number by its value: the digits without zeros around them, and the power of ten that they are
+/// multiplied by.
 fn number(token: &str) -> String {
-    let (sign, unsigned) = token.strip_prefix('-').map_or(("", token), |unsigned| ("-", unsigned));
+    let (sign, unsigned) = token
+        .strip_prefix('-')
+        .map_or(("", token), |unsigned| ("-", unsigned));
     let (decimal, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
     let (whole, fraction) = decimal.split_once('.').unwrap_or((decimal, ""));
     let digits = format!("{whole}{fraction}");
     let significant = digits.trim_end_matches('0');
-    let Ok(exponent) = exponent.parse::<i64>() else { return token.to_owned() };
+    let Ok(exponent) = exponent.parse::<i64>() else {
+        return token.to_owned();
+    };
     let zeros = digits.len() - significant.len();
     // Of zero, every power is the same.
     let power = if significant.is_empty() {
         0
     } else {
-        exponent.saturating_add(zeros as i64).saturating_sub(fraction.len() as i64)
+        exponent
+            .saturating_add(zeros as i64)
+            .saturating_sub(fraction.len() as i64)
     };
     format!("{sign}{}e{power}", significant.trim_start_matches('0'))
 }

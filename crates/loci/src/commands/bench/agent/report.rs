@@ -51,7 +51,8 @@ impl Tally {
         tally
     }
 
-    /// The shares of evidence found, of distractors shown, of tasks within their tokens and of tasks that are right.
+    /// The shares of evidence found, of distractors shown, of tasks within their tokens and of
+    /// tasks that are right.
     fn shares(&self) -> [f64; 4] {
         let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
         [
@@ -66,9 +67,14 @@ impl Tally {
 impl Report<'_> {
     /// A row for each dialect, one for all.
     fn rows(&self) -> Vec<(&str, Tally)> {
-        let of = |name: &str| Tally::of(self.asked.iter().filter(|asked| asked.task.dialect == name));
-        let dialects = loci_dialects::DIALECTS.iter().map(|dialect| (dialect.name, of(dialect.name)));
-        dialects.chain([("all", Tally::of(self.asked.iter()))]).collect()
+        let of =
+            |name: &str| Tally::of(self.asked.iter().filter(|asked| asked.task.dialect == name));
+        let dialects = loci_dialects::DIALECTS
+            .iter()
+            .map(|dialect| (dialect.name, of(dialect.name)));
+        dialects
+            .chain([("all", Tally::of(self.asked.iter()))])
+            .collect()
     }
 
     /// Everything, for programs.
@@ -140,10 +146,17 @@ impl Report<'_> {
         };
         for asked in self.asked.iter().filter(is_listed) {
             let budget = asked.task.budget_tokens;
-            let _ = writeln!(text, "\n{}: {} of {budget} tokens", asked.task.name, asked.tokens);
+            let _ = writeln!(
+                text,
+                "\n{}: {} of {budget} tokens",
+                asked.task.name, asked.tokens
+            );
             let missing = asked.missing.iter().map(|part| ("missing", part));
             let shown = asked.shown.iter().map(|part| ("shown", part));
-            for (problem, part) in missing.chain(shown).chain(asked.refused.iter().map(|why| ("refused", why))) {
+            for (problem, part) in missing
+                .chain(shown)
+                .chain(asked.refused.iter().map(|why| ("refused", why)))
+            {
                 let _ = writeln!(text, "  {problem}: {part}");
             }
         }

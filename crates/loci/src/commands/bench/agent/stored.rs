@@ -21,7 +21,14 @@ const BETWEEN_CALLS_MS: i64 = 100;
 /// Characters of the ids that are cut.
 const SHORT_ID_CHARACTERS: usize = 8;
 /// The names of an id in replies.
-const ID_KEYS: [&str; 6] = ["id", "_id", "drawer_id", "entry_id", "triple_id", "cache_id"];
+const ID_KEYS: [&str; 6] = [
+    "id",
+    "_id",
+    "drawer_id",
+    "entry_id",
+    "triple_id",
+    "cache_id",
+];
 
 /// A store that has been filed, and was asked nothing.
 pub struct Stored {
@@ -31,12 +38,17 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Takes the store that an earlier run left in the folder, if it was filed by the same calls with the same model, or
-    /// files it.
+    /// Takes the store that an earlier run left in the folder, if it was filed by the same calls
+    /// with the same model, or files it.
     ///
     /// # Errors
     /// If the folder cannot be used, or a tool refuses a call.
-    pub fn of(calls: &[Call], folder: &Path, laboratory: &Laboratory<'_>, clock: &SetClock) -> Result<Self, Failure> {
+    pub fn of(
+        calls: &[Call],
+        folder: &Path,
+        laboratory: &Laboratory<'_>,
+        clock: &SetClock,
+    ) -> Result<Self, Failure> {
         let (data, list) = (folder.join("agent"), folder.join("agent.json"));
         let known = format!("{} {} {calls:?}", laboratory.model(), laboratory.search());
         let known = hex(&Sha256::digest(known));
@@ -47,19 +59,27 @@ impl Stored {
         let _ = fs::remove_dir_all(&data);
         note(format_args!("filing {} calls …", calls.len()));
         let parts = laboratory.open(&data)?;
-        let mut stored = Stored { data, ids: HashMap::new() };
+        let mut stored = Stored {
+            data,
+            ids: HashMap::new(),
+        };
         let mut milliseconds = 0;
         for call in calls {
             for _ in 0..call.times {
                 milliseconds += BETWEEN_CALLS_MS;
                 clock.set_after_noon(call.days_ago, milliseconds);
-                let reply = stored.call(call, &Ids::default(), &parts).map_err(|failure| {
-                    let name = call.name.as_deref().unwrap_or("a memory");
-                    Failure {
-                        message: format!("{name} cannot be filed with {}: {}", call.tool, failure.message),
-                        ..failure
-                    }
-                })?;
+                let reply = stored
+                    .call(call, &Ids::default(), &parts)
+                    .map_err(|failure| {
+                        let name = call.name.as_deref().unwrap_or("a memory");
+                        Failure {
+                            message: format!(
+                                "{name} cannot be filed with {}: {}",
+                                call.tool, failure.message
+                            ),
+                            ..failure
+                        }
+                    })?;
                 if let (Some(name), Some(id)) = (&call.name, id_in(&reply.structured)) {
                     stored.ids.insert(name.clone(), id.to_owned());
                 }
@@ -67,7 +87,10 @@ impl Stored {
         }
         settle(&parts)?;
         drop(parts);
-        fs::write(&list, json!({"calls": known, "ids": stored.ids}).to_string())?;
+        fs::write(
+            &list,
+            json!({"calls": known, "ids": stored.ids}).to_string(),
+        )?;
         Ok(stored)
     }
 
@@ -76,8 +99,12 @@ impl Stored {
     /// # Errors
     /// If it cannot be copied.
     pub fn copy_to(&self, folder: &Path) -> Result<(), Failure> {
-        copy(&self.data, folder)
-            .map_err(|error| Failure::new(Exit::Failure, format!("{} cannot be copied: {error}", self.data.display())))
+        copy(&self.data, folder).map_err(|error| {
+            Failure::new(
+                Exit::Failure,
+                format!("{} cannot be copied: {error}", self.data.display()),
+            )
+        })
     }
 
     /// Makes a call.
@@ -88,13 +115,25 @@ impl Stored {
         let name = call.dialect.as_deref().unwrap_or_default();
         let dialect = loci_dialects::dialect(name)
             .ok_or_else(|| Failure::new(Exit::Failure, format!("there is no dialect {name}")))?;
-        let tool = dialect
-            .tool(&call.tool)
-            .ok_or_else(|| Failure::new(Exit::Failure, format!("the {name} dialect has no tool {}", call.tool)))?;
+        let tool = dialect.tool(&call.tool).ok_or_else(|| {
+            Failure::new(
+                Exit::Failure,
+                format!("the {name} dialect has no tool {}", call.tool),
+            )
+        })?;
         let mut arguments: Map<String, Value> = call.arguments.clone();
-        arguments.values_mut().for_each(|value| in_strings(value, &mut |text| self.with_ids(text, ids)));
+        arguments
+            .values_mut()
+            .for_each(|value| in_strings(value, &mut |text| self.with_ids(text, ids)));
         let caller = caller(call.caller.as_deref());
-        Ok(dialect.call(tool, Context { engine: &parts.engine, caller: &caller }, arguments)?)
+        Ok(dialect.call(
+            tool,
+            Context {
+                engine: &parts.engine,
+                caller: &caller,
+            },
+            arguments,
+        )?)
     }
 
     /// The text with ids in the place of their names.
@@ -108,7 +147,9 @@ impl Stored {
                 "head" => of_name().map(|id| id.chars().take(SHORT_ID_CHARACTERS).collect()),
                 "tail" => of_name().map(|id| {
                     let characters: Vec<char> = id.chars().collect();
-                    characters[characters.len().saturating_sub(SHORT_ID_CHARACTERS)..].iter().collect()
+                    characters[characters.len().saturating_sub(SHORT_ID_CHARACTERS)..]
+                        .iter()
+                        .collect()
                 }),
                 _ => None,
             }
@@ -123,15 +164,21 @@ pub struct Ids {
     pub shown: Option<String>,
 }
 
-/// The person at this machine, or the holder of a token of that name, who reads what is common, shared or their own.
+/// The person at this machine, or the holder of a token of that name, who reads what is common,
+/// shared or their own.
 pub fn caller(name: Option<&str>) -> Caller {
     let scopes = || Scopes::of(&[Scope::Read, Scope::Write]);
-    name.map_or_else(Caller::local, |name| Caller::new(Space::default(), Principal::new(name, scopes())))
+    name.map_or_else(Caller::local, |name| {
+        Caller::new(Space::default(), Principal::new(name, scopes()))
+    })
 }
 
 /// The id of what a reply says was filed: of several messages, the first.
 fn id_in(reply: &Value) -> Option<&str> {
-    ID_KEYS.iter().find_map(|key| reply[key].as_str()).or_else(|| reply["stm_ids"][0].as_str())
+    ID_KEYS
+        .iter()
+        .find_map(|key| reply[key].as_str())
+        .or_else(|| reply["stm_ids"][0].as_str())
 }
 
 /// The id of the innermost object that has an id and a text with that part.
@@ -142,7 +189,9 @@ pub fn id_beside<'a>(reply: &'a Value, part: &str) -> Option<&'a str> {
         _ => None,
     };
     let holds = |reply: &Value| {
-        let texts = reply.as_object().map(|fields| fields.values().filter_map(Value::as_str));
+        let texts = reply
+            .as_object()
+            .map(|fields| fields.values().filter_map(Value::as_str));
         texts.is_some_and(|mut texts| texts.any(|text| text.contains(part)))
     };
     inner.or_else(|| id_in(reply).filter(|_| holds(reply)))
@@ -152,5 +201,9 @@ pub fn id_beside<'a>(reply: &'a Value, part: &str) -> Option<&'a str> {
 fn kept(list: &Path, known: &str) -> Option<HashMap<String, String>> {
     let kept: Value = serde_json::from_str(&fs::read_to_string(list).ok()?).ok()?;
     let ids = kept["ids"].as_object().filter(|_| kept["calls"] == known)?;
-    Some(ids.iter().filter_map(|(name, id)| Some((name.clone(), id.as_str()?.to_owned()))).collect())
+    Some(
+        ids.iter()
+            .filter_map(|(name, id)| Some((name.clone(), id.as_str()?.to_owned())))
+            .collect(),
+    )
 }

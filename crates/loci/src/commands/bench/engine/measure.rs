@@ -31,26 +31,39 @@ const SUMMED_BYTES: usize = 256 << 20;
 /// How often. The fastest counts.
 const SUMS: usize = 5;
 /// The kinds of search.
-const MODES: [(&str, SearchMode); 3] =
-    [("words and meaning", SearchMode::Hybrid), ("meaning", SearchMode::Vector), ("words", SearchMode::Words)];
+const MODES: [(&str, SearchMode); 3] = [
+    ("words and meaning", SearchMode::Hybrid),
+    ("meaning", SearchMode::Vector),
+    ("words", SearchMode::Words),
+];
 
 /// Searches of one kind.
 struct Searches {
     name: &'static str,
     wall: Vec<f64>,
     cpu: Vec<f64>,
-    /// Milliseconds that reading takes at the bandwidth of the memory: what an exact scan reads, and what a
-    /// scan of one bit for each component does.
+    /// Milliseconds that reading takes at the bandwidth of the memory: what an exact scan reads,
+    /// and what a scan of one bit for each component does.
     limits: [f64; 2],
 }
 
 pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failure> {
-    let questions: Vec<Question> = (0..SEARCHES).map(|number| corpus.question(number)).collect();
+    let questions: Vec<Question> = (0..SEARCHES)
+        .map(|number| corpus.question(number))
+        .collect();
     let model = Arc::new(Prepared::new(&questions));
     let before = resident_bytes("self");
     let begun = Instant::now();
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?);
-    let engine = |mode| Engine::new(Arc::clone(&store), Arc::<Prepared>::clone(&model), Arc::new(SystemClock), mode);
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(data, Options::default()).map_err(loci_core::Error::from)?);
+    let engine = |mode| {
+        Engine::new(
+            Arc::clone(&store),
+            Arc::<Prepared>::clone(&model),
+            Arc::new(SystemClock),
+            mode,
+        )
+    };
     search(&engine(SearchMode::Hybrid), &questions[0].text)?;
     let start = milliseconds(begun.elapsed());
     let resident = before
@@ -69,12 +82,21 @@ pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failur
     let vectors = corpus.passages() * (DIMENSION + size_of::<f32>());
     let sketches = corpus.passages() * DIMENSION / 8;
     let limit = |bytes: usize| bytes as f64 / bytes_per_millisecond;
-    for (searches, bytes) in
-        searches.iter_mut().zip([[vectors + postings, sketches + postings], [vectors, sketches], [postings; 2]])
-    {
+    for (searches, bytes) in searches.iter_mut().zip([
+        [vectors + postings, sketches + postings],
+        [vectors, sketches],
+        [postings; 2],
+    ]) {
         searches.limits = bytes.map(limit);
     }
-    let report = Report { searches, recall, start, resident, bytes_per_millisecond, postings };
+    let report = Report {
+        searches,
+        recall,
+        start,
+        resident,
+        bytes_per_millisecond,
+        postings,
+    };
     Ok(output.either(&report.value(corpus.passages()), report.text())?)
 }
 
@@ -113,19 +135,34 @@ impl Report {
         for heading in ["CPU p50", "p95", "p99", "wall p50", "p95", "p99"] {
             text += &format!(" {heading:>8}");
         }
-        text += &format!(" {:>10} {:>6} {:>10} {:>6}\n", "exact scan", "ratio", "bit scan", "ratio");
+        text += &format!(
+            " {:>10} {:>6} {:>10} {:>6}\n",
+            "exact scan", "ratio", "bit scan", "ratio"
+        );
         for searches in &self.searches {
             text += &searches.text();
         }
         text += "exact scan, bit scan: the time in which the memory can be read that such a search reads\n";
         let mut line = |name: &str, value: String| text += &format!("{name:64} {value}\n");
-        line("recall@10 by meaning, of an exact scan of the stored vectors", format!("{:.3}", self.recall[0]));
-        line("recall@10 by meaning, of the vectors before quantisation", format!("{:.3}", self.recall[1]));
-        line("opening the store and the first result", format!("{:.1} ms", self.start));
+        line(
+            "recall@10 by meaning, of an exact scan of the stored vectors",
+            format!("{:.3}", self.recall[0]),
+        );
+        line(
+            "recall@10 by meaning, of the vectors before quantisation",
+            format!("{:.3}", self.recall[1]),
+        );
+        line(
+            "opening the store and the first result",
+            format!("{:.1} ms", self.start),
+        );
         if let Some(resident) = self.resident {
             line("resident memory of the index", format!("{resident:.1} MiB"));
         }
-        line("memory bandwidth of one thread", format!("{:.1} GB/s", self.bytes_per_millisecond / 1e6));
+        line(
+            "memory bandwidth of one thread",
+            format!("{:.1} GB/s", self.bytes_per_millisecond / 1e6),
+        );
         text
     }
 }
@@ -160,17 +197,33 @@ impl Searches {
 fn search(engine: &Engine, query: &str) -> Result<Vec<String>, Failure> {
     let recall = Recall::new(query, RESULTS, &|signals| signals.relevance);
     let recalled = engine.recall(&Caller::local(), &recall)?;
-    Ok(recalled.hits.into_iter().map(|hit| hit.memory.id.to_string()).collect())
+    Ok(recalled
+        .hits
+        .into_iter()
+        .map(|hit| hit.memory.id.to_string())
+        .collect())
 }
 
-fn measured(name: &'static str, engine: &Engine, questions: &[Question]) -> Result<Searches, Failure> {
-    let mut searches = Searches { name, wall: Vec::new(), cpu: Vec::new(), limits: [0.0; 2] };
+fn measured(
+    name: &'static str,
+    engine: &Engine,
+    questions: &[Question],
+) -> Result<Searches, Failure> {
+    let mut searches = Searches {
+        name,
+        wall: Vec::new(),
+        cpu: Vec::new(),
+        limits: [0.0; 2],
+    };
     search(engine, &questions[0].text)?;
     for question in questions {
         let (wall, cpu) = (Instant::now(), cpu_time());
         search(engine, &question.text)?;
         searches.wall.push(milliseconds(wall.elapsed()));
-        searches.cpu.extend(cpu.zip(cpu_time()).map(|(before, after)| milliseconds(after.saturating_sub(before))));
+        searches.cpu.extend(
+            cpu.zip(cpu_time())
+                .map(|(before, after)| milliseconds(after.saturating_sub(before))),
+        );
     }
     searches.wall.sort_by(f64::total_cmp);
     searches.cpu.sort_by(f64::total_cmp);
@@ -179,13 +232,20 @@ fn measured(name: &'static str, engine: &Engine, questions: &[Question]) -> Resu
 
 /// The share of the nearest passages that a search by meaning finds, among the stored vectors and
 /// among those before quantisation.
-fn recall(engine: &Engine, corpus: &Synthetic, questions: &[Question]) -> Result<[f64; 2], Failure> {
+fn recall(
+    engine: &Engine,
+    corpus: &Synthetic,
+    questions: &[Question],
+) -> Result<[f64; 2], Failure> {
     let questions = &questions[..COMPARED.min(questions.len())];
     let mut nearest: Vec<[Nearest; 2]> = questions.iter().map(|_| Default::default()).collect();
     for index in 0..corpus.passages() {
         let vector = corpus.vector(index);
         let (scale, values) = quantised(&vector);
-        let stored: Vec<f32> = values.iter().map(|value| f32::from(*value) * scale).collect();
+        let stored: Vec<f32> = values
+            .iter()
+            .map(|value| f32::from(*value) * scale)
+            .collect();
         for (question, [of_stored, of_unquantised]) in questions.iter().zip(&mut nearest) {
             of_stored.offer(dot(&question.vector, &stored), index);
             of_unquantised.offer(dot(&question.vector, &vector), index);
@@ -195,7 +255,11 @@ fn recall(engine: &Engine, corpus: &Synthetic, questions: &[Question]) -> Result
     for (question, nearest) in questions.iter().zip(&nearest) {
         let found: BTreeSet<String> = search(engine, &question.text)?.into_iter().collect();
         for (met, nearest) in met.iter_mut().zip(nearest) {
-            *met += nearest.0.iter().filter(|(_, index)| found.contains(id(*index).as_str())).count();
+            *met += nearest
+                .0
+                .iter()
+                .filter(|(_, index)| found.contains(id(*index).as_str()))
+                .count();
         }
         all += nearest[0].0.len();
     }
@@ -231,15 +295,26 @@ fn dot(left: &[f32], right: &[f32]) -> f32 {
 
 /// Bytes of the postings that a question reads, in the mean.
 fn postings_bytes(corpus: &Synthetic, questions: &[Question]) -> usize {
-    let mut frequencies: HashMap<u32, usize> =
-        questions.iter().flat_map(|question| &question.ranks).map(|rank| (*rank, 0)).collect();
+    let mut frequencies: HashMap<u32, usize> = questions
+        .iter()
+        .flat_map(|question| &question.ranks)
+        .map(|rank| (*rank, 0))
+        .collect();
     for index in 0..corpus.passages() {
         for rank in corpus.ranks(index).into_iter().collect::<BTreeSet<u32>>() {
-            frequencies.entry(rank).and_modify(|passages| *passages += 1);
+            frequencies
+                .entry(rank)
+                .and_modify(|passages| *passages += 1);
         }
     }
     let of = |question: &Question| -> usize {
-        question.ranks.iter().collect::<BTreeSet<_>>().into_iter().map(|rank| frequencies[rank]).sum()
+        question
+            .ranks
+            .iter()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .map(|rank| frequencies[rank])
+            .sum()
     };
     POSTING_BYTES * questions.iter().map(of).sum::<usize>() / questions.len()
 }
@@ -249,7 +324,11 @@ fn bandwidth() -> f64 {
     let array = vec![1_u64; SUMMED_BYTES / size_of::<u64>()];
     let sum = |_| {
         let begun = Instant::now();
-        black_box(black_box(&array).iter().fold(0_u64, |sum, value| sum.wrapping_add(*value)));
+        black_box(
+            black_box(&array)
+                .iter()
+                .fold(0_u64, |sum, value| sum.wrapping_add(*value)),
+        );
         begun.elapsed().as_secs_f64()
     };
     SUMMED_BYTES as f64 / (0..SUMS).map(sum).fold(f64::INFINITY, f64::min)
@@ -257,5 +336,8 @@ fn bandwidth() -> f64 {
 
 /// Of sorted times.
 fn percentile(times: &[f64], share: f64) -> f64 {
-    times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN)
+    times
+        .get((times.len() as f64 * share) as usize)
+        .copied()
+        .unwrap_or(f64::NAN)
 }

@@ -1,12 +1,12 @@
-//! Made-up passages with vectors, each a function of its number alone, so that nothing of a million of
-//! them has to be kept.
+//! Made-up passages with vectors, each a function of its number alone, so that nothing of a million
+//! of them has to be kept.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use loci_core::{
-    Embedder, Error, Memory, MemoryId, ModelId, Passage, Result, Space, Term, Timestamp, Vector, Visibility,
-    unit_vector,
+    Embedder, Error, Memory, MemoryId, ModelId, Passage, Result, Space, Term, Timestamp, Vector,
+    Visibility, unit_vector,
 };
 
 use super::super::corpus::Random;
@@ -25,8 +25,8 @@ const WORDS_PER_TOPIC_WORD: usize = 3;
 const TOPIC_WORDS: usize = 40;
 /// Passages of a topic.
 const PASSAGES_PER_TOPIC: usize = 500;
-/// How far vectors of a topic are from its centre, whose own length is 1. Two of one topic have a cosine of
-/// about 0.6, as texts about the same have with the bundled model.
+/// How far vectors of a topic are from its centre, whose own length is 1. Two of one topic have a
+/// cosine of about 0.6, as texts about the same have with the bundled model.
 const NOISE: f32 = 0.8;
 
 /// The model's name.
@@ -53,7 +53,10 @@ impl Synthetic {
     pub fn new(passages: usize) -> Self {
         let centre = |topic| noise(&mut Random(u64::MAX - topic as u64), 1.0);
         let topics = passages.div_ceil(PASSAGES_PER_TOPIC).max(1);
-        Synthetic { passages, topics: (0..topics).map(centre).map(unit).collect() }
+        Synthetic {
+            passages,
+            topics: (0..topics).map(centre).map(unit).collect(),
+        }
     }
 
     /// How many passages there are.
@@ -87,7 +90,13 @@ impl Synthetic {
 
     fn near(&self, topic: usize, random: &mut Random) -> Vec<f32> {
         let noise = noise(random, NOISE);
-        unit(self.topics[topic].iter().zip(noise).map(|(centre, noise)| centre + noise).collect())
+        unit(
+            self.topics[topic]
+                .iter()
+                .zip(noise)
+                .map(|(centre, noise)| centre + noise)
+                .collect(),
+        )
     }
 
     /// A question about the topic of some passage, in words of that passage.
@@ -95,8 +104,14 @@ impl Synthetic {
         let mut random = Random((1 << 50) + number as u64);
         let index = random.below(self.passages);
         let passage = self.ranks(index);
-        let ranks: Vec<u32> = (0..QUERY_WORDS).map(|_| passage[random.below(WORDS)]).collect();
-        Question { text: text(&ranks), ranks, vector: self.near(self.topic(index).0, &mut random) }
+        let ranks: Vec<u32> = (0..QUERY_WORDS)
+            .map(|_| passage[random.below(WORDS)])
+            .collect();
+        Question {
+            text: text(&ranks),
+            ranks,
+            vector: self.near(self.topic(index).0, &mut random),
+        }
     }
 
     /// The passage as a memory, and what the index keeps of it.
@@ -104,12 +119,25 @@ impl Synthetic {
         let ranks = self.ranks(index);
         let content = text(&ranks);
         let mut counts: HashMap<String, u32> = HashMap::new();
-        content.split(' ').for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
-        let mut terms: Vec<Term> = counts.into_iter().map(|(text, count)| Term { text, count }).collect();
+        content
+            .split(' ')
+            .for_each(|word| *counts.entry(word.to_owned()).or_default() += 1);
+        let mut terms: Vec<Term> = counts
+            .into_iter()
+            .map(|(text, count)| Term { text, count })
+            .collect();
         terms.sort_by(|a, b| a.text.cmp(&b.text));
         let (scale, values) = quantised(&self.vector(index));
-        let vector = Vector { model: ModelId::new(MODEL), scale, values };
-        let passage = Passage { range: 0..content.len(), terms, vector: Some(vector) };
+        let vector = Vector {
+            model: ModelId::new(MODEL),
+            scale,
+            values,
+        };
+        let passage = Passage {
+            range: 0..content.len(),
+            terms,
+            vector: Some(vector),
+        };
         (record(index, content), passage)
     }
 }
@@ -130,9 +158,17 @@ fn record(index: usize, content: String) -> Memory {
 
 /// Symmetric eight-bit quantisation, as the engine does it.
 pub fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
-    let largest = vector.iter().fold(0.0f32, |largest, component| largest.max(component.abs()));
+    let largest = vector
+        .iter()
+        .fold(0.0f32, |largest, component| largest.max(component.abs()));
     let scale = if largest > 0.0 { largest / 127.0 } else { 1.0 };
-    (scale, vector.iter().map(|component| (component / scale).round() as i8).collect())
+    (
+        scale,
+        vector
+            .iter()
+            .map(|component| (component / scale).round() as i8)
+            .collect(),
+    )
 }
 
 /// A vector of about that length, in no particular direction.
@@ -158,8 +194,10 @@ fn text(ranks: &[u32]) -> String {
 
 /// A word that no stemmer changes.
 fn word(mut rank: u32) -> String {
-    const SYLLABLES: [&str; 16] =
-        ["ba", "ke", "la", "mo", "nu", "pa", "re", "sa", "to", "vu", "da", "fe", "ga", "ho", "ju", "za"];
+    const SYLLABLES: [&str; 16] = [
+        "ba", "ke", "la", "mo", "nu", "pa", "re", "sa", "to", "vu", "da", "fe", "ga", "ho", "ju",
+        "za",
+    ];
     let mut word = String::new();
     loop {
         word.push_str(SYLLABLES[(rank % 16) as usize]);
@@ -179,8 +217,14 @@ pub struct Prepared {
 impl Prepared {
     /// With these questions.
     pub fn new(questions: &[Question]) -> Self {
-        let vectors = questions.iter().map(|question| (question.text.clone(), question.vector.clone())).collect();
-        Prepared { model: ModelId::new(MODEL), vectors: Mutex::new(vectors) }
+        let vectors = questions
+            .iter()
+            .map(|question| (question.text.clone(), question.vector.clone()))
+            .collect();
+        Prepared {
+            model: ModelId::new(MODEL),
+            vectors: Mutex::new(vectors),
+        }
     }
 }
 
@@ -192,7 +236,11 @@ impl Embedder for Prepared {
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let vectors = self.vectors.lock().unwrap_or_else(PoisonError::into_inner);
         let vector = |text: &&str| vectors.get(*text).cloned();
-        texts.iter().map(vector).collect::<Option<_>>().ok_or_else(|| Error::internal("no question of the benchmark"))
+        texts
+            .iter()
+            .map(vector)
+            .collect::<Option<_>>()
+            .ok_or_else(|| Error::internal("no question of the benchmark"))
     }
 }
 
@@ -207,15 +255,24 @@ mod tests {
     #[test]
     fn passages_of_a_topic_are_near_each_other() {
         let corpus = Synthetic::new(2_000);
-        let of = |topic| (0..2_000).filter(move |index| corpus.topic(*index).0 == topic).collect::<Vec<_>>();
+        let of = |topic| {
+            (0..2_000)
+                .filter(move |index| corpus.topic(*index).0 == topic)
+                .collect::<Vec<_>>()
+        };
         let (here, there) = (of(0), Synthetic::new(2_000).topics.len() - 1);
         let corpus = Synthetic::new(2_000);
-        let other = (0..2_000).find(|index| corpus.topic(*index).0 == there).unwrap();
+        let other = (0..2_000)
+            .find(|index| corpus.topic(*index).0 == there)
+            .unwrap();
         let [first, second, other] = [here[0], here[1], other].map(|index| corpus.vector(index));
         assert!((cosine(&first, &first) - 1.0).abs() < 1e-4);
         assert!(cosine(&first, &second) > 0.45 && cosine(&first, &other) < 0.3);
         let (scale, values) = quantised(&first);
-        let back: Vec<f32> = values.iter().map(|value| f32::from(*value) * scale).collect();
+        let back: Vec<f32> = values
+            .iter()
+            .map(|value| f32::from(*value) * scale)
+            .collect();
         assert!(cosine(&first, &back) > 0.999);
     }
 }

@@ -11,7 +11,13 @@ use crate::cli::Locomo;
 use crate::commands::bench::laboratory::Laboratory;
 
 /// The kinds of questions, by the number that the file gives them.
-const CATEGORIES: [&str; 5] = ["multi-hop", "temporal", "open-domain", "single-hop", "adversarial"];
+const CATEGORIES: [&str; 5] = [
+    "multi-hop",
+    "temporal",
+    "open-domain",
+    "single-hop",
+    "adversarial",
+];
 /// The category whose questions have no answer, only a place where one would have to be.
 const ADVERSARIAL: u64 = 5;
 
@@ -26,7 +32,11 @@ pub struct Report<'a> {
 impl Report<'_> {
     /// Everything, with the settings that it was measured with.
     pub fn value(&self) -> Value {
-        let sessions = || self.conversations.iter().flat_map(|conversation| &conversation.sessions);
+        let sessions = || {
+            self.conversations
+                .iter()
+                .flat_map(|conversation| &conversation.sessions)
+        };
         let tool = |scores: &ToolScores| {
             let row = |(name, [turns, sessions]): (String, [Score; 2])| json!({"category": name, "questions": turns.questions(), "turns": turns.value(), "sessions": sessions.value()});
             json!({
@@ -57,15 +67,25 @@ impl Report<'_> {
     pub fn text(&self) -> String {
         let mut text = String::new();
         for scores in self.tools {
-            let questions: usize = scores.categories.values().map(|[turns, _]| turns.questions()).sum();
+            let questions: usize = scores
+                .categories
+                .values()
+                .map(|[turns, _]| turns.questions())
+                .sum();
             text += &format!("{:34} turns                        sessions\n", scores.tool);
             text += &format!("{:20} {:>9}", "category", "questions");
-            text += &format!("{0}{0}\n", format!("   {:>5} {:>5} {:>5} {:>5}", "R@1", "R@5", "R@10", "MRR"));
+            text += &format!(
+                "{0}{0}\n",
+                format!("   {:>5} {:>5} {:>5} {:>5}", "R@1", "R@5", "R@10", "MRR")
+            );
             for (name, [turns, sessions]) in rows(&scores.categories) {
                 text += &format!("{name:20} {:>9}", turns.questions());
                 for score in [turns, sessions] {
                     text += "  ";
-                    score.means().iter().for_each(|mean| text += &format!(" {mean:.3}"));
+                    score
+                        .means()
+                        .iter()
+                        .for_each(|mean| text += &format!(" {mean:.3}"));
                 }
                 text += "\n";
             }
@@ -90,17 +110,32 @@ impl Report<'_> {
 /// One row for each category, one for all questions, and one without those that have no answer.
 fn rows(categories: &BTreeMap<u64, [Score; 2]>) -> Vec<(String, [Score; 2])> {
     let name = |category: &u64| {
-        let name = usize::try_from(*category).ok().and_then(|number| CATEGORIES.get(number.checked_sub(1)?));
-        format!("{category} {}", name.unwrap_or(&"")).trim_end().to_owned()
+        let name = usize::try_from(*category)
+            .ok()
+            .and_then(|number| CATEGORIES.get(number.checked_sub(1)?));
+        format!("{category} {}", name.unwrap_or(&""))
+            .trim_end()
+            .to_owned()
     };
     let sum = |without: Option<u64>| {
-        let counted = categories.iter().filter(|(category, _)| Some(**category) != without);
-        counted.fold([Score::default(); 2], |[turns, sessions], (_, [more_turns, more_sessions])| {
-            [turns.plus(*more_turns), sessions.plus(*more_sessions)]
-        })
+        let counted = categories
+            .iter()
+            .filter(|(category, _)| Some(**category) != without);
+        counted.fold(
+            [Score::default(); 2],
+            |[turns, sessions], (_, [more_turns, more_sessions])| {
+                [turns.plus(*more_turns), sessions.plus(*more_sessions)]
+            },
+        )
     };
-    let mut rows: Vec<_> = categories.iter().map(|(category, scores)| (name(category), *scores)).collect();
+    let mut rows: Vec<_> = categories
+        .iter()
+        .map(|(category, scores)| (name(category), *scores))
+        .collect();
     rows.push(("all".to_owned(), sum(None)));
-    rows.push((format!("without category {ADVERSARIAL}"), sum(Some(ADVERSARIAL))));
+    rows.push((
+        format!("without category {ADVERSARIAL}"),
+        sum(Some(ADVERSARIAL)),
+    ));
     rows
 }

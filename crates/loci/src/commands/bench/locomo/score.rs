@@ -20,15 +20,27 @@ impl Score {
     /// place of the first piece. Without evidence there is nothing to miss.
     pub fn of<T: Ord>(ranked: &[T], evidence: &BTreeSet<T>) -> Self {
         if evidence.is_empty() {
-            return Score { questions: 1, shares: [1.0; DEPTHS.len()], reciprocal_ranks: 1.0 };
+            return Score {
+                questions: 1,
+                shares: [1.0; DEPTHS.len()],
+                reciprocal_ranks: 1.0,
+            };
         }
         let share = |depth: usize| {
-            let found: BTreeSet<&T> = ranked.iter().take(depth).filter(|result| evidence.contains(result)).collect();
+            let found: BTreeSet<&T> = ranked
+                .iter()
+                .take(depth)
+                .filter(|result| evidence.contains(result))
+                .collect();
             found.len() as f64 / evidence.len() as f64
         };
         let first = ranked.iter().position(|result| evidence.contains(result));
         let reciprocal_ranks = first.map_or(0.0, |place| 1.0 / (place + 1) as f64);
-        Score { questions: 1, shares: DEPTHS.map(share), reciprocal_ranks }
+        Score {
+            questions: 1,
+            shares: DEPTHS.map(share),
+            reciprocal_ranks,
+        }
     }
 
     /// Both together.
@@ -71,10 +83,20 @@ mod tests {
             (Score::of(&ranked, &evidence), [0.0, 0.5, 1.0, 0.5]),
             (Score::of(&[], &evidence), [0.0; 4]),
             (Score::of::<&str>(&[], &BTreeSet::new()), [1.0; 4]),
-            (Score::of(&ranked, &evidence).plus(Score::of(&["D1:1"], &evidence)), [0.25, 0.5, 0.75, 0.75]),
+            (
+                Score::of(&ranked, &evidence).plus(Score::of(&["D1:1"], &evidence)),
+                [0.25, 0.5, 0.75, 0.75],
+            ),
         ];
         for (score, means) in rows {
-            assert!(score.means().iter().zip(means).all(|(a, b)| (a - b).abs() < 1e-9), "{score:?} {means:?}");
+            assert!(
+                score
+                    .means()
+                    .iter()
+                    .zip(means)
+                    .all(|(a, b)| (a - b).abs() < 1e-9),
+                "{score:?} {means:?}"
+            );
         }
     }
 }

@@ -35,7 +35,11 @@ impl Stored {
         let name = format!("{}.{}", conversation.name, view.dialect().name);
         let (data, list) = (folder.join(&name), folder.join(format!("{name}.json")));
         let model = laboratory.model();
-        let turns_to_store: usize = conversation.sessions.iter().map(|session| session.turns.len()).sum();
+        let turns_to_store: usize = conversation
+            .sessions
+            .iter()
+            .map(|session| session.turns.len())
+            .sum();
         if let Some(turns) = kept(&list, &model).filter(|turns| turns.len() == turns_to_store) {
             return Ok(Stored { data, turns });
         }
@@ -53,19 +57,30 @@ impl Stored {
         Ok(Stored { data, turns })
     }
 
-    /// Copies the store, so that what is asked of the copy counts as nobody's access in the original.
+    /// Copies the store, so that what is asked of the copy counts as nobody's access in the
+    /// original.
     ///
     /// # Errors
     /// If it cannot be copied.
     pub fn copy_to(&self, folder: &Path) -> Result<(), Failure> {
-        copy(&self.data, folder)
-            .map_err(|error| Failure::new(Exit::Failure, format!("{} cannot be copied: {error}", self.data.display())))
+        copy(&self.data, folder).map_err(|error| {
+            Failure::new(
+                Exit::Failure,
+                format!("{} cannot be copied: {error}", self.data.display()),
+            )
+        })
     }
 
     /// The turn that a result is: a message, what was made of it, or a fact.
     pub fn turn(&self, result: &Value) -> Option<&str> {
-        let ids = [&result["_id"], &result["source_stm_id"], &result["memory"]["id"]];
-        ids.into_iter().find_map(|id| self.turns.get(id.as_str()?)).map(String::as_str)
+        let ids = [
+            &result["_id"],
+            &result["source_stm_id"],
+            &result["memory"]["id"],
+        ];
+        ids.into_iter()
+            .find_map(|id| self.turns.get(id.as_str()?))
+            .map(String::as_str)
     }
 }
 
@@ -76,7 +91,12 @@ fn kept(list: &Path, model: &str) -> Option<HashMap<String, String>> {
         return None;
     }
     let turns = kept["turns"].as_object()?;
-    Some(turns.iter().filter_map(|(id, turn)| Some((id.clone(), turn.as_str()?.to_owned()))).collect())
+    Some(
+        turns
+            .iter()
+            .filter_map(|(id, turn)| Some((id.clone(), turn.as_str()?.to_owned())))
+            .collect(),
+    )
 }
 
 /// Files a session; returns the ids with their turns.
@@ -88,7 +108,9 @@ fn file(
 ) -> Result<Vec<(String, String)>, Failure> {
     let tags: Vec<&String> = session.date.iter().collect();
     let mut filed = Vec::with_capacity(session.turns.len());
-    let mut add = |id: &Value, turn: &str| filed.push((id.as_str().unwrap_or_default().to_owned(), turn.to_owned()));
+    let mut add = |id: &Value, turn: &str| {
+        filed.push((id.as_str().unwrap_or_default().to_owned(), turn.to_owned()));
+    };
     match view {
         View::MemoryMcp => {
             for turns in session.turns.chunks(limits::MESSAGES_MAX) {
@@ -99,15 +121,25 @@ fn file(
                     .collect();
                 let thread = format!("session_{}", session.number);
                 let call = json!({"user_id": conversation.name, "conversation_id": thread, "messages": messages});
-                let stored = parts.call_in(view.dialect(), "store_memory", object(call))?.structured;
+                let stored = parts
+                    .call_in(view.dialect(), "store_memory", object(call))?
+                    .structured;
                 let ids = stored["stm_ids"].as_array().map_or(&[][..], Vec::as_slice);
-                ids.iter().zip(turns).for_each(|(id, turn)| add(id, &turn.id));
+                ids.iter()
+                    .zip(turns)
+                    .for_each(|(id, turn)| add(id, &turn.id));
             }
         }
         View::Mememory => {
             for turn in &session.turns {
-                let call = json!({"content": turn.text, "project": conversation.name, "tags": tags});
-                add(&parts.call_in(view.dialect(), "remember", object(call))?.structured["id"], &turn.id);
+                let call =
+                    json!({"content": turn.text, "project": conversation.name, "tags": tags});
+                add(
+                    &parts
+                        .call_in(view.dialect(), "remember", object(call))?
+                        .structured["id"],
+                    &turn.id,
+                );
             }
         }
     }

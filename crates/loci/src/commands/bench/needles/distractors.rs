@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use super::super::corpus::Random;
 
 const NAMES: [&str; 24] = [
-    "Agnes", "Bruno", "Celia", "Dmitri", "Elsa", "Farid", "Greta", "Hugo", "Irena", "Jasper", "Kaya", "Lorenz", "Mina",
-    "Nils", "Olive", "Pavel", "Quentin", "Rosa", "Stefan", "Thea", "Udo", "Vera", "Walter", "Yusuf",
+    "Agnes", "Bruno", "Celia", "Dmitri", "Elsa", "Farid", "Greta", "Hugo", "Irena", "Jasper",
+    "Kaya", "Lorenz", "Mina", "Nils", "Olive", "Pavel", "Quentin", "Rosa", "Stefan", "Thea", "Udo",
+    "Vera", "Walter", "Yusuf",
 ];
 const THINGS: [&str; 28] = [
     "ladder",
@@ -137,8 +138,8 @@ const FEATURES: [&str; 16] = [
     "shared views",
 ];
 const CITIES: [&str; 16] = [
-    "Turin", "Aarhus", "Porto", "Leeds", "Lyon", "Bergen", "Utrecht", "Graz", "Tartu", "Bilbao", "Ghent", "Kaunas",
-    "Malmo", "Brno", "Cork", "Trieste",
+    "Turin", "Aarhus", "Porto", "Leeds", "Lyon", "Bergen", "Utrecht", "Graz", "Tartu", "Bilbao",
+    "Ghent", "Kaunas", "Malmo", "Brno", "Cork", "Trieste",
 ];
 const TRADES: [&str; 16] = [
     "glazier",
@@ -158,7 +159,16 @@ const TRADES: [&str; 16] = [
     "baker",
     "jeweller",
 ];
-const MONTHS: [&str; 8] = ["January", "February", "March", "June", "August", "September", "October", "November"];
+const MONTHS: [&str; 8] = [
+    "January",
+    "February",
+    "March",
+    "June",
+    "August",
+    "September",
+    "October",
+    "November",
+];
 const DONE: [&str; 12] = [
     "repaired",
     "moved",
@@ -273,6 +283,9 @@ mod tests {
         let first = facts(&mut Random(7), 2_000);
         assert_eq!(first.iter().collect::<HashSet<_>>().len(), first.len());
         assert_eq!(first, facts(&mut Random(7), 2_000));
-        assert!(first.iter().all(|fact| !fact.contains(['{', '}'])), "every blank is filled");
+        assert!(
+            first.iter().all(|fact| !fact.contains(['{', '}'])),
+            "every blank is filled"
+        );
     }
 }

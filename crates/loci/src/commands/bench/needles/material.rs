@@ -68,8 +68,8 @@ struct Row {
     more: &'static str,
 }
 
-/// The questions of a set (`test`, `languages` or `train`) with their facts, and that many others: a store of facts,
-/// and one of facts among the messages of a user.
+/// The questions of a set (`test`, `languages` or `train`) with their facts, and that many others:
+/// a store of facts, and one of facts among the messages of a user.
 pub fn shelves(set: &str, seed: u64, distractors: usize) -> [Shelf; 2] {
     let files = match set {
         "languages" => &[LANGUAGES][..],
@@ -82,10 +82,24 @@ pub fn shelves(set: &str, seed: u64, distractors: usize) -> [Shelf; 2] {
         alone.add(text, DAYS_AGO);
     }
     let mut topics = Vec::new();
-    for Row { kind, question, fact, more } in files.iter().flat_map(|file| rows(file)) {
-        let shelf = if kind == AMONG_CHAT { &mut among_chat } else { &mut alone };
+    for Row {
+        kind,
+        question,
+        fact,
+        more,
+    } in files.iter().flat_map(|file| rows(file))
+    {
+        let shelf = if kind == AMONG_CHAT {
+            &mut among_chat
+        } else {
+            &mut alone
+        };
         if !question.is_empty() {
-            shelf.questions.push(Question { kind, text: question, fact: shelf.facts.len() });
+            shelf.questions.push(Question {
+                kind,
+                text: question,
+                fact: shelf.facts.len(),
+            });
         }
         match kind {
             LONG_DOCUMENTS => {
@@ -105,17 +119,26 @@ pub fn shelves(set: &str, seed: u64, distractors: usize) -> [Shelf; 2] {
             let topic = random.pick(&topics);
             distractors::chatter(&mut random, topic)
         };
-        among_chat.conversations.push((0..MESSAGES_OF_A_CONVERSATION).map(message).collect());
+        among_chat
+            .conversations
+            .push((0..MESSAGES_OF_A_CONVERSATION).map(message).collect());
     }
     [alone, among_chat]
 }
 
 fn rows(file: &'static str) -> impl Iterator<Item = Row> {
-    file.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
-        let mut fields = line.split('\t');
-        let mut next = || fields.next();
-        Some(Row { kind: next()?, question: next()?, fact: next()?, more: next().unwrap_or_default() })
-    })
+    file.lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let mut fields = line.split('\t');
+            let mut next = || fields.next();
+            Some(Row {
+                kind: next()?,
+                question: next()?,
+                fact: next()?,
+                more: next().unwrap_or_default(),
+            })
+        })
 }
 
 /// The fact in the middle of a text of 2,000 to 8,000 bytes, whose length follows the number.
@@ -136,7 +159,11 @@ fn filler(random: &mut Random, bytes: usize) -> String {
     while text.len() < bytes {
         text += &distractors::fact(random);
         sentences += 1;
-        text += if sentences % SENTENCES_OF_A_PARAGRAPH == 0 { "\n\n" } else { " " };
+        text += if sentences % SENTENCES_OF_A_PARAGRAPH == 0 {
+            "\n\n"
+        } else {
+            " "
+        };
     }
     text
 }
@@ -154,7 +181,10 @@ mod tests {
         for set in ["test", "languages", "train"] {
             for shelf in shelves(set, 1, 10) {
                 let mut facts = HashSet::new();
-                assert!(shelf.facts.iter().all(|fact| facts.insert(&fact.text)), "{set}");
+                assert!(
+                    shelf.facts.iter().all(|fact| facts.insert(&fact.text)),
+                    "{set}"
+                );
                 let mut questions = HashSet::new();
                 for question in &shelf.questions {
                     assert!(questions.insert(question.text), "{question:?}");
@@ -168,15 +198,30 @@ mod tests {
         let counts = |set| {
             let mut counts = BTreeMap::new();
             for shelf in shelves(set, 1, 0) {
-                shelf.questions.iter().for_each(|question| *counts.entry(question.kind).or_insert(0) += 1);
+                shelf
+                    .questions
+                    .iter()
+                    .for_each(|question| *counts.entry(question.kind).or_insert(0) += 1);
             }
             counts
         };
         for (kind, count) in counts("test") {
-            assert_eq!(count, if kind == "paraphrases" { 200 } else { 60 }, "{kind}");
+            assert_eq!(
+                count,
+                if kind == "paraphrases" { 200 } else { 60 },
+                "{kind}"
+            );
         }
         for (kind, count) in counts("languages") {
-            assert_eq!(count, if kind.ends_with("paraphrases") { 30 } else { 20 }, "{kind}");
+            assert_eq!(
+                count,
+                if kind.ends_with("paraphrases") {
+                    30
+                } else {
+                    20
+                },
+                "{kind}"
+            );
         }
     }
 
@@ -199,7 +244,12 @@ mod tests {
 
     #[test]
     fn no_question_of_training_is_reported() {
-        let questions = |set| shelves(set, 1, 0).into_iter().flat_map(|shelf| shelf.questions).map(|asked| asked.text);
+        let questions = |set| {
+            shelves(set, 1, 0)
+                .into_iter()
+                .flat_map(|shelf| shelf.questions)
+                .map(|asked| asked.text)
+        };
         let reported: HashSet<&str> = questions("test").chain(questions("languages")).collect();
         assert!(!questions("train").any(|question| reported.contains(question)));
     }

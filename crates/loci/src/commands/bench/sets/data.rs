@@ -105,7 +105,13 @@ impl Set {
         };
         let file = folder.join("questions.jsonl");
         let questions = lines(&file, &text_of(&file)?)?;
-        Ok(Set { folder: folder.to_owned(), about, texts, questions, version: hex(&digest.finalize()) })
+        Ok(Set {
+            folder: folder.to_owned(),
+            about,
+            texts,
+            questions,
+            version: hex(&digest.finalize()),
+        })
     }
 }
 
@@ -134,10 +140,20 @@ impl Set {
             answers: vec![fact.to_string()],
             half: "train".to_owned(),
         };
-        let about = About { name, kind: "isolated facts".to_owned(), through: Through::Facts };
+        let about = About {
+            name,
+            kind: "isolated facts".to_owned(),
+            through: Through::Facts,
+        };
         let texts = facts.into_iter().enumerate().map(text).collect();
         let questions = questions.into_iter().map(question).collect();
-        Ok(Set { folder, about, texts, questions, version })
+        Ok(Set {
+            folder,
+            about,
+            texts,
+            questions,
+            version,
+        })
     }
 }
 
@@ -150,17 +166,26 @@ pub const FILES: &str = "files";
 /// [`Exit::Usage`] if there is none, or none of a name.
 pub fn folders(data: &Path, only: &[String]) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(data).map_err(|error| unreadable(data, &error))?;
-    let mut folders: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
     folders.retain(|folder| folder.join(ABOUT).is_file());
     folders.sort();
-    let is_named = |folder: &Path, name: &str| folder.file_name().is_some_and(|found| found == name);
-    if let Some(name) = only.iter().find(|name| !folders.iter().any(|folder| is_named(folder, name))) {
+    let is_named =
+        |folder: &Path, name: &str| folder.file_name().is_some_and(|found| found == name);
+    if let Some(name) = only
+        .iter()
+        .find(|name| !folders.iter().any(|folder| is_named(folder, name)))
+    {
         let problem = format!("--only: there is no set {name} in {}", data.display());
         return Err(Failure::new(Exit::Usage, problem));
     }
     folders.retain(|folder| only.is_empty() || only.iter().any(|name| is_named(folder, name)));
     if folders.is_empty() {
-        let problem = format!("{} holds no set; build them with scripts/retrieval-sets {0}", data.display());
+        let problem = format!(
+            "{} holds no set; build them with scripts/retrieval-sets {0}",
+            data.display()
+        );
         return Err(Failure::new(Exit::Usage, problem));
     }
     Ok(folders)
@@ -172,7 +197,11 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     while let Some(folder) = waiting.pop() {
         for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
             let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
-            if path.is_dir() { waiting.push(path) } else { found.push(path) }
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.push(path);
+            }
         }
     }
     found.sort();
@@ -189,12 +218,18 @@ fn lines<T: DeserializeOwned>(file: &Path, text: &str) -> Result<Vec<T>, Failure
 
 fn parsed<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, Failure> {
     serde_json::from_str(text).map_err(|error| {
-        let problem = format!("{} is not as scripts/retrieval-sets writes it: {error}", file.display());
+        let problem = format!(
+            "{} is not as scripts/retrieval-sets writes it: {error}",
+            file.display()
+        );
         Failure::new(Exit::Usage, problem)
     })
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
-    let problem = format!("{} cannot be read ({error}); give --data a folder of sets", path.display());
+    let problem = format!(
+        "{} cannot be read ({error}); give --data a folder of sets",
+        path.display()
+    );
     Failure::new(Exit::Usage, problem)
 }

@@ -1,4 +1,5 @@
-//! Fits the weights of the fusion to the training halves of sets, and checks them with each set left out.
+//! Fits the weights of the fusion to the training halves of sets, and checks them with each set
+//! left out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -37,11 +38,14 @@ impl Hits {
     }
 
     fn shares(&self) -> [f64; DEPTHS.len()] {
-        self.found.map(|found| found as f64 / self.questions.max(1) as f64)
+        self.found
+            .map(|found| found as f64 / self.questions.max(1) as f64)
     }
 
     fn text(&self) -> String {
-        self.shares().iter().fold(String::new(), |text, share| text + &format!(" {share:.3}"))
+        self.shares()
+            .iter()
+            .fold(String::new(), |text, share| text + &format!(" {share:.3}"))
     }
 }
 
@@ -67,22 +71,43 @@ impl Captured {
     ///
     /// # Errors
     /// If the store cannot be searched.
-    pub fn of(set: &Set, stored: &Stored, laboratory: &Laboratory<'_>) -> Result<Vec<Self>, Failure> {
+    pub fn of(
+        set: &Set,
+        stored: &Stored,
+        laboratory: &Laboratory<'_>,
+    ) -> Result<Vec<Self>, Failure> {
         let folder = tempfile::tempdir()?;
         let parts = stored.open(folder.path(), laboratory)?;
         let mut cases = Vec::new();
         for question in &set.questions {
             let tiers = Tier::OF_CONVERSATIONS.to_vec();
-            let request = Recall { tiers, ..Recall::new(&question.query, RESULTS, &|signals| signals.relevance) };
+            let request = Recall {
+                tiers,
+                ..Recall::new(&question.query, RESULTS, &|signals| signals.relevance)
+            };
             let input = parts.engine.fusion_input(&Caller::local(), &request)?;
             let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
-            let is_answer = |id| texts.get(id).is_some_and(|text| question.answers.contains(text));
+            let is_answer = |id| {
+                texts
+                    .get(id)
+                    .is_some_and(|text| question.answers.contains(text))
+            };
             let answers = input.ids.iter().map(is_answer).collect();
             let mut firsts = HashMap::new();
-            let first = |(index, id)| texts.get(id).map_or(index, |text| *firsts.entry(text).or_insert(index));
+            let first = |(index, id)| {
+                texts
+                    .get(id)
+                    .map_or(index, |text| *firsts.entry(text).or_insert(index))
+            };
             let first_equals = input.ids.iter().enumerate().map(first).collect();
             let Question { half, kind, .. } = question;
-            cases.push(Case { half: half.clone(), kind: kind.clone(), input, answers, first_equals });
+            cases.push(Case {
+                half: half.clone(),
+                kind: kind.clone(),
+                input,
+                answers,
+                first_equals,
+            });
         }
         let mut of_kinds: BTreeMap<String, Vec<Case>> = BTreeMap::new();
         for case in cases {
@@ -90,7 +115,11 @@ impl Captured {
         }
         let captured = |(kind, cases): (String, Vec<Case>)| {
             let parts = [set.about.name.clone(), kind];
-            let name = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+            let name = parts
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(": ");
             Captured { name, cases }
         };
         Ok(of_kinds.into_iter().map(captured).collect())
@@ -98,7 +127,10 @@ impl Captured {
 
     fn hits(&self, half: &str, place: impl Fn(&Case) -> Option<usize>) -> Hits {
         let mut hits = Hits::default();
-        self.cases.iter().filter(|case| case.half == half).for_each(|case| hits.add(place(case)));
+        self.cases
+            .iter()
+            .filter(|case| case.half == half)
+            .for_each(|case| hits.add(place(case)));
         hits
     }
 }
@@ -106,19 +138,33 @@ impl Captured {
 impl Case {
     fn place(&self, order: &[usize]) -> Option<usize> {
         let answer = order.iter().position(|index| self.answers[*index])?;
-        let before: HashSet<usize> = order[..answer].iter().map(|index| self.first_equals[*index]).collect();
+        let before: HashSet<usize> = order[..answer]
+            .iter()
+            .map(|index| self.first_equals[*index])
+            .collect();
         Some(before.len() + 1)
     }
 
     /// The place of the first answer by BM25 alone, from 1.
     fn place_by_words(&self) -> Option<usize> {
         let score = |index: usize| f64::from(self.input.scores[index].bm25);
-        self.place(&self.input.ordered(&score).into_iter().filter(|index| score(*index) > 0.0).collect::<Vec<_>>())
+        self.place(
+            &self
+                .input
+                .ordered(&score)
+                .into_iter()
+                .filter(|index| score(*index) > 0.0)
+                .collect::<Vec<_>>(),
+        )
     }
 
     /// The place of the first answer by cosine alone, from 1.
     fn place_by_meaning(&self) -> Option<usize> {
-        self.place(&self.input.ordered(&|index| self.input.scores[index].cosine.map_or(-1.0, f64::from)))
+        self.place(
+            &self
+                .input
+                .ordered(&|index| self.input.scores[index].cosine.map_or(-1.0, f64::from)),
+        )
     }
 
     fn place_by(&self, weights: &Weights) -> Option<usize> {
@@ -135,21 +181,81 @@ struct Number {
 }
 
 const NUMBERS: [Number; 15] = [
-    Number { name: "bias", of: |weights| &mut weights.words_weight.bias, range: (-6.0, 4.0) },
-    Number { name: "coverage", of: |weights| &mut weights.words_weight.coverage, range: (0.0, 12.0) },
-    Number { name: "words_margin", of: |weights| &mut weights.words_weight.words_margin, range: (0.0, 8.0) },
-    Number { name: "meaning_margin", of: |weights| &mut weights.words_weight.meaning_margin, range: (-8.0, 0.0) },
-    Number { name: "brevity", of: |weights| &mut weights.words_weight.brevity, range: (-4.0, 0.0) },
-    Number { name: "foreign", of: |weights| &mut weights.words_weight.foreign, range: (0.0, 4.0) },
-    Number { name: "contrast", of: |weights| &mut weights.contrast, range: (0.6, 2.5) },
-    Number { name: "matched", of: |weights| &mut weights.matched, range: (0.0, 1.5) },
-    Number { name: "meaning_contrast", of: |weights| &mut weights.meaning_contrast, range: (0.6, 4.0) },
-    Number { name: "near_neighbour", of: |weights| &mut weights.near_neighbour, range: (0.0, 0.6) },
-    Number { name: "far_neighbour", of: |weights| &mut weights.far_neighbour, range: (0.0, 0.3) },
-    Number { name: "neighbours_meaning", of: |weights| &mut weights.neighbours_meaning, range: (0.0, 1.0) },
-    Number { name: "thread", of: |weights| &mut weights.thread, range: (0.0, 0.8) },
-    Number { name: "thread_members", of: |weights| &mut weights.thread_members, range: (5.0, 85.0) },
-    Number { name: "thread_follows", of: |weights| &mut weights.thread_follows, range: (0.0, 1.0) },
+    Number {
+        name: "bias",
+        of: |weights| &mut weights.words_weight.bias,
+        range: (-6.0, 4.0),
+    },
+    Number {
+        name: "coverage",
+        of: |weights| &mut weights.words_weight.coverage,
+        range: (0.0, 12.0),
+    },
+    Number {
+        name: "words_margin",
+        of: |weights| &mut weights.words_weight.words_margin,
+        range: (0.0, 8.0),
+    },
+    Number {
+        name: "meaning_margin",
+        of: |weights| &mut weights.words_weight.meaning_margin,
+        range: (-8.0, 0.0),
+    },
+    Number {
+        name: "brevity",
+        of: |weights| &mut weights.words_weight.brevity,
+        range: (-4.0, 0.0),
+    },
+    Number {
+        name: "foreign",
+        of: |weights| &mut weights.words_weight.foreign,
+        range: (0.0, 4.0),
+    },
+    Number {
+        name: "contrast",
+        of: |weights| &mut weights.contrast,
+        range: (0.6, 2.5),
+    },
+    Number {
+        name: "matched",
+        of: |weights| &mut weights.matched,
+        range: (0.0, 1.5),
+    },
+    Number {
+        name: "meaning_contrast",
+        of: |weights| &mut weights.meaning_contrast,
+        range: (0.6, 4.0),
+    },
+    Number {
+        name: "near_neighbour",
+        of: |weights| &mut weights.near_neighbour,
+        range: (0.0, 0.6),
+    },
+    Number {
+        name: "far_neighbour",
+        of: |weights| &mut weights.far_neighbour,
+        range: (0.0, 0.3),
+    },
+    Number {
+        name: "neighbours_meaning",
+        of: |weights| &mut weights.neighbours_meaning,
+        range: (0.0, 1.0),
+    },
+    Number {
+        name: "thread",
+        of: |weights| &mut weights.thread,
+        range: (0.0, 0.8),
+    },
+    Number {
+        name: "thread_members",
+        of: |weights| &mut weights.thread_members,
+        range: (5.0, 85.0),
+    },
+    Number {
+        name: "thread_follows",
+        of: |weights| &mut weights.thread_follows,
+        range: (0.0, 1.0),
+    },
 ];
 
 /// The weight of a set, and the hits of the better side alone at each depth.
@@ -164,24 +270,39 @@ impl Alone {
         let meaning = set.hits(half, Case::place_by_meaning).shares();
         let questions = set.cases.iter().filter(|case| case.half == half).count() as f64;
         let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF);
-        Alone { weight, best: std::array::from_fn(|depth| words[depth].max(meaning[depth])) }
+        Alone {
+            weight,
+            best: std::array::from_fn(|depth| words[depth].max(meaning[depth])),
+        }
     }
 }
 
-/// The worth of weights: the weighted mean over sets of hits at each depth and the reciprocal rank, less what is lost to the
-/// better side alone.
+/// The worth of weights: the weighted mean over sets of hits at each depth and the reciprocal rank,
+/// less what is lost to the better side alone.
 fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
     let of = |(set, alone): &(&Captured, Alone)| {
-        let places: Vec<Option<usize>> =
-            set.cases.iter().filter(|case| case.half == "train").map(|case| case.place_by(weights)).collect();
+        let places: Vec<Option<usize>> = set
+            .cases
+            .iter()
+            .filter(|case| case.half == "train")
+            .map(|case| case.place_by(weights))
+            .collect();
         let mut hits = Hits::default();
         for place in &places {
             hits.add(*place);
         }
         let shares = hits.shares();
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-        let deficit: f64 = shares.iter().zip(alone.best).map(|(share, best)| (best - share).max(0.0)).sum();
-        let reciprocal = places.iter().flatten().map(|place| 1.0 / *place as f64).sum::<f64>();
+        let deficit: f64 = shares
+            .iter()
+            .zip(alone.best)
+            .map(|(share, best)| (best - share).max(0.0))
+            .sum();
+        let reciprocal = places
+            .iter()
+            .flatten()
+            .map(|place| 1.0 / *place as f64)
+            .sum::<f64>();
         let reciprocal = RECIPROCAL * reciprocal / places.len().max(1) as f64;
         alone.weight * (mean + reciprocal - DEFICIT * deficit / shares.len() as f64)
     };
@@ -191,12 +312,21 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
         let own: f64 = right.iter().map(of).sum();
         own + other.join().unwrap_or(f64::NEG_INFINITY)
     });
-    total / sets.iter().map(|(_, alone)| alone.weight).sum::<f64>().max(f64::MIN_POSITIVE)
+    total
+        / sets
+            .iter()
+            .map(|(_, alone)| alone.weight)
+            .sum::<f64>()
+            .max(f64::MIN_POSITIVE)
 }
 
-/// Coordinate search from these weights: each number in turn takes steps of falling size while they help.
+/// Coordinate search from these weights: each number in turn takes steps of falling size while they
+/// help.
 fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
-    let sets: Vec<(&Captured, Alone)> = sets.iter().map(|set| (*set, Alone::of(set, "train"))).collect();
+    let sets: Vec<(&Captured, Alone)> = sets
+        .iter()
+        .map(|set| (*set, Alone::of(set, "train")))
+        .collect();
     let (mut best, mut best_worth) = (from, worth(&sets, &from));
     for round in 0..rounds {
         let before = best_worth;
@@ -216,7 +346,9 @@ fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
                 }
             }
         }
-        note(format_args!("round {round}: {before:.4} to {best_worth:.4}"));
+        note(format_args!(
+            "round {round}: {before:.4} to {best_worth:.4}"
+        ));
         if round >= 3 && best_worth - before < 1e-4 {
             break;
         }
@@ -237,24 +369,40 @@ pub struct Report {
     rows: Vec<Row>,
 }
 
-/// Fits, if asked to, and reports both halves of every set with the weights and, where they were fitted, with weights
-/// that were fitted without the set.
+/// Fits, if asked to, and reports both halves of every set with the weights and, where they were
+/// fitted, with weights that were fitted without the set.
 pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     let all: Vec<&Captured> = captured.iter().collect();
-    let weights = if fits { fitted(&all, Weights::default(), rounds) } else { Weights::default() };
+    let weights = if fits {
+        fitted(&all, Weights::default(), rounds)
+    } else {
+        Weights::default()
+    };
     let mut rows = Vec::new();
     if fits {
-        note(format_args!("{}", numbers(weights).map(|(name, value)| format!("{name} {value:.4}")).join(", ")));
+        note(format_args!(
+            "{}",
+            numbers(weights)
+                .map(|(name, value)| format!("{name} {value:.4}"))
+                .join(", ")
+        ));
     }
     for (left_out, set) in captured.iter().enumerate() {
         let without = fits.then(|| {
             note(format_args!("without {} …", set.name));
-            let others: Vec<&Captured> =
-                all.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, set)| *set).collect();
+            let others: Vec<&Captured> = all
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != left_out)
+                .map(|(_, set)| *set)
+                .collect();
             fitted(&others, weights, rounds)
         });
         for half in ["train", "test"] {
-            let mut columns = vec![("in use", set.hits(half, |case| case.place_by(&Weights::default())))];
+            let mut columns = vec![(
+                "in use",
+                set.hits(half, |case| case.place_by(&Weights::default())),
+            )];
             if let Some(without) = &without {
                 columns.push(("fitted", set.hits(half, |case| case.place_by(&weights))));
                 columns.push(("left out", set.hits(half, |case| case.place_by(without))));
@@ -262,7 +410,11 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
             columns.push(("words alone", set.hits(half, Case::place_by_words)));
             columns.push(("vectors alone", set.hits(half, Case::place_by_meaning)));
             if columns[0].1.questions > 0 {
-                rows.push(Row { set: set.name.clone(), half, columns });
+                rows.push(Row {
+                    set: set.name.clone(),
+                    half,
+                    columns,
+                });
             }
         }
     }
@@ -281,8 +433,10 @@ impl Report {
             let columns: Vec<Value> = row.columns.iter().map(column).collect();
             json!({"set": row.set, "half": row.half, "questions": row.columns[0].1.questions, "rankings": columns})
         };
-        let numbers: serde_json::Map<String, Value> =
-            numbers(self.weights).into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+        let numbers: serde_json::Map<String, Value> = numbers(self.weights)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
         json!({"weights": numbers, "sets": self.rows.iter().map(row).collect::<Vec<_>>()})
     }
 
@@ -293,12 +447,19 @@ impl Report {
         }
         text += &format!("\n{:20} {:5} {:>9}", "set", "half", "questions");
         if let Some(row) = self.rows.first() {
-            row.columns.iter().for_each(|(name, _)| text += &format!("   {name:17}"));
+            row.columns
+                .iter()
+                .for_each(|(name, _)| text += &format!("   {name:17}"));
         }
         text += "\n";
         for row in &self.rows {
-            text += &format!("{:20} {:5} {:>9}", row.set, row.half, row.columns[0].1.questions);
-            row.columns.iter().for_each(|(_, hits)| text += &format!("  {}", hits.text()));
+            text += &format!(
+                "{:20} {:5} {:>9}",
+                row.set, row.half, row.columns[0].1.questions
+            );
+            row.columns
+                .iter()
+                .for_each(|(_, hits)| text += &format!("  {}", hits.text()));
             text += "\n";
         }
         text

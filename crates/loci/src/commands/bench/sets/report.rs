@@ -26,7 +26,8 @@ pub struct Row {
 impl Row {
     /// The share of the questions at each depth.
     fn shares(&self, hits: Hits) -> [f64; DEPTHS.len()] {
-        hits.0.map(|hits| hits as f64 / self.questions.max(1) as f64)
+        hits.0
+            .map(|hits| hits as f64 / self.questions.max(1) as f64)
     }
 
     /// The depths at which the words alone or the vectors alone have more hits than the tool.
@@ -69,15 +70,29 @@ pub fn value(rows: &[Row], options: &cli::Sets, laboratory: &Laboratory<'_>) -> 
 
 /// A table.
 pub fn text(rows: &[Row], half: &str) -> String {
-    let depths = DEPTHS.map(|depth| format!("{:>6}", format!("@{depth}"))).concat();
-    let heads = ["loci", "words alone", "vectors alone"].map(|name| format!("  {name:18}")).concat();
-    let mut text = format!("{:18} {:16} {:>9}{heads}  behind at\n", "set", "tool", "questions");
-    text += &format!("{:18} {:16} {half:>9}{}\n", "", "", format!("  {depths}").repeat(3));
+    let depths = DEPTHS
+        .map(|depth| format!("{:>6}", format!("@{depth}")))
+        .concat();
+    let heads = ["loci", "words alone", "vectors alone"]
+        .map(|name| format!("  {name:18}"))
+        .concat();
+    let mut text = format!(
+        "{:18} {:16} {:>9}{heads}  behind at\n",
+        "set", "tool", "questions"
+    );
+    text += &format!(
+        "{:18} {:16} {half:>9}{}\n",
+        "",
+        "",
+        format!("  {depths}").repeat(3)
+    );
     for row in rows {
         text += &format!("{:18} {:16} {:>9}", row.set.name, row.tool, row.questions);
         for hits in [row.loci, row.words, row.vectors] {
             text += "  ";
-            row.shares(hits).iter().for_each(|share| text += &format!(" {share:>5.3}"));
+            row.shares(hits)
+                .iter()
+                .for_each(|share| text += &format!(" {share:>5.3}"));
         }
         let behind: Vec<String> = row.behind_at().iter().map(usize::to_string).collect();
         text += &format!("  {}\n", behind.join(" "));
@@ -92,7 +107,11 @@ mod tests {
 
     #[test]
     fn a_tool_is_behind_where_its_parts_have_more_hits() {
-        let set = About { name: "made-up".to_owned(), kind: "facts".to_owned(), through: Through::Facts };
+        let set = About {
+            name: "made-up".to_owned(),
+            kind: "facts".to_owned(),
+            through: Through::Facts,
+        };
         let hits = |loci, words, vectors| Row {
             set: set.clone(),
             tool: "recall",
@@ -102,8 +121,14 @@ mod tests {
             vectors: Hits(vectors),
         };
         let row = hits([1, 3, 4], [1, 2, 2], [2, 3, 4]);
-        assert_eq!((row.behind_at(), row.shares(row.loci)), (vec![1], [0.25, 0.75, 1.0]));
-        assert_eq!(hits([1, 3, 4], [1, 3, 4], [0, 3, 4]).behind_at(), [] as [usize; 0]);
+        assert_eq!(
+            (row.behind_at(), row.shares(row.loci)),
+            (vec![1], [0.25, 0.75, 1.0])
+        );
+        assert_eq!(
+            hits([1, 3, 4], [1, 3, 4], [0, 3, 4]).behind_at(),
+            [] as [usize; 0]
+        );
         assert_eq!(hits([0, 0, 0], [1, 3, 4], [0, 3, 4]).behind_at(), DEPTHS);
     }
 }

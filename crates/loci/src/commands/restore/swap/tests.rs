@@ -11,7 +11,12 @@ fn files(folder: &Path) -> BTreeMap<String, String> {
             if path.is_dir() {
                 folders.push(path);
             } else {
-                let name = path.strip_prefix(folder).unwrap().to_str().unwrap().to_owned();
+                let name = path
+                    .strip_prefix(folder)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned();
                 found.insert(name, fs::read_to_string(&path).unwrap());
             }
         }
@@ -48,8 +53,14 @@ fn decided(data: &Path) {
         ("restoring/vault/a/b/new.md", "new"),
     ];
     write(data, &[&old[..], &new].concat());
-    let aside = ["more/only old.md", "in the way"].map(str::to_owned).to_vec();
-    let swap = Swap { replaced: Path::new("backups/replaced-1").to_owned(), notes: data.join("vault"), aside };
+    let aside = ["more/only old.md", "in the way"]
+        .map(str::to_owned)
+        .to_vec();
+    let swap = Swap {
+        replaced: Path::new("backups/replaced-1").to_owned(),
+        notes: data.join("vault"),
+        aside,
+    };
     decide(data, &swap).unwrap();
 }
 
@@ -67,15 +78,21 @@ fn expected() -> BTreeMap<String, String> {
         ("backups/replaced-1/loci.db-shm", "old index"),
         ("backups/replaced-1/vault/changed.md", "old"),
         ("backups/replaced-1/vault/more/only old.md", "old"),
-        ("backups/replaced-1/vault/in the way", "a file where the backup has a folder"),
+        (
+            "backups/replaced-1/vault/in the way",
+            "a file where the backup has a folder",
+        ),
     ];
-    rows.map(|(path, text)| (path.to_owned(), text.to_owned())).into()
+    rows.map(|(path, text)| (path.to_owned(), text.to_owned()))
+        .into()
 }
 
 /// Carries it out until that many steps are done; says whether it came to its end.
 fn cut_off_after(data: &Path, mut steps: usize) -> bool {
     let mut before = |_: &str| {
-        steps = steps.checked_sub(1).ok_or_else(|| io::Error::other("killed"))?;
+        steps = steps
+            .checked_sub(1)
+            .ok_or_else(|| io::Error::other("killed"))?;
         Ok(())
     };
     carry_out(data, &mut before).is_ok()
@@ -90,10 +107,18 @@ fn a_swap_goes_on_after_any_step() {
         let is_done = cut_off_after(data, steps);
         let left = files(data);
         let is_new = left.get("loci.db").is_some_and(|text| text == "new");
-        assert!(!is_new || !left.contains_key("loci.db-wal"), "the old log beside the new database after {steps}");
+        assert!(
+            !is_new || !left.contains_key("loci.db-wal"),
+            "the old log beside the new database after {steps}"
+        );
         let whole = left.iter().filter(|(path, _)| !path.starts_with(STAGING));
-        let is_whole = whole.map(|(path, text)| (path.clone(), text.clone())).eq(expected());
-        assert!(is_whole || data.join(RESTORE_MARK).exists(), "a mixture opens after {steps} steps: {left:?}");
+        let is_whole = whole
+            .map(|(path, text)| (path.clone(), text.clone()))
+            .eq(expected());
+        assert!(
+            is_whole || data.join(RESTORE_MARK).exists(),
+            "a mixture opens after {steps} steps: {left:?}"
+        );
         // And is cut off once more.
         cut_off_after(data, 1);
         resume(data).unwrap();
@@ -115,7 +140,14 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
     decided(data);
     // The old database is aside, and a program that knows nothing of the mark makes another one.
     assert!(!cut_off_after(data, 4));
-    write(data, &[("loci.db", "stranger"), ("loci.db-wal", "stranger's log"), ("vault/changed.md", "stranger")]);
+    write(
+        data,
+        &[
+            ("loci.db", "stranger"),
+            ("loci.db-wal", "stranger's log"),
+            ("vault/changed.md", "stranger"),
+        ],
+    );
     resume(data).unwrap();
     let left = files(data);
     let rows = [
@@ -127,7 +159,11 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
         ("backups/replaced-1/vault/changed.md", "stranger"),
     ];
     for (path, text) in rows {
-        assert_eq!(left.get(path).map(String::as_str), Some(text), "{path}: {left:?}");
+        assert_eq!(
+            left.get(path).map(String::as_str),
+            Some(text),
+            "{path}: {left:?}"
+        );
     }
     assert!(!left.contains_key("loci.db-wal"));
 }
@@ -151,7 +187,13 @@ fn no_link_leads_out() {
     write(outside.path(), &[("b/new.md", "outside")]);
     std::os::unix::fs::symlink(outside.path(), data.join("vault/a")).unwrap();
     resume(data).unwrap();
-    assert_eq!(files(outside.path()), [("b/new.md".to_owned(), "outside".to_owned())].into());
-    assert_eq!(fs::read_to_string(data.join("vault/a/b/new.md")).unwrap(), "new");
+    assert_eq!(
+        files(outside.path()),
+        [("b/new.md".to_owned(), "outside".to_owned())].into()
+    );
+    assert_eq!(
+        fs::read_to_string(data.join("vault/a/b/new.md")).unwrap(),
+        "new"
+    );
     assert!(data.join("backups/replaced-1/vault/a").is_symlink());
 }
