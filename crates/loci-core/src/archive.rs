@@ -1,7 +1,7 @@
 //! The seam to archives: everything that a store holds, one thing after the other.
 
 use crate::{
-    CacheEntry, Decision, Fact, KeyedAnswer, Memory, NoteFile, Result, SourceFile, Space,
+    CacheEntry, Decision, Fact, IdempotentReply, Memory, NoteFile, Result, SourceFile, Space,
     Timestamp, Tunnel,
 };
 
@@ -47,7 +47,7 @@ pub enum Record {
     /// A choice of a user.
     Decision(Box<Decision>),
     /// What was answered under a key.
-    KeyedAnswer(Box<KeyedAnswer>),
+    KeyedAnswer(Box<IdempotentReply>),
 }
 
 impl Record {

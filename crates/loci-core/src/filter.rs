@@ -19,7 +19,7 @@ pub struct Filter {
     pub origin: Option<String>,
     /// Only memories of these tiers; of all, if empty.
     pub tiers: Vec<Tier>,
-    /// Of the memories that are kept [apart](Tier::Apart), only those that came in through this
+    /// Of the memories that are kept [apart](Tier::Unlisted), only those that came in through this
     /// tool set.
     pub apart_origin: Option<String>,
     /// Only memories of this [thread](crate::Thread), whoever's.
@@ -159,7 +159,7 @@ impl Filter {
                 .as_ref()
                 .is_none_or(|origin| memory.origin == *origin)
             && (self.tiers.is_empty() || self.tiers.contains(&memory.tier))
-            && (memory.tier != Tier::Apart
+            && (memory.tier != Tier::Unlisted
                 || self
                     .apart_origin
                     .as_ref()
@@ -176,8 +176,10 @@ impl Filter {
             && self
                 .created_until
                 .is_none_or(|until| memory.created_at <= until)
-            && self.collections.admits(memory.place.collection.as_deref())
-            && (self.sections.is_empty() || self.sections.contains(&memory.place.section))
+            && self
+                .collections
+                .admits(memory.location.collection.as_deref())
+            && (self.sections.is_empty() || self.sections.contains(&memory.location.section))
             && (self.kinds.is_empty() || self.kinds.contains(&memory.kind))
             && self.tags.iter().all(|tag| memory.tags.contains(tag))
             && self

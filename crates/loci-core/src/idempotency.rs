@@ -5,7 +5,7 @@ use crate::{ContentHash, MemoryId, Result, Space, Timestamp};
 /// An answer under its key. Space, owner, operation and key together are unique among the live
 /// ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyedAnswer {
+pub struct IdempotentReply {
     /// The space of the caller.
     pub space: Space,
     /// Who called; none for an anonymous caller.
@@ -42,12 +42,12 @@ pub trait IdempotencyStore: Send + Sync {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn keyed_answer(
+    fn idempotent_reply(
         &self,
         space: &Space,
         owner: Option<&str>,
         operation: &str,
         key: &str,
         now: Timestamp,
-    ) -> Result<Option<KeyedAnswer>>;
+    ) -> Result<Option<IdempotentReply>>;
 }

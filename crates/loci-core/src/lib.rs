@@ -51,12 +51,12 @@ pub use fact::{
 };
 pub use filter::{CollectionFilter, Filter, Forgotten, OwnerFilter, Page, Superseded};
 pub use id::{MemoryId, Space};
-pub use idempotency::{IdempotencyStore, KeyedAnswer};
+pub use idempotency::{IdempotencyStore, IdempotentReply};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
 pub use memory::{
-    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Memory, Place, Relation, SPEAKER, Thread,
-    Tier, Visibility,
+    ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
+    Thread, Tier, Visibility,
 };
 pub use note::{
     ContentHash, Created, FileProblem, FileProblemKind, FileRead, FileStamp, FolderScan, Note,
@@ -70,14 +70,15 @@ pub use principal::{
 pub use redactor::{Redacted, Redactions, Redactor, Removed};
 pub use search::{
     Candidate, CandidateQuery, Candidates, MARKS_MAX, NEIGHBOUR_DISTANCE_MAX, QueryVector,
-    ThreadPlace, ThreadScore,
+    ThreadPosition, ThreadScore,
 };
 pub use setting::SettingStore;
 pub use source_file::{
     LINES, SOURCE_FILE, SOURCE_PATH, SourceFile, SourceState, SourceStore, SourceTree,
 };
 pub use store::{
-    Batch, CensusRow, Change, Expect, FilingOrder, Store, StoreSize, Sweep, Tally, Touch, Wiped,
+    Batch, Change, Expect, FilingOrder, LocationCount, StatusCount, Store, StoreSize, Sweep, Touch,
+    Wiped,
 };
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};

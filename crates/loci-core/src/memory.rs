@@ -32,7 +32,7 @@ pub struct Memory {
     /// Its title, if its writer gave it one.
     pub title: Option<String>,
     /// Where it is filed.
-    pub place: Place,
+    pub location: Location,
     /// What it is: `fact`, `rule`, `decision`, ...
     pub kind: String,
     /// Its gist, where somebody or something wrote one.
@@ -107,7 +107,7 @@ impl Memory {
             id,
             content: content.into(),
             title: None,
-            place: Place {
+            location: Location {
                 collection: None,
                 section: kind.clone(),
             },
@@ -275,7 +275,7 @@ impl Memory {
 
 /// Where a memory is filed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct Location {
     /// Project, scope or wing; none is global. A [conversation](Memory::conversation) is none of
     /// them.
     pub collection: Option<String>,
@@ -293,12 +293,12 @@ pub enum Tier {
     ShortTerm,
     /// For good, and apart from the rest: shown to those alone who ask for it, by its id or its
     /// tier. Never a part of a session's start.
-    Apart,
+    Unlisted,
 }
 
 impl Tier {
     /// Every tier.
-    pub const ALL: [Tier; 3] = [Tier::LongTerm, Tier::ShortTerm, Tier::Apart];
+    pub const ALL: [Tier; 3] = [Tier::LongTerm, Tier::ShortTerm, Tier::Unlisted];
     /// The tiers of what people and agents say to each other, and of what is made from it.
     pub const OF_CONVERSATIONS: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
 
@@ -307,7 +307,7 @@ impl Tier {
         match self {
             Tier::LongTerm => "long_term",
             Tier::ShortTerm => "short_term",
-            Tier::Apart => "apart",
+            Tier::Unlisted => "apart",
         }
     }
 

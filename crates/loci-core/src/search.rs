@@ -59,7 +59,7 @@ impl<'a> CandidateQuery<'a> {
 
 /// Where a candidate stands in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ThreadPlace {
+pub struct ThreadPosition {
     /// Which thread: its index in [`Candidates::threads`].
     pub thread: usize,
     /// The candidate's position in it.
@@ -84,7 +84,7 @@ pub struct Candidate {
     /// Which marks of the query any of its passages has: bit `n` stands for mark `n`.
     pub marks: u64,
     /// Its place in a thread, if it has one and the query asked for context.
-    pub place_in_thread: Option<ThreadPlace>,
+    pub place_in_thread: Option<ThreadPosition>,
     /// The passage that scored best, by its order in the memory.
     pub passage: u32,
     /// The memory's collection.

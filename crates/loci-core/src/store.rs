@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use crate::{
     Access, ArchiveStore, AuditStore, CacheStore, CandidateQuery, Candidates, DecisionStore,
-    EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, Job, JobOutcome, JobStore,
-    KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Passage, Period, Place,
+    EnrichmentStatus, Fact, FactStore, Filter, IdempotencyStore, IdempotentReply, Job, JobOutcome,
+    JobStore, Location, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Passage, Period,
     Reader, Record, Result, SettingStore, SourceFile, SourceStore, Space, SweepClock, Tier,
     Timestamp, Tunnel, TunnelStore, Vector,
 };
@@ -113,7 +113,7 @@ pub enum Change {
     /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them,
     /// expired ones included, the oldest are removed, by the moment they were kept, then by
     /// operation and key, but never this one.
-    KeepAnswer(Box<KeyedAnswer>),
+    KeepAnswer(Box<IdempotentReply>),
     /// Stores a new fact. No fact may have its id, and of those with the same subject, predicate
     /// and object none may have the same beginning and end, or an open end if its own is open.
     PutFact(Box<Fact>),
@@ -202,7 +202,7 @@ pub enum FilingOrder {
 
 /// How many memories of a place and a kind pass a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tally {
+pub struct LocationCount {
     /// The collection; none is global.
     pub collection: Option<String>,
     /// The section within it.
@@ -216,7 +216,7 @@ pub struct Tally {
 /// How many live memories an owner has of what came in as conversation: the short-term ones, and
 /// the long-term ones with an enrichment status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct CensusRow {
+pub struct StatusCount {
     /// Their tier.
     pub tier: Tier,
     /// Their status.
@@ -318,7 +318,7 @@ pub trait Store:
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>>;
+    fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>>;
 
     /// The ids, in their order, of the memories that pass the filter whose id begins or ends with
     /// that text; at most `limit`. Case counts, and no character stands for another.
@@ -362,7 +362,12 @@ pub trait Store:
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>>;
+    fn list_by_insertion(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        page: Page,
+    ) -> Result<Vec<Memory>>;
 
     /// How many memories pass the filter, by place and kind, in the order of collection, section
     /// and kind. For a filter that asks for nothing but space, reader, moment, tiers,
@@ -371,13 +376,13 @@ pub trait Store:
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>>;
+    fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
 
     /// The same, counted afresh: by looking at every memory, whatever the store keeps count of.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>>;
+    fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
 
     /// Drops whatever this process holds of the store in memory, so that what is asked next is read
     /// from it.
@@ -498,11 +503,16 @@ pub trait Store:
     fn touch(&self, touches: &[Touch]) -> Result<()>;
 
     /// What an owner has of conversations, but for what was forgotten, in the order of
-    /// [`CensusRow`]. Costs by the owner's memories, not by all.
+    /// [`StatusCount`]. Costs by the owner's memories, not by all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>>;
+    fn count_by_status(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<StatusCount>>;
 
     /// Removes for good, in one transaction: the private and the shared memories of this owner, the
     /// short-term ones and those with an enrichment status, with their jobs; the cache entries,

@@ -9,10 +9,10 @@ use crate::{AuditRecord, RecordVerb};
 /// Notes the records that one call reads by their ids, stores, changes and deletes. Clones note in
 /// the same place.
 #[derive(Debug, Clone, Default)]
-pub struct Trail(Arc<Mutex<Noted>>);
+pub struct Trail(Arc<Mutex<TrailRecords>>);
 
 #[derive(Debug, Default)]
-struct Noted {
+struct TrailRecords {
     records: Vec<AuditRecord>,
     further: u64,
 }
@@ -39,11 +39,11 @@ impl Trail {
 
     /// Takes what was noted: the first records, and the number of the others.
     pub fn take(&self) -> (Vec<AuditRecord>, u64) {
-        let Noted { records, further } = mem::take(&mut *self.noted());
+        let TrailRecords { records, further } = mem::take(&mut *self.noted());
         (records, further)
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn noted(&self) -> MutexGuard<'_, TrailRecords> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,7 +22,7 @@ const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
 /// What waits for the next flush.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
-    noted: Mutex<Noted>,
+    noted: Mutex<PendingAudit>,
     /// Held through a flush: two at once would write things twice, or in another order. Why the
     /// last one failed, if it did.
     flushing: Mutex<Option<Error>>,
@@ -31,7 +31,7 @@ pub(crate) struct Buffers {
 type Accesses = HashMap<(Space, MemoryId), Access>;
 
 #[derive(Debug, Default)]
-struct Noted {
+struct PendingAudit {
     /// Oldest first.
     entries: Vec<AuditEntry>,
     accesses: Accesses,
@@ -40,12 +40,12 @@ struct Noted {
 }
 
 impl Buffers {
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn noted(&self) -> MutexGuard<'_, PendingAudit> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Noted {
+impl PendingAudit {
     fn count(&mut self, key: (Space, MemoryId), access: Access) {
         let sum = self.accesses.entry(key).or_default();
         *sum = sum.plus(access);
@@ -156,7 +156,7 @@ impl Engine {
     /// Notes something and tells the background if it is the first thing, or if it completes
     /// another `audit_buffer` of entries. Beyond the bound it writes everything itself, and drops
     /// the oldest if that fails: a store that cannot be written must not fill the memory.
-    fn note(&self, note: impl FnOnce(&mut Noted)) {
+    fn note(&self, note: impl FnOnce(&mut PendingAudit)) {
         let (rings, is_full) = {
             let mut noted = self.buffers.noted();
             let before = noted.entries.len();

@@ -10,7 +10,7 @@ use loci_core::{Error, Job, MemoryId, ModelId, Result, Space, Timestamp, limits}
 use uuid::Uuid;
 
 use crate::Engine;
-use crate::sweep_clock::Look;
+use crate::sweep_clock::ClockReading;
 
 /// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
 /// it is more than the longest wait for an embedding model.
@@ -25,12 +25,12 @@ const _: () =
 
 /// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
 #[derive(Debug, Default)]
-pub struct Bell {
+pub struct Wakeup {
     rung: Mutex<bool>,
     ringing: Condvar,
 }
 
-impl Bell {
+impl Wakeup {
     /// Wakes whoever waits.
     pub fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
@@ -175,7 +175,7 @@ pub(crate) struct Rounds {
     /// On sweeping.
     pub(crate) sweeping: Lease,
     /// The state of the clock in the last round of sweeping.
-    pub(crate) clock_look: Mutex<Option<Look>>,
+    pub(crate) clock_look: Mutex<Option<ClockReading>>,
     models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
     /// Whether the enricher failed the last time.
     pub(crate) is_enricher_failing: AtomicBool,

@@ -14,8 +14,8 @@ use loci_search::{dates, document, passages::passages};
 
 use crate::Policy;
 use crate::audit::Buffers;
-use crate::background::{Bell, Rounds};
-use crate::models::Standing;
+use crate::background::{Rounds, Wakeup};
+use crate::models::ModelSwitch;
 use crate::notes::Notes;
 use crate::phases::Phases;
 use crate::redaction::Redaction;
@@ -40,7 +40,7 @@ pub struct Engine {
     pub(crate) embedder: Arc<dyn Embedder>,
     /// What may serve in its place, while it has not read everything.
     pub(crate) former_models: Option<Arc<dyn FormerModels>>,
-    pub(crate) standing: Mutex<Standing>,
+    pub(crate) standing: Mutex<ModelSwitch>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
     pub(crate) policy: Policy,
@@ -63,9 +63,9 @@ pub struct Engine {
     pub(crate) locks: Locks,
     /// Of calls under one key. They are apart, since the work under a key may take one of `locks`.
     pub(crate) key_locks: Locks,
-    pub(crate) to_write: Arc<Bell>,
-    pub(crate) to_enrich: Arc<Bell>,
-    pub(crate) to_embed: Arc<Bell>,
+    pub(crate) to_write: Arc<Wakeup>,
+    pub(crate) to_enrich: Arc<Wakeup>,
+    pub(crate) to_embed: Arc<Wakeup>,
     pub(crate) buffers: Buffers,
     pub(crate) rounds: Rounds,
 }
@@ -212,17 +212,17 @@ impl Engine {
     }
 
     /// Rings when there is something for [`flush`](Engine::flush) to write.
-    pub fn to_write(&self) -> &Arc<Bell> {
+    pub fn audit_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_write
     }
 
     /// Rings when there is a job for [`enrich`](Engine::enrich).
-    pub fn to_enrich(&self) -> &Arc<Bell> {
+    pub fn enrich_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_enrich
     }
 
     /// Rings when there is something for [`embed_pending`](Engine::embed_pending).
-    pub fn to_embed(&self) -> &Arc<Bell> {
+    pub fn embed_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_embed
     }
 
@@ -300,7 +300,7 @@ impl Engine {
         id: &MemoryId,
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Apart], forgotten)
+        self.readable_of(caller, id, &[Tier::LongTerm, Tier::Unlisted], forgotten)
     }
 
     /// The same of these tiers alone.

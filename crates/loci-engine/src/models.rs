@@ -29,7 +29,7 @@ const RETIRE_BATCH: usize = 256;
 
 /// How the models stand to each other, as far as this engine has looked.
 #[derive(Default)]
-pub(crate) struct Standing {
+pub(crate) struct ModelSwitch {
     /// The version of the store at the last look, and when that was; none before the first.
     looked: Option<(u64, Timestamp)>,
     /// The other models of stored vectors that can be had, while memories wait for the engine's
@@ -47,7 +47,7 @@ pub(crate) struct Standing {
     lacked: Option<u64>,
 }
 
-impl Standing {
+impl ModelSwitch {
     fn former(&self) -> Option<&Arc<dyn Embedder>> {
         self.others.get(self.former?)
     }
@@ -98,11 +98,8 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok(None);
         }
-        self.weigh(&mut self.standing())?;
-        let (chosen, serving) = (
-            self.embedder.model().clone(),
-            self.serving().model().clone(),
-        );
+        self.weigh(&mut self.model_switch())?;
+        let (chosen, serving) = (self.embedder.model().clone(), self.active().model().clone());
         let mut others = self.store.models()?;
         others.retain(|(model, _)| *model != chosen);
         let pending = self.store.pending_embeddings(&chosen)?;
@@ -128,7 +125,7 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
-    pub fn tend_models(&self) -> Result<usize> {
+    pub fn retire_unused_models(&self) -> Result<usize> {
         if self.search_mode == SearchMode::Words {
             return Ok(0);
         }
@@ -139,7 +136,7 @@ impl Engine {
             return Ok(0);
         }
         let models = self.store.models()?;
-        let mut standing = self.standing();
+        let mut standing = self.model_switch();
         standing.complete();
         standing.has_several = models.iter().any(|(model, _)| model != chosen);
         drop(standing);
@@ -168,14 +165,14 @@ impl Engine {
 
     /// The model that embeds questions and texts now. Where the engine's own has read everything,
     /// the store is not asked for it.
-    pub(crate) fn serving(&self) -> Arc<dyn Embedder> {
+    pub(crate) fn active(&self) -> Arc<dyn Embedder> {
         self.former().unwrap_or_else(|| Arc::clone(&self.embedder))
     }
 
     /// The former model, if it serves.
     pub(crate) fn former(&self) -> Option<Arc<dyn Embedder>> {
         self.former_models.as_ref()?;
-        let mut standing = self.standing();
+        let mut standing = self.model_switch();
         // A store that cannot be read says so to whoever asked, soon enough.
         let _ = self.refresh(&mut standing);
         let is_paused = standing
@@ -191,7 +188,7 @@ impl Engine {
         if self.former_models.is_none() {
             return Ok(());
         }
-        let mut standing = self.standing();
+        let mut standing = self.model_switch();
         let reviewed_before = self.now().plus_seconds(-REVIEW_SECONDS);
         match standing.looked {
             Some((_, at)) if at > reviewed_before => self.refresh(&mut standing),
@@ -200,7 +197,7 @@ impl Engine {
     }
 
     /// Looks for the first time; then only whether a former model still has to serve.
-    fn refresh(&self, standing: &mut Standing) -> Result<()> {
+    fn refresh(&self, standing: &mut ModelSwitch) -> Result<()> {
         let Some((seen, at)) = standing.looked else {
             return self.weigh(standing);
         };
@@ -218,7 +215,7 @@ impl Engine {
     }
 
     /// Weighs the models against each other. If the store cannot be read, all stays as it was.
-    fn weigh(&self, standing: &mut Standing) -> Result<()> {
+    fn weigh(&self, standing: &mut ModelSwitch) -> Result<()> {
         let looked = Some((self.store.version()?, self.now()));
         let Some(former_models) = &self.former_models else {
             return Ok(());
@@ -262,7 +259,7 @@ impl Engine {
         let former = best.filter(|index| lacking[*index] <= lacking_max);
         let former_lacks = former.is_some_and(|index| lacking[index] > 0);
         let has_several = !models.is_empty();
-        *standing = Standing {
+        *standing = ModelSwitch {
             looked,
             others,
             former,
@@ -275,7 +272,7 @@ impl Engine {
 
     /// What follows from a search that lacked vectors of the model of its question: they are made
     /// soon. Says whether another model serves by now.
-    pub(crate) fn another_serves(&self, question: &QueryVector) -> bool {
+    pub(crate) fn active_model_changed(&self, question: &QueryVector) -> bool {
         let used = &question.model;
         if let Err(error) = self.is_outdated(used, question.values.len()) {
             tracing::debug!(model = %used, %error, "stored vectors were not compared with those of today");
@@ -283,7 +280,7 @@ impl Engine {
         let Ok(version) = self.store.version() else {
             return false;
         };
-        let mut standing = self.standing();
+        let mut standing = self.model_switch();
         // Once for each version, so that what nobody can read is not tried at every search.
         if standing.lacked.replace(version) != Some(version) {
             if self.rounds.of(used).unreadable.load(Ordering::Relaxed) == 0 {
@@ -294,7 +291,7 @@ impl Engine {
             }
         }
         drop(standing);
-        self.serving().model() != used
+        self.active().model() != used
     }
 
     /// Whether stored vectors of this model have another number of components than those that it
@@ -337,16 +334,16 @@ impl Engine {
 
     /// Tells the background that there is a memory which the model that serves has not read.
     pub(crate) fn embed_waiting(&self) {
-        self.standing().former_lacks = true;
+        self.model_switch().former_lacks = true;
         self.to_embed.ring();
     }
 
     /// Whether there may be memories that the former model has not read; asked once.
-    pub(crate) fn take_former_lacks(&self) -> bool {
-        std::mem::take(&mut self.standing().former_lacks)
+    pub(crate) fn take_backlog_flag(&self) -> bool {
+        std::mem::take(&mut self.model_switch().former_lacks)
     }
 
-    fn standing(&self) -> MutexGuard<'_, Standing> {
+    fn model_switch(&self) -> MutexGuard<'_, ModelSwitch> {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -358,7 +355,7 @@ impl Engine {
                 Ok(done) => return Ok(done),
                 Err(error) => {
                     tracing::warn!(model = %former.model(), %error, "a former embedding model fails and is not asked for a while");
-                    self.standing().pauses_until = Some(self.now().plus_seconds(PAUSE_SECONDS));
+                    self.model_switch().pauses_until = Some(self.now().plus_seconds(PAUSE_SECONDS));
                 }
             }
         }
@@ -366,10 +363,7 @@ impl Engine {
     }
 
     /// The vector of a question by the model that serves, and how that model is to be taken.
-    pub(crate) fn question_by_serving(
-        &self,
-        question: &str,
-    ) -> Result<(QueryVector, QueryReading)> {
+    pub(crate) fn embed_query(&self, question: &str) -> Result<(QueryVector, QueryReading)> {
         self.by_serving(|embedder| {
             let values = embedder.embed_query(question)?;
             let is_foreign =

@@ -3,8 +3,8 @@
 mod change;
 mod identity;
 mod index;
-mod look;
 mod names;
+mod reconciliation;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,12 +15,12 @@ use loci_core::{
     MemoryId, NoteFile, NoteFolder, Reader, Result, Space, Timestamp,
 };
 
-use crate::{Bell, Engine};
+use crate::{Engine, Wakeup};
 
 pub(crate) use change::{cannot_change, in_file_or_store, no_folder, not_note};
 pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
-pub(crate) use look::Extent;
+pub(crate) use reconciliation::Extent;
 
 /// Files that are read to tell whether another folder has the known notes.
 const COMPARED_MAX: usize = 64;
@@ -31,7 +31,7 @@ pub(crate) struct Notes {
     /// The tool set that notes of people count as having come in through.
     pub(crate) origin: &'static str,
     /// Rings when something may have changed in the folder.
-    pub(crate) bell: Arc<Bell>,
+    pub(crate) bell: Arc<Wakeup>,
     state: Mutex<State>,
     ready: Condvar,
 }
@@ -197,7 +197,7 @@ fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
 
 impl Engine {
     /// Rings when something may have changed in the folder of notes; none without such a folder.
-    pub fn to_reconcile(&self) -> Option<&Arc<Bell>> {
+    pub fn to_reconcile(&self) -> Option<&Arc<Wakeup>> {
         self.notes.as_ref().map(|notes| &notes.bell)
     }
 
@@ -228,7 +228,7 @@ impl Engine {
         let reconciled = notes
             .folder
             .lock()
-            .and_then(|_lock| self.look(notes, extent, None));
+            .and_then(|_lock| self.reconcile_folder(notes, extent, None));
         notes.end_start();
         reconciled
     }

@@ -26,7 +26,7 @@ const STOOD_NOTED_SECONDS: i64 = 600;
 
 /// The knowledge that this process has of the clock since its last look.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look {
+pub(crate) struct ClockReading {
     /// The state that the store kept then.
     stored: Option<SweepClock>,
     /// The state that it came to, which may not have been worth a write.
@@ -69,7 +69,7 @@ impl Engine {
             self.store.put_sweep_clock(&clock)?;
             kept = Some(clock);
         }
-        *look = Some(Look {
+        *look = Some(ClockReading {
             stored: kept,
             clock,
             at,

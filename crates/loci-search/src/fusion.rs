@@ -309,12 +309,12 @@ pub struct Scores {
     /// Whether a tool put it out, and it was not said.
     pub is_tool_output: bool,
     /// Whether it has the speaker, the time, and any time that the query asks for.
-    pub signals: Fits,
+    pub query_bonus: QueryMatches,
 }
 
 /// What a text has of that for which the query asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Fits {
+pub struct QueryMatches {
     /// Somebody whom the query names says it.
     pub speaker: bool,
     /// It is of the time, or about the time, that the query names.
@@ -412,9 +412,9 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
             };
             let thread = of_thread(scores, &own);
             let bonus = |has: bool, weight: f64| if has { weight } else { 0.0 };
-            let signals = bonus(scores.signals.speaker, weights.speaker)
-                + bonus(scores.signals.date, weights.date)
-                + bonus(scores.signals.time, weights.time);
+            let signals = bonus(scores.query_bonus.speaker, weights.speaker)
+                + bonus(scores.query_bonus.date, weights.date)
+                + bonus(scores.query_bonus.time, weights.time);
             // With this weight of the words.
             let context = |share: f64| {
                 let follows = 1.0 - weights.thread_follows * (1.0 - share);
@@ -786,34 +786,34 @@ mod tests {
     #[test]
     fn each_signal_counts_and_can_be_switched_off() {
         let with = |fits| Scores {
-            signals: fits,
+            query_bonus: fits,
             ..scores(1.0, 0.3)
         };
         let rows = [
             (
                 "speakers",
-                Fits {
+                QueryMatches {
                     speaker: true,
-                    ..Fits::default()
+                    ..QueryMatches::default()
                 },
             ),
             (
                 "dates",
-                Fits {
+                QueryMatches {
                     date: true,
-                    ..Fits::default()
+                    ..QueryMatches::default()
                 },
             ),
             (
                 "times",
-                Fits {
+                QueryMatches {
                     time: true,
-                    ..Fits::default()
+                    ..QueryMatches::default()
                 },
             ),
         ];
         for (step, fits) in rows {
-            let candidates = [with(fits), with(Fits::default())];
+            let candidates = [with(fits), with(QueryMatches::default())];
             let found = fused(&candidates, &[], 2.0, &Weights::default(), usize::MAX);
             assert!(found[0].relevance > found[1].relevance, "{step}");
             let off = fused(

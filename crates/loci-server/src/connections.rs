@@ -28,7 +28,9 @@ use tokio::time::Instant;
 use tokio_io_timeout::TimeoutWriter;
 use tokio_util::sync::CancellationToken;
 
-use crate::places::{NotedStream, Place, Places, ResponseBody, Taken};
+use crate::connection_slots::{
+    ActivityStream, ConnectionSlot, ConnectionSlots, ResponseBody, SlotGuard,
+};
 use crate::tls::Tls;
 
 /// Who is at the other end of a connection; in the extensions of its requests.
@@ -42,7 +44,7 @@ pub(crate) struct Peer {
 }
 
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
-type Stream = NotedStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
+type Stream = ActivityStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
 
 /// How long a client may take to send the head of its first request, a TLS handshake before it
 /// included.
@@ -80,7 +82,7 @@ pub(crate) async fn serve(
     let graceful = GracefulShutdown::new();
     let mut entry = Entry {
         listener,
-        places: Places::new(places_max),
+        places: ConnectionSlots::new(places_max),
         write_timeout,
         accepted: 0,
         warned_at: None,
@@ -91,7 +93,7 @@ pub(crate) async fn serve(
             () = &mut shutdown => break,
             next = entry.next() => next,
         };
-        let place = Arc::clone(&taken.place);
+        let place = Arc::clone(&taken.slot);
         let connection = connection(
             stream,
             peer,
@@ -107,7 +109,7 @@ pub(crate) async fn serve(
             let outcome = tokio::select! {
                 outcome = connection => outcome,
                 () = ended.cancelled() => Ok(()),
-                () = place.gives_way() => Ok(()),
+                () = place.evicted() => Ok(()),
                 () = without_request(&place) => Ok(()),
             };
             if let Err(error) = outcome {
@@ -131,7 +133,7 @@ pub(crate) async fn serve(
 }
 
 /// Waits until a connection has been without any request for too long.
-async fn without_request(place: &Place) {
+async fn without_request(place: &ConnectionSlot) {
     tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
     if place.has_begun() {
         std::future::pending::<()>().await;
@@ -141,7 +143,7 @@ async fn without_request(place: &Place) {
 /// Where connections come in.
 struct Entry {
     listener: TcpListener,
-    places: Arc<Places>,
+    places: Arc<ConnectionSlots>,
     write_timeout: Duration,
     accepted: u64,
     /// When the log last told that none can be accepted.
@@ -150,7 +152,7 @@ struct Entry {
 
 impl Entry {
     /// The next connection that has a place.
-    async fn next(&mut self) -> (Stream, Peer, Taken) {
+    async fn next(&mut self) -> (Stream, Peer, SlotGuard) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
@@ -163,9 +165,9 @@ impl Entry {
                     let taken = self.places.take(self.accepted).await;
                     let mut inner = TimeoutWriter::new(stream);
                     inner.set_timeout(Some(self.write_timeout));
-                    let place = Arc::clone(&taken.place);
+                    let place = Arc::clone(&taken.slot);
                     return (
-                        NotedStream {
+                        ActivityStream {
                             inner: Box::pin(inner),
                             place,
                             is_writing: false,
@@ -184,7 +186,7 @@ impl Entry {
                         tracing::warn!(%error, "connections cannot be accepted; idle ones make room");
                     }
                     // Most likely there are no file handles left.
-                    self.places.ask_one();
+                    self.places.evict_one();
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -228,7 +230,7 @@ fn is_of_one_connection(kind: ErrorKind) -> bool {
 async fn connection(
     stream: Stream,
     peer: Peer,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
     tls: Option<Tls>,
     router: Router,
     watcher: Watcher,
@@ -256,7 +258,7 @@ async fn connection(
 async fn requests<S>(
     stream: S,
     peer: Peer,
-    place: Arc<Place>,
+    place: Arc<ConnectionSlot>,
     router: Router,
     watcher: Watcher,
 ) -> Outcome

@@ -115,7 +115,7 @@ impl AllowedOrigins {
 /// Answers what browsers ask before they send the request of a page (a preflight), and lets the
 /// page read what is answered, refusals too; both for allowed origins alone. Browsers send no
 /// cookies along.
-pub(crate) async fn share_with_pages(
+pub(crate) async fn answer_cors(
     State(allowed): State<Arc<AllowedOrigins>>,
     request: Request,
     next: Next,

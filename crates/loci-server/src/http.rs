@@ -24,12 +24,12 @@ use tokio_util::sync::CancellationToken;
 use crate::auth::{Authentication, authenticate, failure, metadata_routes, no_provider_routes};
 use crate::body::drain;
 use crate::connections;
-use crate::cors::{AllowedOrigins, share_with_pages};
+use crate::cors::{AllowedOrigins, answer_cors};
 use crate::endpoint::{Endpoint, RefusedNames};
 use crate::handler::DialectHandler;
 use crate::host::{self, Host};
 use crate::monotonic::MonotonicTime;
-use crate::proxy::{Entrance, PublicUrl, note_origin};
+use crate::proxy::{OriginResolver, PublicUrl, set_request_origin};
 use crate::rate_limit::{CallLimit, RateLimit, limit_calls};
 use crate::tls::Tls;
 
@@ -244,7 +244,7 @@ impl HttpServer {
             ..
         } = &self.config;
         let local_hosts = self.config.local_hosts();
-        let entrance = Entrance::new(
+        let entrance = OriginResolver::new(
             public_url.as_ref(),
             &local_hosts,
             allowed_hosts,
@@ -261,9 +261,9 @@ impl HttpServer {
             .fallback(not_found)
             .layer(middleware::from_fn_with_state(
                 Arc::new(entrance),
-                note_origin,
+                set_request_origin,
             ))
-            .layer(middleware::from_fn_with_state(origins, share_with_pages))
+            .layer(middleware::from_fn_with_state(origins, answer_cors))
     }
 
     /// Serves until `shutdown` is done; then ends subscriptions, lets requests that began finish

@@ -11,6 +11,7 @@
 mod auth;
 mod body;
 mod catalog;
+mod connection_slots;
 mod connections;
 mod cors;
 mod endpoint;
@@ -19,7 +20,6 @@ mod host;
 mod http;
 mod message;
 mod monotonic;
-mod places;
 mod proxy;
 mod rate_limit;
 mod reply_share;

@@ -207,7 +207,7 @@ enum Listener {
 }
 
 /// What decides where a request came from.
-pub(crate) struct Entrance {
+pub(crate) struct OriginResolver {
     base_url: Option<String>,
     /// The names of this machine, which it has for all of its services.
     local_hosts: Vec<AllowedHost>,
@@ -215,7 +215,7 @@ pub(crate) struct Entrance {
     trusted_proxies: Vec<IpNet>,
 }
 
-impl Entrance {
+impl OriginResolver {
     pub(crate) fn new(
         public_url: Option<&PublicUrl>,
         local_hosts: &[String],
@@ -223,7 +223,7 @@ impl Entrance {
         trusted_proxies: &[IpNet],
     ) -> Self {
         let hosts = |names: &[String]| names.iter().map(|name| AllowedHost::of(name)).collect();
-        Entrance {
+        OriginResolver {
             base_url: public_url.map(PublicUrl::base_url),
             local_hosts: hosts(local_hosts),
             allowed_hosts: hosts(allowed_hosts),
@@ -376,8 +376,8 @@ fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
 
 /// Puts the [`RequestOrigin`] into the request's extensions, or refuses what can be read in two
 /// ways.
-pub(crate) async fn note_origin(
-    State(entrance): State<Arc<Entrance>>,
+pub(crate) async fn set_request_origin(
+    State(entrance): State<Arc<OriginResolver>>,
     mut request: Request,
     next: Next,
 ) -> Response {
@@ -476,7 +476,7 @@ mod tests {
             "::ffff:198.51.101.7/128",
         ];
         let networks = networks.map(|network| network.parse().unwrap());
-        let entrance = Entrance::new(None, &[], &[], &networks);
+        let entrance = OriginResolver::new(None, &[], &[], &networks);
         let rows: [(&str, &[&str], &str); 20] = [
             ("198.51.100.9", &["192.0.2.1"], "192.0.2.1"),
             ("198.51.101.7", &["192.0.2.1"], "192.0.2.1"),
@@ -536,7 +536,7 @@ mod tests {
 
     #[test]
     fn an_encrypted_connection_is_https_and_no_connection_is_nobody() {
-        let entrance = Entrance::new(
+        let entrance = OriginResolver::new(
             None,
             &["localhost".to_owned()],
             &["memory.example".to_owned()],

@@ -33,20 +33,20 @@ pub struct RateLimit {
 
 /// Who has a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Payer {
+enum RateLimitKey {
     Subject(Space, String),
     /// The client's address, or the network that one client has to itself.
     Network(Option<IpAddr>),
 }
 
-impl Payer {
+impl RateLimitKey {
     fn of(extensions: &Extensions) -> Self {
         match extensions
             .get::<Caller>()
             .map(|caller| (&caller.space, &caller.principal.subject))
         {
-            Some((space, Some(subject))) => Payer::Subject(space.clone(), subject.clone()),
-            _ => Payer::network(extensions),
+            Some((space, Some(subject))) => RateLimitKey::Subject(space.clone(), subject.clone()),
+            _ => RateLimitKey::network(extensions),
         }
     }
 
@@ -56,7 +56,7 @@ impl Payer {
         let client = extensions
             .get::<RequestOrigin>()
             .and_then(|origin| origin.client);
-        Payer::Network(client.map(|client| match client {
+        RateLimitKey::Network(client.map(|client| match client {
             IpAddr::V4(_) => client,
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & OF_CUSTOMER).into(),
         }))
@@ -70,8 +70,12 @@ struct Buckets {
     limiter: Mutex<Limiter>,
 }
 
-type Limiter =
-    RateLimiter<Payer, HashMapStateStore<Payer>, MonotonicTime, NoOpMiddleware<Duration>>;
+type Limiter = RateLimiter<
+    RateLimitKey,
+    HashMapStateStore<RateLimitKey>,
+    MonotonicTime,
+    NoOpMiddleware<Duration>,
+>;
 
 impl Buckets {
     fn new(limit: RateLimit, time: MonotonicTime) -> Self {
@@ -88,7 +92,7 @@ impl Buckets {
 
     /// Takes so many out of a bucket, or says how long it is until they are there. More than it
     /// holds cost nothing.
-    fn take(&self, payer: &Payer, count: u32) -> Result<(), Duration> {
+    fn take(&self, payer: &RateLimitKey, count: u32) -> Result<(), Duration> {
         let Some(count) = NonZeroU32::new(count) else {
             return Ok(());
         };
@@ -139,7 +143,7 @@ pub(crate) async fn limit_calls(
     next: Next,
 ) -> Response {
     if request.method() == Method::POST {
-        let payer = Payer::of(request.extensions());
+        let payer = RateLimitKey::of(request.extensions());
         if let Err(wait) = limit.buckets.take(&payer, 1) {
             drain(request).await;
             return limit.refusal(wait);
@@ -153,7 +157,7 @@ pub(crate) async fn limit_calls(
 #[derive(Clone)]
 struct Charge {
     limit: Arc<CallLimit>,
-    payer: Payer,
+    payer: RateLimitKey,
 }
 
 /// Charges the elements of a batch after the first, which was charged as the request, or gives the
@@ -190,8 +194,8 @@ fn refusal(wait: Duration, problem: &str) -> Response {
 mod tests {
     use super::*;
 
-    fn payer(number: u32) -> Payer {
-        Payer::Network(Some(number.to_be_bytes().into()))
+    fn payer(number: u32) -> RateLimitKey {
+        RateLimitKey::Network(Some(number.to_be_bytes().into()))
     }
 
     fn time_that_stands_still() -> MonotonicTime {

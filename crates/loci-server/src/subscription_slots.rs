@@ -15,17 +15,17 @@ type Subject = (Space, Option<String>);
 pub(crate) struct SubscriptionSlots {
     slots_max: usize,
     /// In the order in which they were taken.
-    taken: Mutex<Vec<Arc<Taken>>>,
+    taken: Mutex<Vec<Arc<UsedSlot>>>,
 }
 
-struct Taken {
+struct UsedSlot {
     subject: Subject,
     evicted: CancellationToken,
 }
 
 /// A taken slot; free again when this is dropped.
 pub(crate) struct SubscriptionSlot {
-    taken: Arc<Taken>,
+    taken: Arc<UsedSlot>,
     slots: Arc<SubscriptionSlots>,
 }
 
@@ -56,7 +56,7 @@ impl SubscriptionSlots {
             let newest = taken.iter().rposition(|slot| slot.subject == *most)?;
             taken.remove(newest).evicted.cancel();
         }
-        let slot = Arc::new(Taken {
+        let slot = Arc::new(UsedSlot {
             subject,
             evicted: CancellationToken::new(),
         });

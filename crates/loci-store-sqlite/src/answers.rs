@@ -8,9 +8,9 @@ use loci_search::index::Vectors;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::codec::{decode_vector, encode_vector};
-use crate::failure::{Result, damaged, unless_taken};
+use crate::failure::{Result, damaged, map_unique_violation};
 use crate::remove::not_wiped;
-use crate::row::{intact, read_moment, read_space};
+use crate::row::{read_moment, read_space, verify_checksum};
 use crate::write::model;
 use crate::writer::Turn;
 
@@ -35,7 +35,7 @@ pub(crate) fn put(connection: &Connection, entry: &CacheEntry, since: u64) -> Re
         vector.map(|vector| encode_vector(&vector.values)),
         entry.response,
     ]);
-    unless_taken(written, || {
+    map_unique_violation(written, || {
         format!(
             "a cached answer with the id `{}` exists; choose another",
             entry.id
@@ -153,7 +153,7 @@ pub(crate) fn entries() -> String {
 }
 
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<CacheEntry> {
-    intact(row, 10, "cached answer", 1)?;
+    verify_checksum(row, 10, "cached answer", 1)?;
     let vector = match row.get::<_, Option<String>>(6)? {
         Some(fingerprint) => {
             let mut values = Vec::new();
@@ -195,7 +195,7 @@ pub(crate) fn queries(
     let mut rows = statement.query(params![space.as_str(), owner, now.microseconds()])?;
     let mut queries = Vec::new();
     while let Some(row) = rows.next()? {
-        intact(row, 2, "cached answer", 0)?;
+        verify_checksum(row, 2, "cached answer", 0)?;
         queries.push((MemoryId::new(row.get::<_, String>(0)?), row.get(1)?));
     }
     Ok(queries)

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Row, params};
 use crate::failure::{Result, damaged};
 use crate::read::{bound, parameters};
 use crate::remove::is_wiped;
-use crate::row::{intact, read_moment, read_space};
+use crate::row::{read_moment, read_space, verify_checksum};
 
 const COLUMNS: &str =
     "space, at, user, dialect, tool, operation, duration, query, results, code, message, caller";
@@ -124,7 +124,7 @@ fn read_records(connection: &Connection, number: i64) -> Result<(Vec<AuditRecord
 
 /// The record in the columns of [`RECORD_COLUMNS`], and how many more there were after it.
 pub(crate) fn read_record(row: &Row<'_>) -> Result<(AuditRecord, u64)> {
-    intact(row, 5, "record of the audit entry", 0)?;
+    verify_checksum(row, 5, "record of the audit entry", 0)?;
     let verb = RecordVerb::from_name(row.get_ref(1)?.as_str().map_err(|_| damaged())?)
         .ok_or_else(damaged)?;
     Ok((
@@ -190,7 +190,7 @@ pub(crate) fn select(query: &AuditQuery) -> (String, Vec<(&'static str, Value)>)
 
 /// The entry in the columns after the first, without its records.
 pub(crate) fn read_entry(row: &Row<'_>) -> Result<AuditEntry> {
-    intact(row, 13, "audit entry", 0)?;
+    verify_checksum(row, 13, "audit entry", 0)?;
     let failure = match row.get::<_, Option<String>>(10)? {
         Some(name) => {
             let code = ErrorCode::ALL

@@ -22,7 +22,7 @@ use crate::salvage::{Log, log_of};
 
 /// Looks at the log that somebody left in the folder, unless somebody has the store open, who
 /// looked at it. A log that is whole is flushed.
-pub(crate) fn make_good(folder: &Path) -> Result<(), OpenError> {
+pub(crate) fn repair_wal(folder: &Path) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let log = log_of(&database);
     let is_there = database
@@ -31,7 +31,7 @@ pub(crate) fn make_good(folder: &Path) -> Result<(), OpenError> {
     if !has_bytes(&log) || !is_there || is_restoring(folder) {
         return Ok(());
     }
-    let _alone = match presence::alone(folder) {
+    let _alone = match presence::lock_exclusive(folder) {
         Err(OpenError::InUse { .. }) => return Ok(()),
         alone => alone?,
     };

@@ -5,7 +5,7 @@ use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Result, damaged};
 use crate::remove::not_wiped;
-use crate::row::{intact, read_moment, read_space};
+use crate::row::{read_moment, read_space, verify_checksum};
 
 /// Whether a row is as it was written.
 pub(crate) const HOLDS: &str =
@@ -64,7 +64,7 @@ pub(crate) fn find(
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Decision> {
-    intact(row, 7, "decision", 2)?;
+    verify_checksum(row, 7, "decision", 2)?;
     Ok(Decision {
         space: read_space(&row.get::<_, String>(0)?)?,
         owner: row.get(1)?,

@@ -4,10 +4,10 @@ use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Tim
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::failure::{Result, conflict, damaged, damaged_row, unless_taken};
+use crate::failure::{Result, conflict, damaged, damaged_row, map_unique_violation};
 use crate::read::{bound, parameters};
-use crate::row::{intact, none_broken, read_moment, read_space};
-use crate::write::log_other;
+use crate::row::{none_broken, read_moment, read_space, verify_checksum};
+use crate::write::record_other_change;
 
 /// Whether a row of `fact AS f` is as it was written.
 const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
@@ -105,10 +105,10 @@ pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
         source,
         created_at.microseconds(),
     ]);
-    unless_taken(written, || {
+    map_unique_violation(written, || {
         "this fact is noted already; read it again and retry".to_owned()
     })?;
-    log_other(connection)
+    record_other_change(connection)
 }
 
 /// The first and the last microsecond of a period.
@@ -145,7 +145,7 @@ pub(crate) fn end(
             "the fact `{id}` is not there, or its end changed; read it again and retry"
         )));
     }
-    log_other(connection)
+    record_other_change(connection)
 }
 
 pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
@@ -258,7 +258,7 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
     let mut rows = statement.query([space.as_str()])?;
     let mut predicates = Vec::new();
     while let Some(row) = rows.next()? {
-        intact(row, 2, NAME_NOUN, 0)?;
+        verify_checksum(row, 2, NAME_NOUN, 0)?;
         predicates.push(row.get(1)?);
     }
     drop(rows);
@@ -274,7 +274,7 @@ pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> 
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
-    intact(row, 14, "fact", 1)?;
+    verify_checksum(row, 14, "fact", 1)?;
     // It is told by its names: without a spelling that is as it was written it is not the one that
     // was filed.
     let name = |key, spelling: usize| -> Result<Name> {

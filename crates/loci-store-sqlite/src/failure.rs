@@ -166,7 +166,7 @@ pub(crate) fn conflict(message: impl Into<String>) -> Failure {
 }
 
 /// The outcome of a write, which is a `conflict` in these words if another row has the same key.
-pub(crate) fn unless_taken<T>(
+pub(crate) fn map_unique_violation<T>(
     outcome: rusqlite::Result<T>,
     message: impl FnOnce() -> String,
 ) -> Result<T> {

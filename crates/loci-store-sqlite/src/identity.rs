@@ -28,7 +28,7 @@ const BYTES_MAX: u64 = 1_024;
 /// folder that was copied with its log both have other ones, in a folder in which only the database
 /// was replaced it alone has. 0 where there are none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Noted {
+struct IdentityFile {
     store: StoreId,
     schema: i64,
     database_inode: u64,
@@ -75,7 +75,7 @@ impl StoreId {
     }
 }
 
-impl Noted {
+impl IdentityFile {
     /// The notes in the file of the folder; none if there is no file that can be read.
     fn read(folder: &Path) -> Option<Self> {
         let path = folder.join(FILE);
@@ -89,7 +89,7 @@ impl Noted {
             .ok()?;
         let mut words = text.split_ascii_whitespace();
         let mut named = |name: &str| (words.next() == Some(name)).then(|| words.next()).flatten();
-        Some(Noted {
+        Some(IdentityFile {
             store: StoreId(u32::from_str_radix(named("store")?, 16).ok()?),
             schema: named("schema")?.parse().ok()?,
             database_inode: named("database")?.parse().ok()?,
@@ -111,7 +111,7 @@ impl Noted {
         let unfinished = folder.join(format!("{FILE}.{}", std::process::id()));
         let mut file = folder::create_file(&unfinished)?;
         self.own_inode = inode(&file.metadata()?);
-        let Noted {
+        let IdentityFile {
             store: StoreId(store),
             schema,
             database_inode,
@@ -151,7 +151,7 @@ fn inode(_metadata: &Metadata) -> u64 {
 /// [`OpenError::ForeignLog`] if it belongs to another. Nothing was changed.
 pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
-    let Some(noted) = Noted::read(folder) else {
+    let Some(noted) = IdentityFile::read(folder) else {
         return Ok(());
     };
     // Others tell of a database that is cut off, or damaged; its log may have what is damaged in
@@ -185,14 +185,14 @@ pub(crate) fn compare(folder: &Path) -> Result<(), OpenError> {
 /// [`OpenError::Io`] if the disk failed, since it is unclear then what of the log is on it: the
 /// writing thread would write on. The next start begins with what the last connection moved into
 /// the database when it closed.
-pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
+pub(crate) fn record(folder: &Path, connection: &Connection) -> Result<(), OpenError> {
     let database = folder.join(DATABASE);
     let schema = connection.pragma_query_value(None, "user_version", |row| row.get(0));
     let (Ok(store), Ok(schema)) = (StoreId::of(connection), schema) else {
         return Ok(());
     };
     let database_inode = inode_of(&database);
-    let is_noted = Noted::read(folder).is_some_and(|noted| {
+    let is_noted = IdentityFile::read(folder).is_some_and(|noted| {
         (noted.store, noted.schema) == (store, schema)
             && noted.database_inode == database_inode
             && noted.is_original(folder)
@@ -210,7 +210,7 @@ pub(crate) fn note(folder: &Path, connection: &Connection) -> Result<(), OpenErr
         return Err(OpenError::from_database(&error, &database));
     }
     if is_in_file()
-        && let Err(error) = (Noted {
+        && let Err(error) = (IdentityFile {
             store,
             schema,
             database_inode,

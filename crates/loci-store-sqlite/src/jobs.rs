@@ -6,7 +6,7 @@ use loci_core::{
 };
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::failure::{Result, conflict, unless_taken};
+use crate::failure::{Result, conflict, map_unique_violation};
 use crate::read::bound;
 use crate::row::read_space;
 
@@ -24,7 +24,7 @@ pub(crate) fn enqueue(
     let added = connection
         .prepare_cached(sql)?
         .execute([row, due_at.microseconds()]);
-    unless_taken(added, || format!("memory `{memory}` has a job already")).map(|_| ())
+    map_unique_violation(added, || format!("memory `{memory}` has a job already")).map(|_| ())
 }
 
 /// Removes the job of the memory of row `?1`, if it has one.

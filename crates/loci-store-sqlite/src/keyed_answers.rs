@@ -1,13 +1,13 @@
 //! Statements over answers that are kept under their callers' keys.
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
-use loci_core::{ContentHash, KeyedAnswer, MemoryId, Space, Timestamp};
+use loci_core::{ContentHash, IdempotentReply, MemoryId, Space, Timestamp};
 use rusqlite::{Connection, Row, params};
 
 use crate::codec::{decode_names, encode_names};
 use crate::failure::{Result, conflict, damaged};
 use crate::read::bound;
-use crate::row::{intact, none_broken, read_moment, read_space};
+use crate::row::{none_broken, read_moment, read_space, verify_checksum};
 
 const COLUMNS: &str =
     "space, owner, origin, operation, key, request, created_at, expires_at, memories, answer";
@@ -22,8 +22,8 @@ pub(crate) fn columns() -> String {
 
 /// Keeps an answer, in the place of one that had expired when it was made, and removes the oldest
 /// that are too many with it. Nothing is kept if a memory is gone whose text it holds.
-pub(crate) fn keep(connection: &Connection, answer: &KeyedAnswer) -> Result<()> {
-    let KeyedAnswer {
+pub(crate) fn keep(connection: &Connection, answer: &IdempotentReply) -> Result<()> {
+    let IdempotentReply {
         space,
         owner,
         origin,
@@ -115,7 +115,7 @@ pub(crate) fn find(
     operation: &str,
     key: &str,
     now: Timestamp,
-) -> Result<Option<KeyedAnswer>> {
+) -> Result<Option<IdempotentReply>> {
     let mut statement = connection.prepare_cached(&find_sql())?;
     let mut rows = statement.query(params![
         space.as_str(),
@@ -136,9 +136,9 @@ pub(crate) fn find_sql() -> String {
     )
 }
 
-pub(crate) fn read(row: &Row<'_>) -> Result<KeyedAnswer> {
-    intact(row, 11, "the answer under a key in row", 10)?;
-    Ok(KeyedAnswer {
+pub(crate) fn read(row: &Row<'_>) -> Result<IdempotentReply> {
+    verify_checksum(row, 11, "the answer under a key in row", 10)?;
+    Ok(IdempotentReply {
         space: read_space(&row.get::<_, String>(0)?)?,
         owner: row.get(1)?,
         origin: row.get(2)?,

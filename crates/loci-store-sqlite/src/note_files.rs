@@ -10,7 +10,7 @@ use crate::codec::{decode_names, encode_names};
 use crate::failure::{Result, conflict, damaged};
 use crate::filter_sql::Conditions;
 use crate::read::{bound, parameters};
-use crate::row::{intact, read_id, read_moment};
+use crate::row::{read_id, read_moment, verify_checksum};
 
 const COLUMNS: &str =
     "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
@@ -170,12 +170,12 @@ pub(crate) fn folder(connection: &Connection, space: &Space) -> Result<Option<St
 
 /// The identity of the folder in the row.
 pub(crate) fn read_folder(row: &Row<'_>) -> Result<String> {
-    intact(row, 2, "the folder of notes of", 0)?;
+    verify_checksum(row, 2, "the folder of notes of", 0)?;
     Ok(row.get(1)?)
 }
 
 pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
-    intact(row, 11, "note file", 0)?;
+    verify_checksum(row, 11, "note file", 0)?;
     let problem = match row.get_ref(8)?.as_str_or_null().map_err(|_| damaged())? {
         Some(kind) => {
             let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;

@@ -337,13 +337,13 @@ pub(crate) fn open(folder: &Path, options: Options) -> Result<(Database, Connect
             && analysis(&connection, &database, found)? == reanalysis::VERSION
         {
             keep_log(&connection, &database)?;
-            identity::note(&folder, &connection)?;
+            identity::record(&folder, &connection)?;
             return Ok((database, connection));
         }
     }
     let migrations = schema::migrations().map_err(|error| upgrade_error(&error, &database))?;
     let connection = make_current(&folder, &database, &migrations, schema::VERSION)?;
-    identity::note(&folder, &connection)?;
+    identity::record(&folder, &connection)?;
     Ok((database, connection))
 }
 

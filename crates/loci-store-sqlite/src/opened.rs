@@ -35,8 +35,8 @@ impl Opened {
     pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let real = folder::prepare(folder)?;
         identity::compare(&real)?;
-        damaged_log::make_good(&real)?;
-        let presence = presence::enter(&real, options.busy_timeout)?;
+        damaged_log::repair_wal(&real)?;
+        let presence = presence::lock_shared(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
         Opened::start(database, connection, Some(presence), options)
     }

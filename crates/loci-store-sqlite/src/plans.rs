@@ -8,8 +8,8 @@ use rusqlite::Connection;
 
 use crate::filter_sql::Conditions;
 use crate::{
-    answers, audit, checksum, facts, jobs, keyed_answers, note_files, read, remove, schema,
-    source_files, tally,
+    answers, audit, checksum, counts, facts, jobs, keyed_answers, note_files, read, remove, schema,
+    source_files,
 };
 
 fn fresh() -> Connection {
@@ -49,7 +49,7 @@ fn of_places() -> [Filter; 2] {
     let of_ann = Filter {
         reader: strict,
         origin,
-        tiers: vec![Tier::LongTerm, Tier::Apart],
+        tiers: vec![Tier::LongTerm, Tier::Unlisted],
         collections: CollectionFilter::Only("project".to_owned()),
         superseded: Superseded::Hide,
         ..of_owner()
@@ -130,7 +130,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         let conditions = Conditions::of(&filter);
         statements.extend([
             read::list_sql(&conditions),
-            tally::recount_sql(&filter, &conditions),
+            counts::recount_sql(&filter, &conditions),
         ]);
     }
     statements.extend(remove::Due::all(&sweep).iter().map(remove::Due::sql));
@@ -197,7 +197,7 @@ fn what_is_read_of_all_that_one_owner_has_is_found_by_the_owner() {
     for filter in [of_owner(), in_collection, cleared] {
         let conditions = Conditions::of(&filter);
         for sql in [
-            tally::recount_sql(&filter, &conditions),
+            counts::recount_sql(&filter, &conditions),
             read::revisions_sql(&filter, &conditions),
         ] {
             let steps = plan(&sql);
@@ -343,7 +343,7 @@ fn a_listing_reads_in_the_order_of_its_index() {
 /// What a palace shows of these collections and sections.
 fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
     Filter {
-        tiers: vec![Tier::LongTerm, Tier::Apart],
+        tiers: vec![Tier::LongTerm, Tier::Unlisted],
         apart_origin: Some("mempalace".to_owned()),
         collections,
         sections: sections
@@ -449,7 +449,7 @@ fn what_is_in_a_thread_is_found_by_it() {
             read::list_sql(&conditions),
             read::revisions_sql(&filter, &conditions),
             read::filed_sql(&filter, &conditions, FilingOrder::FirstFirst),
-            tally::recount_sql(&filter, &conditions),
+            counts::recount_sql(&filter, &conditions),
         ] {
             let steps = plan(&sql);
             let of_thread =
@@ -491,7 +491,7 @@ fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
             reader,
             ..filter.clone()
         };
-        let steps = plan(&tally::counted_sql(&filter, &Conditions::of(&filter)));
+        let steps = plan(&counts::counted_sql(&filter, &Conditions::of(&filter)));
         let found: Vec<_> = steps
             .iter()
             .filter(|step| step.contains("place_count"))

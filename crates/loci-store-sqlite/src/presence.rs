@@ -14,7 +14,7 @@ pub(crate) const LOCK: &str = "open.lock";
 /// The lock on the folder of a store that nobody has open, and that nobody opens while this lives.
 #[derive(Debug)]
 #[expect(dead_code, reason = "held, not read")]
-pub struct AloneLock {
+pub struct ExclusiveLock {
     presence: File,
     /// Keeps out what knows nothing of the other: loci before schema 7, and other programs. It ends
     /// early if this process closes another opening of the file.
@@ -23,7 +23,7 @@ pub struct AloneLock {
 
 /// Says that the store in the folder is open, until the file is dropped. Waits that long for
 /// somebody who has the folder to itself.
-pub(crate) fn enter(folder: &Path, limit: Duration) -> Result<File, OpenError> {
+pub(crate) fn lock_shared(folder: &Path, limit: Duration) -> Result<File, OpenError> {
     let path = folder.join(LOCK);
     let lock = folder::create_file(&path).map_err(|error| OpenError::from_io(&error, &path))?;
     wait_for(|| lock.try_lock_shared(), limit, &path)?;
@@ -32,14 +32,14 @@ pub(crate) fn enter(folder: &Path, limit: Duration) -> Result<File, OpenError> {
 
 /// Takes the folder, which is made if it is not there, for its owner alone. Does not wait: who has
 /// a store open may have it open for days.
-pub(crate) fn alone(folder: &Path) -> Result<AloneLock, OpenError> {
+pub(crate) fn lock_exclusive(folder: &Path) -> Result<ExclusiveLock, OpenError> {
     let folder = folder::prepare(folder)?;
     let path = folder.join(LOCK);
     let lock = folder::create_file(&path).map_err(|error| OpenError::from_io(&error, &path))?;
     match lock.try_lock() {
         Ok(()) => match lock_database(&folder.join(DATABASE)) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Err(OpenError::InUse { folder }),
-            database => Ok(AloneLock {
+            database => Ok(ExclusiveLock {
                 presence: lock,
                 database: database.unwrap_or_default(),
             }),

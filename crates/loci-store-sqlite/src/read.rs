@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 
 use loci_core::{
-    CensusRow, EnrichmentStatus, FilingOrder, Filter, Memory, MemoryId, ModelId, OwnerFilter, Page,
-    Place, Space, Tier, Timestamp, Vector,
+    EnrichmentStatus, FilingOrder, Filter, Location, Memory, MemoryId, ModelId, OwnerFilter, Page,
+    Space, StatusCount, Tier, Timestamp, Vector,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use crate::codec::{decode_attributes, decode_vector};
+use crate::counts::asks_for_places_alone;
 use crate::failure::{Result, damaged};
 use crate::filter_sql::Conditions;
 use crate::row::{
     COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_id, read_space, read_whole,
 };
-use crate::tally::asks_for_places_alone;
 use crate::write::PASSAGE_HOLDS;
 
 /// Positions of a memory's passages take that many bits of a passage's key.
@@ -41,12 +41,12 @@ pub(crate) fn places_of(
     connection: &Connection,
     filter: &Filter,
     ids: &[MemoryId],
-) -> Result<Vec<(MemoryId, Place)>> {
+) -> Result<Vec<(MemoryId, Location)>> {
     let place = "m.collection, m.section FROM memory AS m";
     one_by_one(connection, place, Conditions::of(filter), ids, |row, id| {
         Ok((
             id.clone(),
-            Place {
+            Location {
                 collection: row.get(0)?,
                 section: row.get(1)?,
             },
@@ -346,19 +346,19 @@ pub(crate) const CENSUS: &str = "SELECT tier, enrichment, count(*) FROM memory
         AND (expires_at IS NULL OR expires_at > ?3) AND deleted_at IS NULL AND forgotten_at IS NULL
     GROUP BY enrichment";
 
-pub(crate) fn census(
+pub(crate) fn count_by_status(
     connection: &Connection,
     space: &Space,
     owner: &str,
     now: Timestamp,
-) -> Result<Vec<CensusRow>> {
+) -> Result<Vec<StatusCount>> {
     let mut statement = connection.prepare_cached(CENSUS)?;
     let mut rows = statement.query(params![space.as_str(), owner, now.microseconds()])?;
     let mut census = Vec::new();
     while let Some(row) = rows.next()? {
         let tier: String = row.get(0)?;
         let status: Option<String> = row.get(1)?;
-        census.push(CensusRow {
+        census.push(StatusCount {
             tier: Tier::from_name(&tier).ok_or_else(damaged)?,
             enrichment: status
                 .map(|name| EnrichmentStatus::from_name(&name).ok_or_else(damaged))

@@ -141,7 +141,7 @@ fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Re
     let source = source_files::find(
         connection,
         &memory.space,
-        memory.place.collection.as_deref(),
+        memory.location.collection.as_deref(),
         file,
     )?;
     let path = source.filter(|source| source.is_whole);

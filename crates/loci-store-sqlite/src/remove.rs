@@ -9,7 +9,7 @@ use crate::filter_sql::Conditions;
 use crate::note_files::IS_NOTE;
 use crate::read::{bound, parameters};
 use crate::row::{MEMORY_HOLDS, memory_holds};
-use crate::write::{delete, log, log_other, passage_keys};
+use crate::write::{delete, passage_keys, record_change, record_other_change};
 use crate::writer::Turn;
 use crate::{audit, jobs, tunnels};
 
@@ -124,7 +124,7 @@ fn hide(connection: &Connection, row: i64, now: Timestamp) -> Result<bool> {
         > 0
     {
         connection.prepare_cached(jobs::REMOVE)?.execute([row])?;
-        log(connection, row)?;
+        record_change(connection, row)?;
     }
     Ok(false)
 }
@@ -220,7 +220,7 @@ pub(crate) fn wipe(
             connection
                 .prepare_cached(sql)?
                 .execute(params![row, pseudonym])?;
-            log(connection, row)?;
+            record_change(connection, row)?;
         }
     }
     if let Some(pseudonym) = pseudonym {
@@ -253,7 +253,7 @@ pub(crate) fn wipe(
     }
     // A change of no memory: its number comes after all that was there before the wipe, even if
     // the user had no memory.
-    log_other(connection)?;
+    record_other_change(connection)?;
     let number = connection.last_insert_rowid();
     let sql = "INSERT INTO wipe (space, owner, origin, at, number) VALUES (?1, ?2, ?3, ?4, ?5)
         ON CONFLICT (space, owner, ifnull(origin, 0))
@@ -281,7 +281,7 @@ fn leave_pseudonym(
         connection
             .prepare_cached(sql)?
             .execute(params![row, pseudonym])?;
-        log(connection, row)?;
+        record_change(connection, row)?;
     }
     let whose = params![space.as_str(), owner, origin, pseudonym];
     let calls = connection

@@ -17,7 +17,7 @@ use crate::doctor::{ProblemKind, Structure, check, each_wrong_text};
 use crate::failure::{Failure, Result as Outcome};
 use crate::read::POSITION_BITS;
 use crate::salvage::{CarriedOver, FoundRows};
-use crate::write::log;
+use crate::write::record_change;
 use crate::writer::Writer;
 use crate::{reanalysis, salvage, trees};
 
@@ -335,8 +335,8 @@ fn renew_part(connection: &Connection, rows: Vec<i64>) -> Outcome<Part> {
         }
         part.seen += 1;
         connection.execute_batch("SAVEPOINT renewal")?;
-        let renewed =
-            reanalysis::renew_memory(connection, row, true).and_then(|_| log(connection, row));
+        let renewed = reanalysis::renew_memory(connection, row, true)
+            .and_then(|_| record_change(connection, row));
         match renewed {
             Ok(()) => part.renewed += 1,
             Err(failure) if failure.is_damage() => {
@@ -382,7 +382,7 @@ fn log_all(connection: &Connection, memories: impl Iterator<Item = i64>) -> Outc
     let memories: BTreeSet<i64> = memories.filter(|memory| *memory > 0).collect();
     memories
         .into_iter()
-        .try_for_each(|memory| log(connection, memory))
+        .try_for_each(|memory| record_change(connection, memory))
 }
 
 /// Makes an end of what a rule forbids; returns of how many rows.

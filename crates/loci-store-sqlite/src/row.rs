@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use loci_core::{
-    Access, Delivery, EnrichmentStatus, Memory, MemoryId, Place, Space, Thread, Tier, Timestamp,
+    Access, Delivery, EnrichmentStatus, Location, Memory, MemoryId, Space, Thread, Tier, Timestamp,
     Visibility,
 };
 use rusqlite::{Connection, Params, Row};
@@ -95,7 +95,7 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
         id: MemoryId::new(name(1)?),
         content: String::new(),
         title: None,
-        place: Place {
+        location: Location {
             collection: row.get(2)?,
             section: row.get(3)?,
         },
@@ -133,7 +133,7 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
 /// the rest for all there is.
 pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
     let column = |number: usize| NEXT_COLUMN + number;
-    intact(row, column(11), "memory", 1)?;
+    verify_checksum(row, column(11), "memory", 1)?;
     let thread: Option<String> = row.get(column(2))?;
     let position: Option<i64> = row.get(column(3))?;
     let enrichment: Option<String> = row.get(column(4))?;
@@ -161,7 +161,7 @@ pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
 
 /// A failure that names the row, unless the column `holds` says that its checksum is that of its
 /// values. The column `key` has its name, which tells nothing of its content.
-pub(crate) fn intact(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Result<()> {
+pub(crate) fn verify_checksum(row: &Row<'_>, holds: usize, noun: &str, key: usize) -> Result<()> {
     if row.get::<_, Option<bool>>(holds)? == Some(true) {
         return Ok(());
     }

@@ -4,8 +4,8 @@ use loci_core::Space;
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::Result;
-use crate::row::intact;
-use crate::write::log_other;
+use crate::row::verify_checksum;
+use crate::write::record_other_change;
 
 /// The columns that [`read`] reads, in its order.
 pub(crate) const COLUMNS: &str =
@@ -22,7 +22,7 @@ pub(crate) fn put(
     connection
         .prepare_cached(sql)?
         .execute(params![space.as_str(), owner, name, value])?;
-    log_other(connection)
+    record_other_change(connection)
 }
 
 pub(crate) fn find(
@@ -42,6 +42,6 @@ pub(crate) fn find(
 
 /// The owner, the name and the value in the row.
 pub(crate) fn read(row: &Row<'_>) -> Result<(Option<String>, String, String)> {
-    intact(row, 3, "setting", 1)?;
+    verify_checksum(row, 3, "setting", 1)?;
     Ok((row.get(0)?, row.get(1)?, row.get(2)?))
 }

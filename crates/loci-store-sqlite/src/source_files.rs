@@ -5,8 +5,8 @@ use rusqlite::{Connection, Params, Row, params};
 
 use crate::failure::{Result, conflict};
 use crate::read::bound;
-use crate::row::intact;
-use crate::write::log_other;
+use crate::row::verify_checksum;
+use crate::write::record_other_change;
 
 /// The columns that [`read`] reads, in its order.
 pub(crate) const COLUMNS: &str = "nullif(collection, 0), path, root, format, bytes, modified, bytes_read, hash, parts, is_pending, is_whole, \
@@ -49,7 +49,7 @@ pub(crate) fn put(
         is_pending,
         is_whole,
     ])?;
-    log_other(connection)
+    record_other_change(connection)
 }
 
 /// An error unless that is what is known of the file of that collection and path.
@@ -82,7 +82,7 @@ pub(crate) fn delete(connection: &Connection, space: &Space, expect: &SourceFile
     connection
         .prepare_cached(sql)?
         .execute(params![space.as_str(), collection, path])?;
-    log_other(connection)
+    record_other_change(connection)
 }
 
 pub(crate) fn find(
@@ -157,7 +157,7 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<SourceFile> {
-    intact(row, 11, "source file", 1)?;
+    verify_checksum(row, 11, "source file", 1)?;
     let number = |column| -> Result<u64> { Ok(row.get::<_, i64>(column)?.cast_unsigned()) };
     Ok(SourceFile {
         collection: row.get(0)?,

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    CandidateQuery, Candidates, CensusRow, Decision, DecisionStore, Error, Fact, FactCounts,
-    FactQuery, FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job, JobCounts,
-    JobStore, KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep,
-    SweepClock, Tally, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel, TunnelStore, Vector,
-    Wiped, check_lease,
+    CandidateQuery, Candidates, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery,
+    FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
+    JobStore, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
+    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
+    StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel,
+    TunnelStore, Vector, Wiped, check_lease,
 };
 use tempfile::TempDir;
 
@@ -22,11 +22,11 @@ use crate::holders::{self, Holder};
 use crate::identity::{self, StoreId};
 use crate::open::{DATABASE, OpenError, Options};
 use crate::opened::Opened;
-use crate::presence::{self, AloneLock};
+use crate::presence::{self, ExclusiveLock};
 use crate::repair::{Reindexed, Repaired};
 use crate::{
-    answers, archive, audit, decisions, doctor, facts, jobs, keyed_answers, note_files, read,
-    read_only, remove, settings, source_files, tally, tokens, tunnels, write,
+    answers, archive, audit, counts, decisions, doctor, facts, jobs, keyed_answers, note_files,
+    read, read_only, remove, settings, source_files, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
@@ -187,8 +187,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`OpenError::InUse`] at once if somebody has it open; what is wrong with the folder.
-    pub fn lock_alone(folder: &Path) -> Result<AloneLock, OpenError> {
-        presence::alone(folder)
+    pub fn lock_alone(folder: &Path) -> Result<ExclusiveLock, OpenError> {
+        presence::lock_exclusive(folder)
     }
 
     /// The other processes that have the store in the folder open, in the order of their numbers.
@@ -299,7 +299,7 @@ impl Store for SqliteStore {
             .read(|connection| read::get_all(connection, filter, ids))
     }
 
-    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
+    fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>> {
         self.opened()?
             .readers
             .read(|connection| read::places_of(connection, filter, ids))
@@ -329,22 +329,27 @@ impl Store for SqliteStore {
             .read(|connection| read::list(connection, filter, page))
     }
 
-    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
+    fn list_by_insertion(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        page: Page,
+    ) -> Result<Vec<Memory>> {
         self.opened()?
             .readers
             .read(|connection| read::filed(connection, filter, order, page))
     }
 
-    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
+    fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         self.opened()?
             .readers
-            .read(|connection| tally::tally(connection, filter))
+            .read(|connection| counts::count_by_location(connection, filter))
     }
 
-    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
+    fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         self.opened()?
             .readers
-            .read(|connection| tally::recount(connection, filter))
+            .read(|connection| counts::count_uncached(connection, filter))
     }
 
     fn reload(&self) -> Result<()> {
@@ -468,10 +473,15 @@ impl Store for SqliteStore {
             .run(move |connection| write::touch(connection, &touches))
     }
 
-    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
+    fn count_by_status(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<StatusCount>> {
         self.opened()?
             .readers
-            .read(|connection| read::census(connection, space, owner, now))
+            .read(|connection| read::count_by_status(connection, space, owner, now))
     }
 
     fn wipe(
@@ -714,14 +724,14 @@ impl DecisionStore for SqliteStore {
 }
 
 impl IdempotencyStore for SqliteStore {
-    fn keyed_answer(
+    fn idempotent_reply(
         &self,
         space: &Space,
         owner: Option<&str>,
         operation: &str,
         key: &str,
         now: Timestamp,
-    ) -> Result<Option<KeyedAnswer>> {
+    ) -> Result<Option<IdempotentReply>> {
         self.opened()?
             .readers
             .read(|connection| keyed_answers::find(connection, space, owner, operation, key, now))

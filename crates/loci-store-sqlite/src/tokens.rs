@@ -4,7 +4,7 @@ use loci_core::{Error, ErrorCode, Scope, Scopes, Timestamp, Token, TokenHash};
 use rusqlite::{Connection, Row, params};
 
 use crate::failure::{Failure, Result, damaged};
-use crate::row::{intact, none_broken, read_space};
+use crate::row::{none_broken, read_space, verify_checksum};
 
 const COLUMNS: &str = "id, hash, space, subject, scopes, created_at, expires_at, revoked_at";
 /// Whether a row is as it was written.
@@ -76,7 +76,7 @@ pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Resul
 }
 
 pub(crate) fn read_token(row: &Row<'_>) -> Result<Token> {
-    intact(row, 8, "token", 0)?;
+    verify_checksum(row, 8, "token", 0)?;
     let moment = |column| -> Result<Option<Timestamp>> {
         Ok(row
             .get::<_, Option<i64>>(column)?

@@ -4,8 +4,8 @@ use loci_core::{MemoryId, Space, Tunnel, TunnelEnd};
 use rusqlite::{Connection, Params, Row, params};
 
 use crate::failure::{Result, conflict, damaged};
-use crate::row::{intact, read_id, read_moment, read_space};
-use crate::write::log_other;
+use crate::row::{read_id, read_moment, read_space, verify_checksum};
+use crate::write::record_other_change;
 
 const COLUMNS: &str = "space, id, source_collection, source_section, source_memory, target_collection, \
      target_section, target_memory, label, owner, is_common, created_at, updated_at";
@@ -71,7 +71,7 @@ pub(crate) fn put(connection: &Connection, tunnel: &Tunnel, expect: Option<&Tunn
         created_at.microseconds(),
         updated_at.microseconds(),
     ])?;
-    log_other(connection)
+    record_other_change(connection)
 }
 
 pub(crate) fn delete(connection: &Connection, space: &Space, id: &str) -> Result<()> {
@@ -85,7 +85,7 @@ pub(crate) fn delete(connection: &Connection, space: &Space, id: &str) -> Result
             "the tunnel `{id}` is gone; read them again and retry"
         )));
     }
-    log_other(connection)
+    record_other_change(connection)
 }
 
 pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<Tunnel>> {
@@ -115,7 +115,7 @@ fn query(connection: &Connection, sql: &str, parameters: impl Params) -> Result<
 }
 
 pub(crate) fn read(row: &Row<'_>) -> Result<Tunnel> {
-    intact(row, 13, "tunnel", 1)?;
+    verify_checksum(row, 13, "tunnel", 1)?;
     let end = |first: usize| -> Result<TunnelEnd> {
         Ok(TunnelEnd {
             collection: row.get(first)?,

@@ -10,12 +10,13 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use crate::codec::{
     encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector,
 };
-use crate::failure::{Result, conflict, unless_taken};
+use crate::failure::{Result, conflict, map_unique_violation};
 use crate::read::{POSITION_BITS, bound};
 use crate::reanalysis::renew_memory;
 use crate::remove::not_wiped;
 use crate::{
-    bring_back, checksum, facts, jobs, keyed_answers, note_files, settings, source_files, tunnels,
+    checksum, facts, import_record, jobs, keyed_answers, note_files, settings, source_files,
+    tunnels,
 };
 
 /// Passages of one memory.
@@ -35,7 +36,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 passages,
                 expect,
             } => {
-                within(space, &memory.space, "a memory")?;
+                assert_same_space(space, &memory.space, "a memory")?;
                 put(connection, memory, passages.as_deref(), *expect)?;
             }
             Change::Delete { id, revision } => {
@@ -66,7 +67,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 }
             },
             Change::Settle { job, outcome } => {
-                within(space, &job.space, "a job")?;
+                assert_same_space(space, &job.space, "a job")?;
                 jobs::settle(connection, job, outcome)?;
             }
             Change::NotWiped {
@@ -91,11 +92,11 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 note_files::put_folder(connection, space, identity)?;
             }
             Change::KeepAnswer(answer) => {
-                within(space, &answer.space, "an answer")?;
+                assert_same_space(space, &answer.space, "an answer")?;
                 keyed_answers::keep(connection, answer)?;
             }
             Change::PutFact(fact) => {
-                within(space, &fact.space, "a fact")?;
+                assert_same_space(space, &fact.space, "a fact")?;
                 facts::put(connection, fact)?;
             }
             Change::EndFact {
@@ -104,7 +105,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 valid_to,
             } => facts::end(connection, space, id, *before, *valid_to)?,
             Change::PutTunnel { tunnel, expect } => {
-                within(space, &tunnel.space, "a tunnel")?;
+                assert_same_space(space, &tunnel.space, "a tunnel")?;
                 tunnels::put(connection, tunnel, expect.as_deref())?;
             }
             Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
@@ -121,7 +122,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                 since,
                 now,
             } => {
-                bring_back::bring_back(connection, space, record, passages, *since, *now)?;
+                import_record::import_record(connection, space, record, passages, *since, *now)?;
             }
         }
     }
@@ -129,7 +130,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
 }
 
 /// An error unless something is in the space of its batch.
-pub(crate) fn within(batch: &Space, space: &Space, what: &str) -> Result<()> {
+pub(crate) fn assert_same_space(batch: &Space, space: &Space, what: &str) -> Result<()> {
     if space == batch {
         return Ok(());
     }
@@ -162,11 +163,11 @@ fn put(
             .execute(params![row, memory.content])?;
     }
     insert_passages(connection, row, passages.unwrap_or_default())?;
-    log(connection, row)
+    record_change(connection, row)
 }
 
 /// Stores a memory with its returns, in the place of a softly deleted one.
-pub(crate) fn bring_back(
+pub(crate) fn import_memory(
     connection: &Connection,
     memory: &Memory,
     passages: &[Passage],
@@ -218,8 +219,8 @@ fn write_memory(
         row,
         memory.space.as_str(),
         memory.id.as_str(),
-        memory.place.collection,
-        memory.place.section,
+        memory.location.collection,
+        memory.location.section,
         memory.kind,
         encode_names(&memory.tags),
         memory.weight,
@@ -252,7 +253,7 @@ fn write_memory(
         memory.by_admin,
     ]);
     // The id was looked up before, so it must be the place in the thread.
-    unless_taken(written, || {
+    map_unique_violation(written, || {
         format!(
             "another message has the position of `{}` in its thread; take the next one and retry",
             memory.id
@@ -327,7 +328,7 @@ fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
             encode_vector(&vector.values)
         ])?;
     }
-    log(connection, row)
+    record_change(connection, row)
 }
 
 /// The passages that the model of row `?1` made a further vector of.
@@ -379,7 +380,7 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
     memories.sort_unstable();
     memories.dedup();
     for memory in memories {
-        log(connection, memory)?;
+        record_change(connection, memory)?;
     }
     Ok(passages.len())
 }
@@ -404,7 +405,7 @@ pub(crate) fn delete(connection: &Connection, row: i64) -> Result<()> {
         connection.prepare_cached(sql)?.execute([row])?;
     }
     delete_passages(connection, row)?;
-    log(connection, row)
+    record_change(connection, row)
 }
 
 pub(crate) fn delete_passages(connection: &Connection, row: i64) -> Result<()> {
@@ -426,7 +427,7 @@ pub(crate) fn passage_keys(row: i64) -> [i64; 2] {
 }
 
 /// Notes a change of the memory of that row, for those who follow.
-pub(crate) fn log(connection: &Connection, row: i64) -> Result<()> {
+pub(crate) fn record_change(connection: &Connection, row: i64) -> Result<()> {
     connection
         .prepare_cached("INSERT INTO change (memory) VALUES (?1)")?
         .execute([row])?;
@@ -434,8 +435,8 @@ pub(crate) fn log(connection: &Connection, row: i64) -> Result<()> {
 }
 
 /// Notes a change of something else.
-pub(crate) fn log_other(connection: &Connection) -> Result<()> {
-    log(connection, 0)
+pub(crate) fn record_other_change(connection: &Connection) -> Result<()> {
+    record_change(connection, 0)
 }
 
 /// A memory that has an id.

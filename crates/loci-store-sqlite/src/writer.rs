@@ -380,7 +380,7 @@ impl WritingThread {
                     self.connection = Some(writing);
                     return Err(gone.after_a_commit());
                 }
-                match keep_log_short(&writing.connection).map_err(Stopped::from) {
+                match checkpoint_if_long(&writing.connection).map_err(Stopped::from) {
                     // What is committed is flushed; what is in doubt is what others had not
                     // flushed.
                     Err(Stopped {
@@ -492,7 +492,7 @@ fn check_version(connection: &Connection) -> Result<(), Stopped> {
 
 /// Moves what is in the log into the database when the log is long. SQLite would do that by itself,
 /// but not say that it failed, after which later commits would stand on lost ones.
-fn keep_log_short(connection: &Connection) -> rusqlite::Result<()> {
+fn checkpoint_if_long(connection: &Connection) -> rusqlite::Result<()> {
     /// Pages, as SQLite's own limit.
     const LOG_MAX: i64 = 1_000;
     let frames = connection

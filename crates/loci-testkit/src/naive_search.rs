@@ -17,7 +17,7 @@ use std::slice;
 
 use loci_core::{
     Candidate, CandidateQuery, Candidates, FilingOrder, MARKS_MAX, Memory, MemoryId, ModelId,
-    NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space, ThreadPlace, ThreadScore, Vector,
+    NEIGHBOUR_DISTANCE_MAX, Passage, QueryVector, Space, ThreadPosition, ThreadScore, Vector,
 };
 
 use crate::naive_store::{Record, State};
@@ -186,7 +186,7 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
         passage: by_meaning
             .or(by_words)
             .map_or(0, |(position, _)| position as u32),
-        collection: memory.place.collection.as_deref().map(Into::into),
+        collection: memory.location.collection.as_deref().map(Into::into),
         source: memory.source.clone(),
         weight: memory.weight,
         created_at: memory.created_at,
@@ -244,7 +244,7 @@ pub(crate) fn place_in_threads(
         if known.is_none() {
             threads.push(thread);
         }
-        hit.place_in_thread = Some(ThreadPlace {
+        hit.place_in_thread = Some(ThreadPosition {
             thread: number,
             position,
         });

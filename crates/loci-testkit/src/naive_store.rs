@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use loci_core::{
-    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, CensusRow, Change, Decision,
-    Error, ErrorCode, Expect, FilingOrder, Filter, KeyedAnswer, Memory, MemoryId, ModelId,
-    NoteFile, Page, Passage, Place, Result, SourceFile, Space, Store, StoreSize, Superseded, Sweep,
-    SweepClock, Tally, Tier, Timestamp, Token, Touch, Vector, Wiped, check_lease, is_pseudonym,
-    lease_end_max,
+    Access, AuditEntry, Batch, CacheEntry, CandidateQuery, Candidates, Change, Decision, Error,
+    ErrorCode, Expect, FilingOrder, Filter, IdempotentReply, Location, LocationCount, Memory,
+    MemoryId, ModelId, NoteFile, Page, Passage, Result, SourceFile, Space, StatusCount, Store,
+    StoreSize, Superseded, Sweep, SweepClock, Tier, Timestamp, Token, Touch, Vector, Wiped,
+    check_lease, is_pseudonym, lease_end_max,
 };
 
 use crate::naive_graph::Graph;
@@ -38,7 +38,7 @@ pub(crate) struct State {
     pub(crate) cache: BTreeMap<Key, CacheEntry>,
     /// By space, owner and key.
     pub(crate) decisions: BTreeMap<(Space, String, String), Decision>,
-    pub(crate) answers: BTreeMap<AnswerKey, KeyedAnswer>,
+    pub(crate) answers: BTreeMap<AnswerKey, IdempotentReply>,
     /// By space and path.
     pub(crate) note_files: BTreeMap<(Space, String), NoteFile>,
     /// The identity of the folder of each space.
@@ -493,11 +493,11 @@ impl Store for NaiveStore {
             .collect())
     }
 
-    fn places_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Place)>> {
+    fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>> {
         Ok(self
             .get_all(filter, ids)?
             .into_iter()
-            .map(|memory| (memory.id, memory.place))
+            .map(|memory| (memory.id, memory.location))
             .collect())
     }
 
@@ -546,7 +546,12 @@ impl Store for NaiveStore {
         Ok(state.page(admitted, filter, page))
     }
 
-    fn filed(&self, filter: &Filter, order: FilingOrder, page: Page) -> Result<Vec<Memory>> {
+    fn list_by_insertion(
+        &self,
+        filter: &Filter,
+        order: FilingOrder,
+        page: Page,
+    ) -> Result<Vec<Memory>> {
         let state = self.state();
         let mut admitted = state.admitted(filter);
         admitted.sort_by_key(|record| record.filing);
@@ -556,18 +561,22 @@ impl Store for NaiveStore {
         Ok(state.page(admitted, filter, page))
     }
 
-    fn tally(&self, filter: &Filter) -> Result<Vec<Tally>> {
+    fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
         let state = self.state();
         let mut counts = BTreeMap::new();
         for record in state.admitted(filter) {
-            let Memory { place, kind, .. } = record.memory.clone();
+            let Memory {
+                location: place,
+                kind,
+                ..
+            } = record.memory.clone();
             *counts
                 .entry((place.collection, place.section, kind))
                 .or_insert(0) += 1;
         }
         Ok(counts
             .into_iter()
-            .map(|((collection, section, kind), memories)| Tally {
+            .map(|((collection, section, kind), memories)| LocationCount {
                 collection,
                 section,
                 kind,
@@ -576,8 +585,8 @@ impl Store for NaiveStore {
             .collect())
     }
 
-    fn recount(&self, filter: &Filter) -> Result<Vec<Tally>> {
-        self.tally(filter)
+    fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>> {
+        self.count_by_location(filter)
     }
 
     fn reload(&self) -> Result<()> {
@@ -718,7 +727,12 @@ impl Store for NaiveStore {
         Ok(())
     }
 
-    fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Result<Vec<CensusRow>> {
+    fn count_by_status(
+        &self,
+        space: &Space,
+        owner: &str,
+        now: Timestamp,
+    ) -> Result<Vec<StatusCount>> {
         Ok(self.state().census(space, owner, now))
     }
 

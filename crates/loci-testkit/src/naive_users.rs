@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX};
 use loci_core::{
-    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, CensusRow, Decision, DecisionStore,
-    Error, IdempotencyStore, KeyedAnswer, Memory, MemoryId, QueryVector, RecordVerb, Result, Space,
-    Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
+    AuditEntry, AuditQuery, AuditStore, CacheEntry, CacheStore, Decision, DecisionStore, Error,
+    IdempotencyStore, IdempotentReply, Memory, MemoryId, QueryVector, RecordVerb, Result, Space,
+    StatusCount, Tier, Timestamp, Token, TokenHash, TokenStore, Visibility, Wiped,
 };
 
 use crate::NaiveStore;
@@ -70,7 +70,7 @@ impl State {
         Ok(())
     }
 
-    pub(crate) fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow> {
+    pub(crate) fn census(&self, space: &Space, owner: &str, now: Timestamp) -> Vec<StatusCount> {
         let mut counts = BTreeMap::new();
         for memory in self.shown().map(|record| &record.memory) {
             let is_owned = memory.space == *space && memory.owner.as_deref() == Some(owner);
@@ -83,7 +83,7 @@ impl State {
         }
         counts
             .into_iter()
-            .map(|((tier, enrichment), memories)| CensusRow {
+            .map(|((tier, enrichment), memories)| StatusCount {
                 tier,
                 enrichment,
                 memories,
@@ -217,7 +217,7 @@ impl State {
         of_owner.len() as u64
     }
 
-    pub(crate) fn keep_answer(&mut self, space: &Space, answer: &KeyedAnswer) -> Result<()> {
+    pub(crate) fn keep_answer(&mut self, space: &Space, answer: &IdempotentReply) -> Result<()> {
         if answer.space != *space {
             return Err(Error::internal(
                 "an answer must be in the space of its batch",
@@ -376,14 +376,14 @@ impl CacheStore for NaiveStore {
 }
 
 impl IdempotencyStore for NaiveStore {
-    fn keyed_answer(
+    fn idempotent_reply(
         &self,
         space: &Space,
         owner: Option<&str>,
         operation: &str,
         key: &str,
         now: Timestamp,
-    ) -> Result<Option<KeyedAnswer>> {
+    ) -> Result<Option<IdempotentReply>> {
         let key = (
             space.clone(),
             owner.map(str::to_owned),

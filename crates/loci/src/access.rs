@@ -15,7 +15,7 @@ pub fn check(data: &Path) -> Result<(), Failure> {
 
     use crate::commands::doctor::open_to_others;
     use crate::exit::Exit;
-    use crate::output::note;
+    use crate::output::status_line;
 
     /// Permissions of the group and of all others.
     const WRITE: u32 = 0o022;
@@ -39,7 +39,7 @@ pub fn check(data: &Path) -> Result<(), Failure> {
         return Err(Failure::new(Exit::DataFolder, message));
     }
     let shown = data.display();
-    note(format_args!(
+    status_line(format_args!(
         "warning: others on this machine may read {shown}; chmod 700 '{shown}' keeps it to yourself"
     ));
     Ok(())

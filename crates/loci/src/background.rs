@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use loci_core::{JobStore, Result};
-use loci_engine::{Bell, Engine, catch_panic};
+use loci_engine::{Engine, Wakeup, catch_panic};
 use loci_store_sqlite::SqliteStore;
 use loci_vault::{FolderWatch, Watched};
 
@@ -33,7 +33,7 @@ const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
 pub struct Background {
     engine: Arc<Engine>,
     stopping: Arc<AtomicBool>,
-    bells: Vec<Arc<Bell>>,
+    bells: Vec<Arc<Wakeup>>,
     ended: mpsc::Receiver<()>,
     /// What keeps `ended` open until the leases are given back early.
     ending: Option<mpsc::Sender<()>>,
@@ -69,7 +69,7 @@ impl Background {
             watch: None,
         };
         let (interval, flush) = (settings.maintenance, settings.flush);
-        let mut worker = |work, bell: &Arc<Bell>| {
+        let mut worker = |work, bell: &Arc<Wakeup>| {
             background.bells.push(Arc::clone(bell));
             let (bell, stopping) = (Arc::clone(bell), Arc::clone(&background.stopping));
             Worker {
@@ -85,8 +85,8 @@ impl Background {
             std::array::from_fn(|_| Arc::clone(&parts.engine));
         let store = Arc::clone(&parts.store);
 
-        worker("noting calls", parts.engine.to_write())
-            .spawn(interval, move || flush_notes(&noting, flush, interval));
+        worker("noting calls", parts.engine.audit_wakeup())
+            .spawn(interval, move || flush_audit(&noting, flush, interval));
         worker("sweeping", &Arc::default()).spawn(interval, move || {
             let begun = Instant::now();
             Ok(if sweeping.sweep()? > 0 {
@@ -96,11 +96,11 @@ impl Background {
             })
         });
         // Soon, so that no other process takes this one's model for one that nobody uses any more.
-        worker("embedding", parts.engine.to_embed()).spawn(START_PAUSE, move || {
+        worker("embedding", parts.engine.embed_wakeup()).spawn(START_PAUSE, move || {
             Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
         });
         // What other processes left can wait until the first calls are answered.
-        worker("enrichment", parts.engine.to_enrich()).spawn(START_PAUSE, move || {
+        worker("enrichment", parts.engine.enrich_wakeup()).spawn(START_PAUSE, move || {
             Ok(if enriching.enrich()? {
                 Duration::ZERO
             } else {
@@ -161,7 +161,7 @@ impl Background {
 /// A round of work on embeddings; the pause after it, if there may be more to do.
 fn embed(engine: &Engine) -> Result<Option<Duration>> {
     let begun = Instant::now();
-    let tended = engine.tend_models()?;
+    let tended = engine.retire_unused_models()?;
     let pause = sweep_pause(begun.elapsed());
     Ok(if engine.embed_pending()? > 0 {
         Some(Duration::ZERO)
@@ -172,7 +172,7 @@ fn embed(engine: &Engine) -> Result<Option<Duration>> {
 
 /// Watches the notes, or waits until no other process does. `looks` says whether this process is to
 /// read them.
-fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Bell>) -> Option<FolderWatch> {
+fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Wakeup>) -> Option<FolderWatch> {
     let report = {
         let (looks, changed) = (Arc::clone(looks), Arc::clone(&changed));
         move |watched| {
@@ -190,10 +190,10 @@ fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Bell>) -> Option<F
     watch.inspect_err(without).ok()
 }
 
-fn flush_notes(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
+fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
     // Others will come. The bell rings again when enough of them wait.
     if engine.buffered() > 0 {
-        engine.to_write().wait(linger);
+        engine.audit_wakeup().wait(linger);
     }
     engine.flush()?;
     // What was noted meanwhile was not the first, so that no bell rang for it.
@@ -230,7 +230,7 @@ fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> D
 struct Worker {
     work: &'static str,
     /// Rings when there is something to do, and at the end.
-    bell: Arc<Bell>,
+    bell: Arc<Wakeup>,
     stopping: Arc<AtomicBool>,
     interval: Duration,
     is_failing: bool,

@@ -38,7 +38,7 @@ use tracing_subscriber::prelude::*;
 
 use crate::cli::{Cli, Command, Hook};
 use crate::exit::{Exit, Failure};
-use crate::output::{LogWriter, Output, note};
+use crate::output::{LogWriter, Output, status_line};
 use crate::settings::{SETTINGS, Settings, Variables};
 
 fn main() -> ExitCode {
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             // A closed stream is no reason to fail otherwise. An error may quote an argument, and a
             // terminal obey it.
             if error.use_stderr() {
-                note(error.to_string().trim_end());
+                status_line(error.to_string().trim_end());
             } else {
                 let _ = error.print();
             }
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.message.is_empty() {
-                note(format_args!("error: {}", failure.message));
+                status_line(format_args!("error: {}", failure.message));
             }
             // To a host 2 means that its agent must not go on; nothing that fails here is worth
             // that.
@@ -97,7 +97,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
         Command::Reference => return commands::reference::run(),
         _ => {}
     }
-    let settings = Settings::settle(&cli.flags(), &variables()?)?;
+    let settings = Settings::resolve(&cli.flags(), &variables()?)?;
     start_log(&settings, &cli.command);
     let outcome = execute(&cli.command, &settings, output);
     // These say themselves what is damaged, or work where something is.

@@ -96,7 +96,7 @@ pub fn print(text: impl Display) -> io::Result<()> {
 }
 
 /// A line for the person at the terminal.
-pub fn note(words: impl Display) {
+pub fn status_line(words: impl Display) {
     // A closed stderr is no reason to fail: nobody listens.
     let _ = writeln!(io::stderr().lock(), "{}", Visible(words));
 }
@@ -131,7 +131,7 @@ impl MakeWriter<'_> for LogWriter {
 pub fn clamped(limit: u32, limit_max: usize) -> usize {
     let limit = limit as usize;
     if limit > limit_max {
-        note(format_args!(
+        status_line(format_args!(
             "note: --limit {limit} counts as {limit_max}, the most for one call"
         ));
     }

@@ -4,7 +4,7 @@ use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic;
 use std::thread;
 
-use crate::output::note;
+use crate::output::status_line;
 
 /// From now on a panic is told with its place and never with its message, which may quote what a
 /// caller wrote. The frames come along if `RUST_BACKTRACE` asks for them.
@@ -15,12 +15,12 @@ pub fn keep_contents_out() {
             .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
         let current = thread::current();
         let name = current.name().unwrap_or("without a name");
-        note(format_args!(
+        status_line(format_args!(
             "error: loci panicked at {place} (thread {name}); please report this"
         ));
         let frames = Backtrace::capture();
         if frames.status() == BacktraceStatus::Captured {
-            note(format_args!("{frames}"));
+            status_line(format_args!("{frames}"));
         }
     }));
 }

@@ -37,15 +37,15 @@ pub struct Setting {
     /// The environment variable of the system that a dialect stands in for; ours goes before it.
     pub alias: Option<&'static str>,
     /// The value when nobody sets one.
-    pub default: Preset,
+    pub default: DefaultValue,
     /// The form in the file.
-    pub form: Form,
+    pub form: ValueType,
     /// What it means.
     pub meaning: &'static str,
 }
 
 /// The value of a setting that nobody sets.
-pub enum Preset {
+pub enum DefaultValue {
     /// This text.
     Text(&'static str),
     /// What these words describe.
@@ -57,7 +57,7 @@ pub enum Preset {
 /// The form of a value in the file. Flags and the environment have text; there, items of a list
 /// are separated by commas.
 #[derive(Clone, Copy, PartialEq)]
-pub enum Form {
+pub enum ValueType {
     /// A string.
     Text,
     /// A string that is never shown.
@@ -98,8 +98,8 @@ impl Setting {
     /// The help text of its flag.
     pub fn help(&self) -> String {
         let default = match self.default {
-            Preset::Text("") | Preset::Unset => String::new(),
-            Preset::Text(text) | Preset::Words(text) => format!(" [default: {text}]"),
+            DefaultValue::Text("") | DefaultValue::Unset => String::new(),
+            DefaultValue::Text(text) | DefaultValue::Words(text) => format!(" [default: {text}]"),
         };
         format!(
             "{} [env: {}]{default}",
@@ -135,7 +135,7 @@ impl fmt::Display for Origin {
 
 /// A value as text, and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ResolvedValue {
     /// The value.
     pub text: String,
     /// Who set it.
@@ -217,7 +217,7 @@ pub struct LanguageModel {
 #[derive(Clone)]
 pub struct Settings {
     /// The configuration file that was read, or would be if it were there.
-    pub config_file: Found,
+    pub config_file: ResolvedValue,
     /// [`DATA`].
     pub data: PathBuf,
     /// [`VAULT`], if somebody set it.
@@ -292,7 +292,7 @@ impl Settings {
     /// # Errors
     /// [`Exit::Usage`], naming the setting and its origin, if a value is not usable or the file
     /// cannot be read as one.
-    pub fn settle(flags: &Flags, variables: &Variables) -> Result<Self, Failure> {
+    pub fn resolve(flags: &Flags, variables: &Variables) -> Result<Self, Failure> {
         let environment = |variable: &str| {
             variables
                 .get(variable)
@@ -310,7 +310,7 @@ impl Settings {
             if let Some((variable, text)) = set {
                 values.insert(
                     setting.key,
-                    Found {
+                    ResolvedValue {
                         text,
                         origin: Origin::Environment(variable),
                     },
@@ -322,18 +322,18 @@ impl Settings {
             {
                 values.insert(
                     setting.key,
-                    Found {
+                    ResolvedValue {
                         text,
                         origin: Origin::Flag(flag),
                     },
                 );
             }
-            if let (false, Preset::Text(text)) =
+            if let (false, DefaultValue::Text(text)) =
                 (values.contains_key(setting.key), &setting.default)
             {
                 values.insert(
                     setting.key,
-                    Found {
+                    ResolvedValue {
                         text: (*text).to_owned(),
                         origin: Origin::Default,
                     },
@@ -347,7 +347,7 @@ impl Settings {
                 .data_dir();
             values.insert(
                 DATA.key,
-                Found {
+                ResolvedValue {
                     text: folder.display().to_string(),
                     origin: Origin::Default,
                 },
@@ -366,15 +366,15 @@ fn config_file(
     flags: &Flags,
     environment: &dyn Fn(&str) -> Option<String>,
     folders: Option<&ProjectDirs>,
-) -> Result<Found, Failure> {
+) -> Result<ResolvedValue, Failure> {
     if let Some(text) = flags.get(CONFIG_FLAG) {
-        return Ok(Found {
+        return Ok(ResolvedValue {
             text: text.clone(),
             origin: Origin::Flag(CONFIG_FLAG),
         });
     }
     if let Some(text) = environment(CONFIG_VARIABLE) {
-        return Ok(Found {
+        return Ok(ResolvedValue {
             text,
             origin: Origin::Environment(CONFIG_VARIABLE),
         });
@@ -383,7 +383,7 @@ fn config_file(
         .ok_or_else(|| no_home("--config FILE"))?
         .config_dir()
         .join("config.toml");
-    Ok(Found {
+    Ok(ResolvedValue {
         text: path.display().to_string(),
         origin: Origin::Default,
     })
@@ -396,10 +396,10 @@ fn no_home(flag: &str) -> Failure {
     )
 }
 
-struct Values(BTreeMap<&'static str, Found>);
+struct Values(BTreeMap<&'static str, ResolvedValue>);
 
 impl Values {
-    fn into_settings(self, config_file: Found) -> Result<Settings, Failure> {
+    fn into_settings(self, config_file: ResolvedValue) -> Result<Settings, Failure> {
         for setting in SETTINGS {
             self.check(setting)?;
         }
@@ -491,16 +491,17 @@ impl Values {
             return Ok(());
         };
         match setting.form {
-            Form::Choice(choices) if !choices.contains(&text) => Err(self.wrong(
+            ValueType::Choice(choices) if !choices.contains(&text) => Err(self.wrong(
                 setting,
                 format!("is `{text}`; give one of {}", choices.join(", ")),
             )),
-            Form::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => Err(self
-                .wrong(
+            ValueType::Seconds if !text.parse::<u32>().is_ok_and(|seconds| seconds > 0) => {
+                Err(self.wrong(
                     setting,
                     format!("is `{text}`; give a whole number of seconds above zero"),
-                )),
-            Form::Whole { min, max }
+                ))
+            }
+            ValueType::Whole { min, max }
                 if !text
                     .parse()
                     .is_ok_and(|number| (min..=max).contains(&number)) =>
@@ -510,7 +511,7 @@ impl Values {
                     format!("is `{text}`; give a whole number from {min} to {max}"),
                 ))
             }
-            Form::Number { max }
+            ValueType::Number { max }
                 if !text
                     .parse()
                     .is_ok_and(|number| (0.0..=max).contains(&number)) =>
@@ -685,16 +686,16 @@ impl Values {
 
     fn row(&self, setting: &'static Setting) -> Row {
         let found = self.0.get(setting.key);
-        let shown = |found: &Found| {
-            if setting.form == Form::Secret {
+        let shown = |found: &ResolvedValue| {
+            if setting.form == ValueType::Secret {
                 "set".to_owned()
             } else {
                 found.text.clone()
             }
         };
         let preset = match setting.default {
-            Preset::Words(words) => Some(words.to_owned()),
-            Preset::Text(_) | Preset::Unset => None,
+            DefaultValue::Words(words) => Some(words.to_owned()),
+            DefaultValue::Text(_) | DefaultValue::Unset => None,
         };
         Row {
             setting,
@@ -729,7 +730,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        Settings::settle(&flags, &variables)
+        Settings::resolve(&flags, &variables)
     }
 
     fn origin_of(settings: &Settings, key: &str) -> String {

@@ -8,14 +8,17 @@ use std::{fmt, fs, io};
 use toml::de::{DeTable, DeValue};
 
 use crate::exit::{Exit, Failure};
-use crate::settings::{Form, Found, Origin, SETTINGS, Setting};
+use crate::settings::{Origin, ResolvedValue, SETTINGS, Setting, ValueType};
 
 /// What the file sets, by key. A file that need not be there sets nothing if it is not.
 ///
 /// # Errors
 /// [`Exit::Usage`], naming file, line and key, if the file cannot be read, is no TOML, holds a
 /// key that is no setting, or a value of another type.
-pub fn read(path: &Path, must_exist: bool) -> Result<BTreeMap<&'static str, Found>, Failure> {
+pub fn read(
+    path: &Path,
+    must_exist: bool,
+) -> Result<BTreeMap<&'static str, ResolvedValue>, Failure> {
     let text = match fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !must_exist => {
@@ -165,7 +168,7 @@ impl File<'_> {
         &self,
         table: &DeTable<'_>,
         prefix: &str,
-        values: &mut BTreeMap<&'static str, Found>,
+        values: &mut BTreeMap<&'static str, ResolvedValue>,
     ) -> Result<(), Failure> {
         for (name, value) in table {
             let key = format!("{prefix}{}", name.get_ref());
@@ -175,7 +178,7 @@ impl File<'_> {
                     self.wrong(offset, &format!("`{key}` must be {expected}"))
                 })?;
                 let origin = Origin::File(self.path.to_owned(), self.line(offset));
-                values.insert(setting.key, Found { text, origin });
+                values.insert(setting.key, ResolvedValue { text, origin });
                 continue;
             }
             let inner = format!("{key}.");
@@ -201,26 +204,25 @@ impl File<'_> {
 /// The value as a flag would give it, or the type that it should have.
 fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static str> {
     match (setting.form, value) {
-        (Form::Text | Form::Secret | Form::Choice(_), DeValue::String(text)) => {
+        (ValueType::Text | ValueType::Secret | ValueType::Choice(_), DeValue::String(text)) => {
             Ok(text.to_string())
         }
-        (Form::Text | Form::Secret | Form::Choice(_), _) => Err("a string"),
-        (Form::Seconds | Form::Whole { .. } | Form::Number { .. }, DeValue::Integer(number))
-            if number.radix() == 10 =>
-        {
-            Ok(number.as_str().to_owned())
-        }
-        (Form::Seconds | Form::Whole { .. }, _) => Err("a whole number"),
-        (Form::Number { .. }, DeValue::Float(number)) => Ok(number.as_str().to_owned()),
-        (Form::Number { .. }, _) => Err("a number"),
-        (Form::List, DeValue::Array(items)) => {
+        (ValueType::Text | ValueType::Secret | ValueType::Choice(_), _) => Err("a string"),
+        (
+            ValueType::Seconds | ValueType::Whole { .. } | ValueType::Number { .. },
+            DeValue::Integer(number),
+        ) if number.radix() == 10 => Ok(number.as_str().to_owned()),
+        (ValueType::Seconds | ValueType::Whole { .. }, _) => Err("a whole number"),
+        (ValueType::Number { .. }, DeValue::Float(number)) => Ok(number.as_str().to_owned()),
+        (ValueType::Number { .. }, _) => Err("a number"),
+        (ValueType::List, DeValue::Array(items)) => {
             let items: Option<Vec<&str>> =
                 items.iter().map(|item| item.get_ref().as_str()).collect();
             items
                 .map(|items| items.join(","))
                 .ok_or("an array of strings")
         }
-        (Form::List, _) => Err("an array of strings"),
+        (ValueType::List, _) => Err("an array of strings"),
     }
 }
 

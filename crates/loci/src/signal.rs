@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 
-use crate::output::note;
+use crate::output::status_line;
 
 /// How long a server may take to end in good order. What is not acknowledged by then is not lost
 /// for anybody: the store survives an end at any instant.
@@ -109,7 +109,7 @@ const NOTE_TIMEOUT: Duration = Duration::from_millis(100);
 pub fn note_aside(words: &'static str) {
     let (tell, told) = mpsc::channel();
     let write = move || {
-        note(words);
+        status_line(words);
         // Whoever waited for it may be gone.
         let _ = tell.send(());
     };

@@ -22,7 +22,7 @@ use crate::commands::restore;
 use crate::damage::way_out;
 use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
-use crate::output::note;
+use crate::output::status_line;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
@@ -278,8 +278,10 @@ impl Parts {
                 Ok(Reconciled { away: None, .. }) => {}
                 Ok(Reconciled {
                     away: Some(why), ..
-                }) => note(format_args!("note: {why}")),
-                Err(error) => note(format_args!("note: the notes may be out of date: {error}")),
+                }) => status_line(format_args!("note: {why}")),
+                Err(error) => {
+                    status_line(format_args!("note: the notes may be out of date: {error}"));
+                }
             }
         }
         Ok(parts)
@@ -292,7 +294,7 @@ impl Parts {
     pub fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
         let reply = self.call_in(&loci_dialects::mememory::DIALECT, tool, arguments)?;
         if let Some(notice) = &reply.notice {
-            note(format_args!("note: {notice}"));
+            status_line(format_args!("note: {notice}"));
         }
         Ok(reply)
     }
@@ -363,7 +365,7 @@ fn open_store_to_read(settings: &Settings, data: &Path) -> Result<SqliteStore, F
                 ""
             };
             let shown = data.display();
-            note(format_args!(
+            status_line(format_args!(
                 "note: {shown} cannot be written; it is read as it is{copied}"
             ));
             Ok(store)

@@ -97,7 +97,7 @@ pub struct Hit {
 
 /// Whether a memory is a discovery.
 pub fn is_discovery(memory: &Memory) -> bool {
-    memory.tier == Tier::Apart && memory.kind == DISCOVERY
+    memory.tier == Tier::Unlisted && memory.kind == DISCOVERY
 }
 
 /// The visibility in this dialect: what is common, others may read.
@@ -166,7 +166,7 @@ impl Record {
         let is_discovery = is_discovery(&memory);
         let visibility = visibility(&memory);
         let from_file = FromFile::of(&memory);
-        let section = memory.place.section;
+        let section = memory.location.section;
         let (category, kind) = if is_discovery {
             (memory.kind, Some(section))
         } else {
@@ -184,7 +184,7 @@ impl Record {
             title: memory.title,
             content: memory.content,
             cut,
-            scope: scope(memory.place.collection),
+            scope: scope(memory.location.collection),
             category,
             tags: memory.tags,
             actor: memory

@@ -86,7 +86,7 @@ impl TypedTool for SearchDiscovery {
             .kind
             .map_or_else(|| DiscoveryKind::ALL.to_vec(), |kind| vec![kind]);
         let request = Recall {
-            tiers: vec![Tier::Apart],
+            tiers: vec![Tier::Unlisted],
             collections,
             sections: kinds
                 .into_iter()

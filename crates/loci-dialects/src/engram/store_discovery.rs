@@ -98,7 +98,7 @@ impl TypedTool for StoreDiscovery {
             tags: arguments.tags,
             citations: arguments.citations.into_iter().map(Into::into).collect(),
             attributes: BTreeMap::from([(SOURCE.to_owned(), AGENT_INFERRED.to_owned())]),
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..Remember::new(arguments.content, DISCOVERY)
         };
         let (engine, caller) = (context.engine, context.caller);

@@ -89,13 +89,13 @@ impl Record {
             id: memory.id.to_string(),
             title: memory.title,
             content: memory.content,
-            scope: if memory.place.collection.is_some() {
+            scope: if memory.location.collection.is_some() {
                 "project"
             } else {
                 "global"
             },
-            project: memory.place.collection,
-            r#type: memory.place.section,
+            project: memory.location.collection,
+            r#type: memory.location.section,
             tags: memory.tags,
             weight: memory.weight,
             delivery: (memory.delivery == Delivery::Bootstrap).then_some(memory.delivery.name()),

@@ -68,7 +68,7 @@ impl TypedTool for Stats {
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let mut output = Output::default();
-        for tally in context.engine.tally(context.caller)? {
+        for tally in context.engine.count_by_location(context.caller)? {
             output.total += tally.memories;
             *output.by_type.entry(tally.section).or_default() += tally.memories;
             match tally.collection {

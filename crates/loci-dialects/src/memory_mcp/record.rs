@@ -105,7 +105,7 @@ impl Document {
         let conversation_id = memory
             .conversation()
             .map(str::to_owned)
-            .or_else(|| memory.place.collection.clone());
+            .or_else(|| memory.location.collection.clone());
         Document {
             conversation_id,
             authorship: Authorship::of(reader, &memory),
@@ -120,7 +120,7 @@ impl Document {
             importance: memory.weight,
             access_count: memory.access.count,
             last_accessed: memory.access.last.map(iso8601),
-            memory_type: has_type.then_some(memory.place.section),
+            memory_type: has_type.then_some(memory.location.section),
             tags: memory.tags,
             role: is_message.then_some(memory.kind),
             enrichment_status: memory.enrichment.map(EnrichmentStatus::name),

@@ -95,7 +95,9 @@ impl TypedTool for StoreMemory {
             messages: arguments.messages.into_iter().map(message).collect(),
             mint: &|| object_id::mint(context.engine.now()),
         };
-        let conversed = context.engine.converse(context.caller, conversation)?;
+        let conversed = context
+            .engine
+            .store_messages(context.caller, conversation)?;
         let stm_ids: Vec<String> = conversed.ids.iter().map(ToString::to_string).collect();
         let output = Output {
             count: stm_ids.len(),

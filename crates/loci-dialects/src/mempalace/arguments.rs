@@ -116,7 +116,7 @@ pub struct Meant {
 pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -> Result<Meant> {
     let (wing, room) = (asked(wing), asked(room));
     let (collections, sections) = (collections(wing.as_deref()), room.into_iter().collect());
-    let tiers = [Tier::LongTerm, Tier::Apart];
+    let tiers = [Tier::LongTerm, Tier::Unlisted];
     let Named {
         collections,
         mut sections,

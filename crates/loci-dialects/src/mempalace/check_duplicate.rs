@@ -73,8 +73,8 @@ impl Match {
             cut: Cut::of(length, |offset| reading(&memory.id, offset)),
             authorship: Authorship::of(reader, &memory),
             id: memory.id.to_string(),
-            wing: wing(memory.place.collection),
-            room: memory.place.section,
+            wing: wing(memory.location.collection),
+            room: memory.location.section,
             title: memory.title,
             similarity,
             content: memory.content,
@@ -109,9 +109,10 @@ impl TypedTool for CheckDuplicate {
             limit: MATCHES_MAX,
             cosine_min: (threshold - ROUNDING) as f32,
         };
-        let resembling = context
-            .engine
-            .resembling(context.caller, &arguments.content, &query)?;
+        let resembling =
+            context
+                .engine
+                .find_duplicates(context.caller, &arguments.content, &query)?;
         let similarity =
             |similar: &Similar| rounded(f64::from(similar.cosine).clamp(0.0, 1.0), DIGITS);
         let mut similar = resembling.similar;

@@ -119,7 +119,7 @@ impl TypedTool for CreateTunnel {
                 "is the source room; a tunnel ties two places",
             ));
         }
-        let tied = context.engine.tie(
+        let tied = context.engine.create_tunnel(
             context.caller,
             source.clone(),
             target.clone(),
@@ -161,7 +161,7 @@ fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
         let (argument, id) = (format!("{side}_drawer_id"), end.memory.as_ref()?);
         match drawer(context, id) {
             Err(error) => Some(Error::not_found(format!("`{argument}`: {}", error.message))),
-            Ok(drawer) if drawer.place.collection != end.collection || drawer.place.section != end.section => {
+            Ok(drawer) if drawer.location.collection != end.collection || drawer.location.section != end.section => {
                 Some(Error::invalid(&argument, format!("is of a drawer elsewhere; give one in the {side} room")))
             }
             Ok(_) => None,

@@ -112,12 +112,12 @@ impl TypedTool for DiaryRead {
         let named =
             context
                 .engine
-                .named(context.caller, nouns, &[Tier::Apart], wing, Vec::new())?;
+                .named(context.caller, nouns, &[Tier::Unlisted], wing, Vec::new())?;
         let request = Browse {
             collections: named.collections,
             sections: vec![DIARY.to_owned()],
             kinds: Vec::new(),
-            tiers: vec![Tier::Apart],
+            tiers: vec![Tier::Unlisted],
             order: FilingOrder::LastFirst,
             offset: 0,
             limit: arguments

@@ -83,7 +83,7 @@ impl TypedTool for DiaryWrite {
         let said = [(AGENT, agent.clone()), (TOPIC, topic.clone())];
         let request = Remember {
             collection: Some(wing_of(&agent)),
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             // Others read it, and its writer alone changes it.
             visibility: Visibility::Shared,
             attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),

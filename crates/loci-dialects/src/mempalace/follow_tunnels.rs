@@ -138,10 +138,12 @@ impl TypedTool for FollowTunnels {
             wing.and_then(collection),
             room.as_deref().unwrap_or_default(),
         );
-        let followed =
-            context
-                .engine
-                .follow(context.caller, collection.as_deref(), section, PREVIEWS_MAX);
+        let followed = context.engine.follow_tunnels(
+            context.caller,
+            collection.as_deref(),
+            section,
+            PREVIEWS_MAX,
+        );
         let followed = followed.map_err(|error| {
             let places = context.engine.places(context.caller).unwrap_or_default();
             if places.iter().any(|place| place.collection == collection) {

@@ -102,8 +102,8 @@ impl Output {
             drawer_id: memory.id.to_string(),
             content: memory.content,
             cut,
-            wing: wing(memory.place.collection),
-            room: memory.place.section,
+            wing: wing(memory.location.collection),
+            room: memory.location.section,
         }
     }
 }

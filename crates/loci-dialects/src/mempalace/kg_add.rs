@@ -2,7 +2,7 @@
 
 use loci_core::limits::FACTS_MAX;
 use loci_core::{Error, Fact, Period, Result, Scope};
-use loci_engine::{Relate, Related, check};
+use loci_engine::{AddedFact, NewFact, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -154,7 +154,7 @@ impl TypedTool for KgAdd {
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
         let valid_from = period("valid_from", arguments.valid_from.as_deref())?;
-        let request = Relate {
+        let request = NewFact {
             valid_from,
             valid_to: period("valid_to", arguments.valid_to.as_deref())?,
             subject: arguments.subject,
@@ -162,9 +162,9 @@ impl TypedTool for KgAdd {
             object: arguments.object,
             source: given(arguments.source_closet),
         };
-        let (fact, is_new) = match context.engine.relate(context.caller, request)? {
-            Related::New(fact) => (fact, true),
-            Related::Before(fact) => (fact, false),
+        let (fact, is_new) = match context.engine.add_fact(context.caller, request)? {
+            AddedFact::New(fact) => (fact, true),
+            AddedFact::Before(fact) => (fact, false),
         };
         let notice = begun_otherwise(&fact, valid_from);
         let others = context.engine.other_open_facts(context.caller, &fact)?;

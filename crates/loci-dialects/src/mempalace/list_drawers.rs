@@ -77,8 +77,8 @@ impl Listed {
             drawer_id: memory.id.to_string(),
             title: memory.title,
             content_preview: preview(&memory.content),
-            wing: wing(memory.place.collection),
-            room: memory.place.section,
+            wing: wing(memory.location.collection),
+            room: memory.location.section,
         }
     }
 }
@@ -111,7 +111,7 @@ impl TypedTool for ListDrawers {
         let request = Browse {
             collections: collections(wing.as_deref()),
             // Whatever is counted is listed.
-            tiers: vec![Tier::LongTerm, Tier::Apart],
+            tiers: vec![Tier::LongTerm, Tier::Unlisted],
             sections: room.into_iter().collect(),
             kinds: Vec::new(),
             order: FilingOrder::FirstFirst,

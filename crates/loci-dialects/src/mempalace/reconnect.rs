@@ -46,7 +46,7 @@ impl TypedTool for Reconnect {
     type Output = Output;
 
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
-        let places = context.engine.recount_places(context.caller)?;
+        let places = context.engine.count_uncached(context.caller)?;
         let drawers = places.iter().map(|place| place.memories).sum();
         let problem = context.engine.model_problem();
         let search = match (context.engine.search_mode(), &problem) {

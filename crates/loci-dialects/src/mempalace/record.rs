@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use loci_core::{Error, ErrorCode, Forgotten, Memory, MemoryId, Result, Tally, Tier};
+use loci_core::{Error, ErrorCode, Forgotten, LocationCount, Memory, MemoryId, Result, Tier};
 
 use super::arguments::wing;
 use crate::Context;
@@ -36,7 +36,7 @@ pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -
         .engine
         .show_among(context.caller, id, forgotten)
         .map_err(in_words(id))?;
-    if memory.tier == Tier::Apart && memory.origin != context.caller.origin {
+    if memory.tier == Tier::Unlisted && memory.origin != context.caller.origin {
         return Err(not_found(id));
     }
     Ok(memory)
@@ -68,16 +68,19 @@ fn not_found(id: &MemoryId) -> Error {
 }
 
 /// How many drawers there are in each wing.
-pub fn by_wing(places: &[Tally]) -> BTreeMap<String, u64> {
+pub fn by_wing(places: &[LocationCount]) -> BTreeMap<String, u64> {
     counts(places, |place| wing(place.collection.clone()))
 }
 
 /// How many drawers there are in each room.
-pub fn by_room(places: &[Tally]) -> BTreeMap<String, u64> {
+pub fn by_room(places: &[LocationCount]) -> BTreeMap<String, u64> {
     counts(places, |place| place.section.clone())
 }
 
-fn counts(places: &[Tally], name: impl Fn(&Tally) -> String) -> BTreeMap<String, u64> {
+fn counts(
+    places: &[LocationCount],
+    name: impl Fn(&LocationCount) -> String,
+) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for place in places {
         *counts.entry(name(place)).or_default() += place.memories;

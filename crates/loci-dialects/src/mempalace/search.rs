@@ -121,8 +121,8 @@ impl Found {
             title: hit.memory.title,
             cut: Cut::of(hit.length, |offset| reading(&hit.memory.id, offset)),
             text: hit.memory.content,
-            wing: wing(hit.memory.place.collection),
-            room: hit.memory.place.section,
+            wing: wing(hit.memory.location.collection),
+            room: hit.memory.location.section,
             created_at: offset8601(hit.memory.created_at),
         }
     }
@@ -194,7 +194,7 @@ impl TypedTool for Search {
         let request = Recall {
             // Diaries are found in their own room alone.
             tiers: if room.as_deref() == Some(DIARY) {
-                vec![Tier::LongTerm, Tier::Apart]
+                vec![Tier::LongTerm, Tier::Unlisted]
             } else {
                 vec![Tier::LongTerm]
             },

@@ -78,10 +78,10 @@ impl TypedTool for UpdateDrawer {
             .memory_id(context.caller, "drawer_id", &drawer_id)?;
         let before = drawer(context, &id)?;
         let (wing, room) = (given(wing).map(collection), given(room));
-        if room.as_deref() == Some(IDENTITY) && before.place.section != IDENTITY {
+        if room.as_deref() == Some(IDENTITY) && before.location.section != IDENTITY {
             check_identity(context.caller, &before)?;
         }
-        let place = before.place;
+        let place = before.location;
         let moved_to = wing.clone().unwrap_or(place.collection);
         let case_notice = context.engine.differing_in_case(
             context.caller,

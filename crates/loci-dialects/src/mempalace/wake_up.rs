@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_core::{
-    Caller, CollectionFilter, FilingOrder, Memory, MemoryId, Result, SPEAKER, Tally, Tier,
+    Caller, CollectionFilter, FilingOrder, LocationCount, Memory, MemoryId, Result, SPEAKER, Tier,
     Timestamp,
 };
 use loci_engine::sentences::{CUT, opening};
@@ -329,8 +329,8 @@ pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
         .iter()
         .map(|memory| {
             (
-                wing(memory.place.collection.clone()),
-                memory.place.section.as_str(),
+                wing(memory.location.collection.clone()),
+                memory.location.section.as_str(),
             )
         })
         .collect();
@@ -406,7 +406,7 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
             offset: page * DRAWERS_LOOKED_AT,
             ..request
         };
-        let read = context.engine.filed(context.caller, &request)?;
+        let read = context.engine.list_by_insertion(context.caller, &request)?;
         let is_last = read.len() < DRAWERS_LOOKED_AT;
         let is_identity = |memory: &Memory| {
             memory.superseded_by.is_none() && !memory.attributes.contains_key(SOURCE_FILE)
@@ -423,7 +423,7 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
 /// As which of the memories that a text about this wing counts, one counts that a session need not
 /// begin with.
 fn counted(memory: &Memory, of: Option<&str>) -> Counted {
-    let is_here = of.is_none_or(|wing| memory.place.collection == collection(wing));
+    let is_here = of.is_none_or(|wing| memory.location.collection == collection(wing));
     if is_here { Counted::Note } else { Counted::Not }
 }
 
@@ -435,12 +435,16 @@ fn by(reader: &Caller, memory: &Memory) -> Option<String> {
 /// The latest entries of diaries that the reader wrote, whatever the wing.
 fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
     let latest = Browse {
-        tiers: vec![Tier::Apart],
+        tiers: vec![Tier::Unlisted],
         ..newest_of(&CollectionFilter::Any, Some(DIARY), &[], ENTRIES_MAX)
     };
     let mut entries = Vec::new();
     for owner in trust.own_owners() {
-        entries.extend(context.engine.filed_by(context.caller, owner, &latest)?);
+        entries.extend(
+            context
+                .engine
+                .list_by_author(context.caller, owner, &latest)?,
+        );
     }
     entries.retain(|entry| entry.updated_by.is_none());
     entries.sort_by_key(|entry| Reverse(entry.created_at));
@@ -448,7 +452,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
     let lines = (0..).zip(&entries).map(|(place, memory)| {
         let (day, wing) = (
             date(memory.created_at),
-            wing(memory.place.collection.clone()),
+            wing(memory.location.collection.clone()),
         );
         let text = format!(
             "- {day}, {wing}: {} [{}]",
@@ -469,7 +473,7 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
 /// The drawers of the wing, or of the largest ones in turn: of each what was filed by hand, then
 /// what was read from files and conversations, in both what is worth most first. What was said
 /// stands apart, in the order in which it was said.
-fn story(context: Context<'_>, of: Option<&str>, places: &[Tally]) -> Result<Vec<Line>> {
+fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Result<Vec<Line>> {
     let mut wings: BTreeMap<&Option<String>, u64> = BTreeMap::new();
     for place in places.iter().filter(|place| place.section != DIARY) {
         *wings.entry(&place.collection).or_default() += place.memories;
@@ -492,7 +496,7 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[Tally]) -> Result<Vec
             let (day, text) = (date(memory.created_at), excerpt(memory));
             let kind = Some(memory.kind.as_str()).filter(|kind| *kind != KIND_OF_NONE);
             let by = by(context.caller, memory);
-            let told = if memory.place.section == CONVERSATIONS {
+            let told = if memory.location.section == CONVERSATIONS {
                 let speaker = memory.attributes.get(SPEAKER).map(String::as_str);
                 let said = [Some(day.as_str()), speaker, kind, by.as_deref()]
                     .into_iter()
@@ -550,7 +554,7 @@ fn line(
     let said = memory
         .thread
         .as_ref()
-        .filter(|_| memory.place.section == CONVERSATIONS);
+        .filter(|_| memory.location.section == CONVERSATIONS);
     Line {
         place: (
             place.0,
@@ -569,7 +573,7 @@ fn line(
 
 /// The title of a memory, if it has one of its own, and its first sentences, in one line.
 fn excerpt(memory: &Memory) -> String {
-    let is_said = memory.place.section == CONVERSATIONS;
+    let is_said = memory.location.section == CONVERSATIONS;
     let title = memory.title.as_ref().filter(|_| !is_said);
     let title = title.map_or_else(String::new, |title| format!("{title}: "));
     title + &opening(&memory.content, START_CHARACTERS)
@@ -579,7 +583,7 @@ fn excerpt(memory: &Memory) -> String {
 /// one.
 fn was_read(memory: &Memory) -> bool {
     let is_of_file = memory.attributes.contains_key(SOURCE_FILE);
-    is_of_file || memory.place.section == CONVERSATIONS || memory.source.is_some()
+    is_of_file || memory.location.section == CONVERSATIONS || memory.source.is_some()
 }
 
 /// The worth of a memory at the start of a session: more by its kind, its weight and how often it
@@ -600,11 +604,11 @@ fn worth(memory: &Memory, now: Timestamp) -> f64 {
 fn essential(
     context: Context<'_>,
     from: &CollectionFilter,
-    places: &[Tally],
+    places: &[LocationCount],
     collection: Option<&str>,
     drawers_max: usize,
 ) -> Result<Vec<Memory>> {
-    let is_first = |place: &&Tally| {
+    let is_first = |place: &&LocationCount| {
         let is_there = place.collection.as_deref() == collection && place.section != CONVERSATIONS;
         is_there && KINDS_FIRST.iter().any(|(kind, _)| *kind == place.kind)
     };
@@ -643,7 +647,7 @@ fn newest(
 ) -> Result<Vec<Memory>> {
     let mut memories = context
         .engine
-        .filed(context.caller, &newest_of(from, section, kinds, limit))?;
+        .list_by_insertion(context.caller, &newest_of(from, section, kinds, limit))?;
     memories.retain(|memory| memory.superseded_by.is_none());
     Ok(memories)
 }

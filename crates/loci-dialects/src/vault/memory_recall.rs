@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use loci_core::limits::{BUNDLE_TOKENS_MAX, PHASES_MAX};
 use loci_core::{Error, MemoryId, Result, Scope};
 use loci_engine::tokens::estimated_tokens;
-use loci_engine::{Answer, BundleRequest, Bundled, Keyed, LeftOut, check};
+use loci_engine::{Answer, BundleRequest, Bundled, KeyedRequest, LeftOut, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -194,7 +194,7 @@ impl TypedTool for MemoryRecall {
         let output: Output = match idempotency_key.as_deref() {
             None => work()?,
             Some(key) => {
-                let keyed = Keyed {
+                let keyed = KeyedRequest {
                     operation: MemoryRecall::NAME,
                     key,
                     request: &request,

@@ -5,7 +5,7 @@ use loci_core::limits::{
     REFERENCE_BYTES_MAX,
 };
 use loci_core::{
-    Archived, CacheEntry, Decision, Error, Fact, KeyedAnswer, Memory, MemoryId, Name, NoteFile,
+    Archived, CacheEntry, Decision, Error, Fact, IdempotentReply, Memory, MemoryId, Name, NoteFile,
     Record, Result, SourceFile, Tunnel, TunnelEnd,
 };
 
@@ -64,8 +64,8 @@ fn memory(memory: &Memory) -> Result<()> {
     id("id", memory.id.as_str())?;
     cited_content("content", &memory.content, &memory.citations)?;
     optional("title", memory.title.as_deref(), name)?;
-    optional("collection", memory.place.collection.as_deref(), name)?;
-    name("section", &memory.place.section)?;
+    optional("collection", memory.location.collection.as_deref(), name)?;
+    name("section", &memory.location.section)?;
     name("kind", &memory.kind)?;
     optional("summary", memory.summary.as_deref(), reference)?;
     tags("tags", &memory.tags)?;
@@ -167,7 +167,7 @@ fn decision(decision: &Decision) -> Result<()> {
     content("value", &decision.value)
 }
 
-fn keyed_answer(kept: &KeyedAnswer) -> Result<()> {
+fn keyed_answer(kept: &IdempotentReply) -> Result<()> {
     optional("owner", kept.owner.as_deref(), name)?;
     name("origin", &kept.origin)?;
     name("operation", &kept.operation)?;

@@ -1,7 +1,7 @@
 //! What a sentence tells about its worth.
 
 use super::lexicon::{self as words, Phrases, has};
-use super::sentence::{Place, Request, Sentence};
+use super::sentence::{Cursor, Request, Sentence};
 
 /// A signal that a sentence has or has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
 }
 
 /// Whether somebody who can act stands before the verb: a person by pronoun, role or name.
-fn has_person(verb: Place<'_>) -> bool {
+fn has_person(verb: Cursor<'_>) -> bool {
     let (word, is_first) = verb.previous_word();
     // "Ann's", "I'd".
     let word = word.split('\'').next().unwrap_or_default();
@@ -112,18 +112,18 @@ fn has_person(verb: Place<'_>) -> bool {
 }
 
 /// Back over what stands between a verb and its subject.
-fn after_subject(verb: Place<'_>) -> Place<'_> {
+fn after_subject(verb: Cursor<'_>) -> Cursor<'_> {
     verb.skip_back(words::ADVERBS)
         .skip_back(words::AUXILIARIES)
         .skip_back(words::ADVERBS)
 }
 
 fn is_preference(sentence: &Sentence<'_>) -> bool {
-    let subject_of = |place: Place<'_>| has_person(place.skip_back(words::ADVERBS));
+    let subject_of = |place: Cursor<'_>| has_person(place.skip_back(words::ADVERBS));
     let is_taste =
-        |place: Place<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
+        |place: Cursor<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
     // "I never said that" tells of the past.
-    let is_habit = |place: Place<'_>| {
+    let is_habit = |place: Cursor<'_>| {
         subject_of(place)
             && is_verb_next(place, words::NO_ORDERS)
             && !place.next_word().ends_with("ed")
@@ -139,7 +139,7 @@ fn is_preference(sentence: &Sentence<'_>) -> bool {
         || sentence.places(words::HABITS).any(is_habit)
 }
 
-fn is_standing_order(place: Place<'_>) -> bool {
+fn is_standing_order(place: Cursor<'_>) -> bool {
     place.is_addressed()
         && is_verb_next(place, words::NO_ORDERS)
         && is_verb_next(place, words::STATES)
@@ -148,7 +148,7 @@ fn is_standing_order(place: Place<'_>) -> bool {
 }
 
 /// Whether what comes next can be a verb, and none of these.
-fn is_verb_next(place: Place<'_>, others: Phrases) -> bool {
+fn is_verb_next(place: Cursor<'_>, others: Phrases) -> bool {
     let next = place.skip_forward(words::ADVERBS);
     next.followed_by(words::DETERMINERS).is_none()
         && next.followed_by(others).is_none()
@@ -157,7 +157,7 @@ fn is_verb_next(place: Place<'_>, others: Phrases) -> bool {
 
 /// Whether this word at the beginning of a sentence is an order: not in "use case" nor in
 /// "update:".
-fn begins_order(verb: Place<'_>) -> bool {
+fn begins_order(verb: Cursor<'_>) -> bool {
     verb.followed_by(words::NO_OBJECTS).is_none()
 }
 
@@ -166,7 +166,7 @@ fn begins_order(verb: Place<'_>) -> bool {
 /// laugh" are none.
 fn is_task(sentence: &Sentence<'_>) -> bool {
     let opening = sentence.opening();
-    let has_object = |verb: &Place<'_>| {
+    let has_object = |verb: &Cursor<'_>| {
         verb.next_word().starts_with(char::is_uppercase)
             || verb.followed_by(words::DETERMINERS).is_some()
             || verb.followed_by(words::RELATIVES).is_some()
@@ -177,7 +177,7 @@ fn is_task(sentence: &Sentence<'_>) -> bool {
             .followed_by(words::ORDERS_OR_NOUNS)
             .filter(has_object)
     });
-    let is_intended = |place: Place<'_>| !place.is_negated() && is_verb_next(place, words::STATES);
+    let is_intended = |place: Cursor<'_>| !place.is_negated() && is_verb_next(place, words::STATES);
     sentence.says(words::TASKS)
         || order.is_some_and(begins_order)
         || sentence.places(words::INTENTIONS).any(is_intended)
@@ -185,7 +185,7 @@ fn is_task(sentence: &Sentence<'_>) -> bool {
         || sentence.request == Some(Request::Reminder)
 }
 
-fn is_obliged(place: Place<'_>) -> bool {
+fn is_obliged(place: Cursor<'_>) -> bool {
     let subject = after_subject(place);
     // Nobody is the one who speaks: "need to call Ann".
     let is_agent = has_person(subject) || subject.preceded_by(".").is_some();

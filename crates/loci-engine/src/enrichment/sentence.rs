@@ -42,7 +42,7 @@ pub(super) enum Request {
 /// Some words of a sentence: those of its line from `start` to `end`, without the spaces around
 /// them.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'s> {
+pub(super) struct Cursor<'s> {
     sentence: &'s Sentence<'s>,
     start: usize,
     end: usize,
@@ -76,7 +76,7 @@ impl<'a> Sentence<'a> {
     }
 
     /// Where it has one of these phrases.
-    pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Place<'_>> {
+    pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Cursor<'_>> {
         list.split(", ").flat_map(move |phrase| {
             let is_there = move |start: &usize| {
                 // The first bytes alone, for most: there are hundreds of phrases, and hardly one in
@@ -87,7 +87,7 @@ impl<'a> Sentence<'a> {
                         .is_some_and(|after| after.starts_with(' '))
             };
             let starts = self.starts.iter().copied().filter(is_there);
-            starts.map(move |start| Place {
+            starts.map(move |start| Cursor {
                 sentence: self,
                 start,
                 end: start + phrase.len(),
@@ -102,7 +102,7 @@ impl<'a> Sentence<'a> {
 
     /// Whether it begins with one of these phrases.
     pub(super) fn begins_with(&self, list: Phrases) -> bool {
-        Place {
+        Cursor {
             sentence: self,
             start: 1,
             end: 2,
@@ -112,8 +112,8 @@ impl<'a> Sentence<'a> {
     }
 
     /// The words by which it is introduced, such as "so", "well" and "please".
-    pub(super) fn opening(&self) -> Place<'_> {
-        Place {
+    pub(super) fn opening(&self) -> Cursor<'_> {
+        Cursor {
             sentence: self,
             start: 0,
             end: 0,
@@ -156,7 +156,7 @@ impl<'a> Sentence<'a> {
             .text
             .trim_end_matches(CLOSING)
             .ends_with(['?', '？', '؟']);
-        let is_tagged = || self.places(lexicon::TAGS).any(Place::is_last_clause);
+        let is_tagged = || self.places(lexicon::TAGS).any(Cursor::is_last_clause);
         let is_worded = || {
             opening.is_followed_by_question()
                 && (is_marked || self.text.ends_with(char::is_alphanumeric))
@@ -170,7 +170,7 @@ impl<'a> Sentence<'a> {
     /// Finds what asks to remember something and takes it out, so that the rest is judged for
     /// itself.
     fn take_request(&mut self) {
-        let is_asked = |place: &Place<'_>| place.invitation().is_some() && !place.asks_back();
+        let is_asked = |place: &Cursor<'_>| place.invitation().is_some() && !place.asks_back();
         let asked = |list| {
             self.places(list)
                 .find(is_asked)
@@ -226,7 +226,7 @@ fn written_out(word: &str) -> String {
     split.map_or_else(|| word.to_owned(), |(word, verb)| format!("{word} {verb}"))
 }
 
-impl<'s> Place<'s> {
+impl<'s> Cursor<'s> {
     fn before(self) -> &'s str {
         &self.sentence.lower[..self.start]
     }
@@ -243,7 +243,7 @@ impl<'s> Place<'s> {
                 .strip_prefix(phrase)
                 .is_some_and(|rest| rest.starts_with(' '))
         })?;
-        Some(Place {
+        Some(Cursor {
             start: self.end + 1,
             end: self.end + 1 + phrase.len(),
             ..self
@@ -258,7 +258,7 @@ impl<'s> Place<'s> {
                 .strip_suffix(phrase)
                 .is_some_and(|rest| rest.ends_with(' '))
         })?;
-        Some(Place {
+        Some(Cursor {
             start: before.len() - phrase.len(),
             end: before.len(),
             ..self

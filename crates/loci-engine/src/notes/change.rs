@@ -129,7 +129,7 @@ impl Engine {
                 return Ok(Some(changed));
             }
             if self
-                .look(notes, Extent::Everything, Some(&path))?
+                .reconcile_folder(notes, Extent::Everything, Some(&path))?
                 .away
                 .is_some()
             {

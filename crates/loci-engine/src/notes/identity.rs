@@ -3,7 +3,7 @@
 use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteContent, NoteFile};
 
 use super::index::new_id;
-use super::look::Look;
+use super::reconciliation::Reconciliation;
 
 /// Bytes of text from which on two files with the same content are one that moved: shorter ones are
 /// empty, or what a template begins with.
@@ -35,7 +35,7 @@ impl Identity {
     }
 }
 
-impl Look<'_> {
+impl Reconciliation<'_> {
     /// Which memory a file with this content is: that of the `uid` which it says, unless another
     /// file which is there says the same; else the one that it was, or that a file of the same
     /// content was which has just gone; else a new one.

@@ -194,8 +194,8 @@ pub(crate) fn memory_of(
         name.clone()
             .filter(|name| check::name("name", name).is_ok())
     };
-    memory.place.collection = named_collection(name(&note.collection));
-    memory.place.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
+    memory.location.collection = named_collection(name(&note.collection));
+    memory.location.section = name(&note.section).unwrap_or_else(|| NOTE_KIND.to_owned());
     memory
 }
 
@@ -346,7 +346,7 @@ impl Engine {
     pub(crate) fn keep_vectors(&self, memory: &Memory, passages: &mut [Passage]) -> Result<()> {
         let vectors = self
             .store
-            .vectors(&memory.space, &memory.id, self.serving().model())?;
+            .vectors(&memory.space, &memory.id, self.active().model())?;
         set_vectors(passages, vectors);
         Ok(())
     }

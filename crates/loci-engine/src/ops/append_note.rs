@@ -9,7 +9,7 @@ use uuid::{Builder, Uuid};
 
 use crate::notes::{Embedded, Extent, Notes, memory_of, no_folder, note_body};
 use crate::ops::remember::{distinct, not_wiped};
-use crate::{Embedding, Engine, Keyed, check};
+use crate::{Embedding, Engine, KeyedRequest, check};
 
 /// A note to write.
 pub struct AppendNote<'a> {
@@ -26,9 +26,9 @@ pub struct AppendNote<'a> {
 /// A caller's key for a note. Requests under it are the same if the same would be written.
 #[derive(Clone, Copy)]
 pub struct KeyedNote<'a> {
-    /// As [`Keyed::operation`].
+    /// As [`KeyedRequest::operation`].
     pub operation: &'a str,
-    /// As [`Keyed::key`].
+    /// As [`KeyedRequest::key`].
     pub key: &'a str,
     /// How the answer that is kept under the key is written down.
     pub answer: &'a dyn Fn(&Memory) -> String,
@@ -84,7 +84,7 @@ impl Engine {
         let notes = self.notes.as_ref().ok_or_else(no_folder)?;
         let request = request_of(&note);
         let answer = keyed.map(|keyed| keyed.answer);
-        let keyed = keyed.map(|KeyedNote { operation, key, .. }| Keyed {
+        let keyed = keyed.map(|KeyedNote { operation, key, .. }| KeyedRequest {
             operation,
             key,
             request: &request,
@@ -226,7 +226,7 @@ impl Engine {
         notes: &Notes,
         caller: &Caller,
         mut note: Note,
-        keyed: Option<&Keyed<'_>>,
+        keyed: Option<&KeyedRequest<'_>>,
     ) -> Result<(String, FileRead)> {
         note.id = Some(self.note_id(caller, keyed));
         match notes.folder.create(&note, keyed.is_some())? {
@@ -237,7 +237,7 @@ impl Engine {
                 if written.is_some_and(|written| self.is_key_alive(written)) {
                     if written.is_some_and(|written| says(written) == says(&note)) {
                         // It may have been found meanwhile, be it under another name.
-                        self.look(notes, Extent::Everything, Some(&path))?;
+                        self.reconcile_folder(notes, Extent::Everything, Some(&path))?;
                         return Ok((path, read));
                     }
                     let message = "`idempotency_key` was used for another note, or the note has changed since; take a \
@@ -256,7 +256,7 @@ impl Engine {
     /// 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key, its random
     /// bits are always the same ones, so that a file which was made under it is known again; its
     /// time is never.
-    fn note_id(&self, caller: &Caller, keyed: Option<&Keyed<'_>>) -> MemoryId {
+    fn note_id(&self, caller: &Caller, keyed: Option<&KeyedRequest<'_>>) -> MemoryId {
         let Some(keyed) = keyed else {
             return MemoryId::new(Uuid::now_v7().to_string());
         };

@@ -187,7 +187,7 @@ fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &
     }
     markdown.push_str(&format!("# {title}\n\n"));
     let heading_of = |memory: &'_ Memory| {
-        let section = memory.place.section.as_str();
+        let section = memory.location.section.as_str();
         let known = HEADINGS
             .iter()
             .find(|(known, _)| *known == section)

@@ -49,7 +49,7 @@ impl Engine {
         let version = self.store.version()?;
         let total = self
             .store
-            .tally(&filter)?
+            .count_by_location(&filter)?
             .iter()
             .map(|tally| tally.memories)
             .sum();
@@ -71,7 +71,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`browse`](Engine::browse).
-    pub fn filed(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
+    pub fn list_by_insertion(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
         self.filed_under(&self.browsed(caller, request), request)
     }
 
@@ -79,7 +79,7 @@ impl Engine {
     ///
     /// # Errors
     /// As for [`browse`](Engine::browse).
-    pub fn filed_by(
+    pub fn list_by_author(
         &self,
         caller: &Caller,
         owner: OwnerFilter,
@@ -129,7 +129,7 @@ impl Engine {
                     left
                 },
             };
-            let read = self.store.filed(filter, order, page)?;
+            let read = self.store.list_by_insertion(filter, order, page)?;
             let is_last = read.len() < page.limit;
             memories.extend(read.into_iter().map(|memory| match characters_max {
                 Some(characters) => Memory {

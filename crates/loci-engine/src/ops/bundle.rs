@@ -192,7 +192,8 @@ impl Engine {
             .notes_among(&filed, usize::MAX)?
             .into_iter()
             .collect();
-        memories.retain(|memory| memory.place.collection.is_none() || notes.contains(&memory.id));
+        memories
+            .retain(|memory| memory.location.collection.is_none() || notes.contains(&memory.id));
         Ok(memories)
     }
 

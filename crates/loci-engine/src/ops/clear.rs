@@ -31,7 +31,7 @@ impl Engine {
         let filter = Filter {
             owner: OwnerFilter::of(caller.principal.subject.as_deref()),
             origin: Some(caller.origin.to_owned()),
-            tiers: vec![Tier::LongTerm, Tier::Apart],
+            tiers: vec![Tier::LongTerm, Tier::Unlisted],
             forgotten: Forgotten::Show,
             ..self.filter(caller, collections)
         };

@@ -60,7 +60,7 @@ impl Engine {
                         .duplicate
                         .as_ref()
                         .is_none_or(|found| older.created_at < found.created_at);
-                    if is_first && older.place.collection == memory.place.collection {
+                    if is_first && older.location.collection == memory.location.collection {
                         compared.duplicate = Some(older);
                     }
                     continue;
@@ -107,7 +107,7 @@ impl Engine {
     }
 
     fn same_texts(&self, caller: &Caller, memory: &Memory) -> Result<Vec<Memory>> {
-        let collection = memory.place.collection.clone();
+        let collection = memory.location.collection.clone();
         let mut filter = self.filter(
             caller,
             collection.map_or(CollectionFilter::Global, CollectionFilter::Only),

@@ -89,7 +89,7 @@ impl Engine {
         }
         let all: usize = self
             .store
-            .tally(&filter)?
+            .count_by_location(&filter)?
             .iter()
             .map(|tally| tally.memories as usize)
             .sum();

@@ -13,8 +13,8 @@ use loci_search::analysis::term_counts;
 use uuid::Uuid;
 
 use crate::models::PROBE_TEXT;
-use crate::ops::converse::INITIAL_WEIGHT;
 use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
+use crate::ops::store_messages::INITIAL_WEIGHT;
 use crate::{Engine, SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its
@@ -292,7 +292,7 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok(Vec::new());
         }
-        let serving = self.serving();
+        let serving = self.active();
         let model = serving.model();
         let stored = self.store.vectors(&memory.space, &memory.id, model)?;
         if stored.len() != passages.len() {
@@ -365,8 +365,8 @@ impl Engine {
             has_new_terms,
         } = reading;
         let ties = self.ties(&memory, vectors)?;
-        if memory.place.section == memory.kind {
-            memory.place.section.clone_from(&enrichment.kind);
+        if memory.location.section == memory.kind {
+            memory.location.section.clone_from(&enrichment.kind);
         }
         memory.kind.clone_from(&enrichment.kind);
         memory.weight = judged_weight(enrichment.importance, memory.weight);

@@ -86,7 +86,7 @@ impl Engine {
         caller.reader().may_read(held)
             && held.is_live(self.now())
             && held.forgotten_at.is_none()
-            && (&held.place, &held.content) == (&memory.place, &memory.content)
+            && (&held.location, &held.content) == (&memory.location, &memory.content)
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use loci_core::{Candidate, Candidates, CosineScale, MARKS_MAX, MemoryId, ThreadScore};
 use loci_search::dates;
 use loci_search::document::{TIME, TOOL_OUTPUT};
-use loci_search::fusion::{self, Fits, Input, Scores, fuse};
+use loci_search::fusion::{self, Input, QueryMatches, Scores, fuse};
 use loci_search::query::Query;
 
 use crate::Weights;
@@ -129,7 +129,7 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> 
             .place_in_thread
             .map(|place| (place.thread, place.position)),
         is_tool_output: hit.marks & marks.tool_output != 0,
-        signals: Fits {
+        query_bonus: QueryMatches {
             speaker: hit.marks & marks.speakers != 0,
             date: hit.marks & marks.dates != 0
                 || query

@@ -117,7 +117,7 @@ impl Engine {
     /// Has the former model, if it serves, read some of what it has not read. If it fails, that
     /// waits for the other one.
     fn embed_for_former(&self) {
-        let Some(former) = self.former().filter(|_| self.take_former_lacks()) else {
+        let Some(former) = self.former().filter(|_| self.take_backlog_flag()) else {
             return;
         };
         let rounds = &*self.rounds.of(former.model());

@@ -58,8 +58,8 @@ impl Engine {
                 collections: CollectionFilter::Only(name.clone()),
                 ..everywhere.clone()
             };
-            if self.store.tally(&there)?.is_empty() {
-                let places = self.store.tally(&everywhere)?;
+            if self.store.count_by_location(&there)?.is_empty() {
+                let places = self.store.count_by_location(&everywhere)?;
                 let names = places
                     .iter()
                     .filter_map(|place| place.collection.as_deref())
@@ -76,8 +76,8 @@ impl Engine {
                 sections: vec![name.clone()],
                 ..within.clone()
             };
-            if self.store.tally(&there)?.is_empty() {
-                let places = self.store.tally(&within)?;
+            if self.store.count_by_location(&there)?.is_empty() {
+                let places = self.store.count_by_location(&within)?;
                 let names = places.iter().map(|place| place.section.as_str()).collect();
                 notices.push(matched(nouns.section, name, &names));
             }
@@ -109,12 +109,12 @@ impl Engine {
         let there = collection.map_or(CollectionFilter::Global, |name| {
             CollectionFilter::Only(name.to_owned())
         });
-        let places = self.store.tally(&Filter {
+        let places = self.store.count_by_location(&Filter {
             collections: there,
             ..everywhere.clone()
         })?;
         if let Some(name) = collection.filter(|_| places.is_empty()) {
-            let places = self.store.tally(&everywhere)?;
+            let places = self.store.count_by_location(&everywhere)?;
             let names = places
                 .iter()
                 .filter_map(|place| place.collection.as_deref())

@@ -362,7 +362,7 @@ mod tests {
                 tags: Vec::new(),
             }];
             engine
-                .converse(
+                .store_messages(
                     &local,
                     Conversation {
                         thread: "c".to_owned(),

@@ -288,7 +288,7 @@ impl Engine {
         let is_behind = ranking
             .lacking
             .as_ref()
-            .is_some_and(|lacking| self.another_serves(&lacking.question));
+            .is_some_and(|lacking| self.active_model_changed(&lacking.question));
         if is_behind {
             self.rank_once(caller, request, limit, paging)
         } else {
@@ -682,7 +682,7 @@ impl Engine {
         if self.search_mode == SearchMode::Words {
             return Ok((None, QueryReading::default(), None));
         }
-        match self.question_by_serving(query) {
+        match self.embed_query(query) {
             Ok((vector, reading)) => Ok((Some(vector), reading, None)),
             Err(error) if self.search_mode == SearchMode::Vector => Err(error),
             Err(error) => {

@@ -1,4 +1,4 @@
-//! Bringing the index of the notes up to what is in their folder.
+//! Brings the index of the notes up to the files of their folder.
 
 use loci_core::Result;
 

@@ -1,6 +1,6 @@
 //! Changing a text and where it is filed.
 
-use loci_core::{Caller, Error, Memory, MemoryId, Place, Redactions, Result, Tier};
+use loci_core::{Caller, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
 use crate::notes::note_body;
 use crate::{Embedding, Engine, check};
@@ -29,8 +29,8 @@ pub struct Refiled {
 
 impl Refile {
     /// Where a memory that is filed there is filed then.
-    pub(crate) fn place_after(&self, before: &Place) -> Place {
-        Place {
+    pub(crate) fn place_after(&self, before: &Location) -> Location {
+        Location {
             collection: self
                 .collection
                 .as_ref()
@@ -44,7 +44,7 @@ impl Refile {
 impl Engine {
     /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes
     /// its summary along and makes it new (`updated_at`); a new place alone leaves terms and
-    /// vectors as they are. A note is changed in its file. What is kept [apart](Tier::Apart) stays
+    /// vectors as they are. A note is changed in its file. What is kept [apart](Tier::Unlisted) stays
     /// where it is. Durable when it returns; nothing is written if nothing changes.
     ///
     /// # Errors
@@ -77,13 +77,13 @@ impl Engine {
             *content = note_body(content);
         }
         content.take_if(|content| *content == before.content);
-        collection.take_if(|collection| *collection == before.place.collection);
-        section.take_if(|section| *section == before.place.section);
+        collection.take_if(|collection| *collection == before.location.collection);
+        section.take_if(|section| *section == before.location.section);
         let moved = [
             ("collection", collection.is_some()),
             ("section", section.is_some()),
         ];
-        if before.tier == Tier::Apart
+        if before.tier == Tier::Unlisted
             && let Some((argument, _)) = moved.into_iter().find(|(_, is_moved)| *is_moved)
         {
             let problem = "cannot change here: what is kept apart from others stays in its place, only its text changes";

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{
     Caller, CandidateQuery, Change, Citation, CollectionFilter, Delivery, Error, ErrorCode, Expect,
-    Filter, Memory, MemoryId, Passage, Place, QueryVector, Result, Scope, Tier, Timestamp,
+    Filter, Location, Memory, MemoryId, Passage, QueryVector, Result, Scope, Tier, Timestamp,
     Visibility,
 };
 use uuid::Uuid;
@@ -328,7 +328,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
     let id = MemoryId::new(Uuid::now_v7().to_string());
     let memory = Memory::new(caller.space.clone(), id, request.content, request.kind, now);
     Memory {
-        place: Place {
+        location: Location {
             collection: named_collection(request.collection),
             section: request.section.unwrap_or_else(|| memory.kind.clone()),
         },

@@ -307,10 +307,10 @@ fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
 fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     match record {
         Record::Memory(memory) => {
-            let collection = memory.place.collection.as_deref();
+            let collection = memory.location.collection.as_deref();
             let names = std::iter::once(memory.id.as_str())
                 .chain(collection)
-                .chain([memory.place.section.as_str()]);
+                .chain([memory.location.section.as_str()]);
             (SecretHolder::Location, names.collect())
         }
         Record::Decision(decision) => (SecretHolder::Key, vec![&decision.key]),

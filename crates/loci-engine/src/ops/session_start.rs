@@ -73,7 +73,7 @@ impl Engine {
         if stored.delivery != Delivery::Bootstrap || !caller.principal.scopes.allow(Scope::Read) {
             return None;
         }
-        let collection = stored.place.collection.clone();
+        let collection = stored.location.collection.clone();
         let collections = collection.map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd);
         let start = self.session_start(caller, collections);
         // The memory is stored, whatever happens to this.

@@ -30,7 +30,9 @@ impl Engine {
         let id = match MemoryId::parse(argument, text) {
             Err(error) if caller.principal.scopes.allow(Scope::Read) => {
                 let id = MemoryId::new(text);
-                let places = self.store.places_of(&filter(), std::slice::from_ref(&id))?;
+                let places = self
+                    .store
+                    .locations_of(&filter(), std::slice::from_ref(&id))?;
                 return if places.is_empty() {
                     Err(error)
                 } else {
@@ -48,7 +50,7 @@ impl Engine {
         let filter = filter();
         if !self
             .store
-            .places_of(&filter, std::slice::from_ref(&id))?
+            .locations_of(&filter, std::slice::from_ref(&id))?
             .is_empty()
         {
             return Ok(id);

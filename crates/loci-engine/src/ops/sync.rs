@@ -167,7 +167,7 @@ impl Engine {
                         synced.out_of_scope += 1;
                     }
                     Some(path) => {
-                        let key = (memory.place.collection.clone(), path.to_owned());
+                        let key = (memory.location.collection.clone(), path.to_owned());
                         files.entry(key).or_default().push(memory.id);
                     }
                 }
@@ -188,7 +188,7 @@ impl Engine {
     ) -> Result<BTreeMap<String, Vec<Key>>> {
         let mut collections: Vec<_> = self
             .store
-            .tally(filter)?
+            .count_by_location(filter)?
             .into_iter()
             .map(|tally| tally.collection)
             .collect();
@@ -259,7 +259,7 @@ impl Engine {
             let mut memories = self.store.get_all(filter, ids)?;
             memories.retain(|memory| {
                 let is_of_file =
-                    memory.place.collection == *collection && source(memory) == Some(path);
+                    memory.location.collection == *collection && source(memory) == Some(path);
                 is_of_file && caller.may_write(memory)
             });
             if memories.is_empty() && (row.is_none() || !ids.is_empty()) {

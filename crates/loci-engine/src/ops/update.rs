@@ -84,7 +84,7 @@ impl Engine {
         });
         let revised = self.change_in_store(caller, &before.id, Forgotten::Hide, |mut memory| {
             share(&mut memory, shared)?;
-            memory.place = change.place_after(&memory.place);
+            memory.location = change.place_after(&memory.location);
             let passages = text.as_ref().map(|(content, passages, _)| {
                 (*content).clone_into(&mut memory.content);
                 found.write_to(&mut memory.attributes);

@@ -125,7 +125,7 @@ fn the_bell_rings_for_the_first_note_and_for_every_full_buffer() {
     let (engine, _) = faulty();
     let rings = || {
         engine.audit(call(&engine, "ann", "any"));
-        engine.to_write().wait(Duration::ZERO)
+        engine.audit_wakeup().wait(Duration::ZERO)
     };
     let rung: Vec<bool> = (0..7).map(|_| rings()).collect();
     assert_eq!(rung, [true, false, true, false, false, true, false]);

@@ -32,7 +32,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
 
     let first = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
     let expected = Memory {
-        place: Place {
+        location: Location {
             collection: None,
             section: "message".to_owned(),
         },
@@ -63,7 +63,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     };
     let expected = Memory {
         id: candidate.id.clone(),
-        place: Place {
+        location: Location {
             collection: None,
             section: "other".to_owned(),
         },
@@ -87,7 +87,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
             .unwrap(),
         []
     );
-    assert!(engine.to_enrich().wait(std::time::Duration::ZERO));
+    assert!(engine.enrich_wakeup().wait(std::time::Duration::ZERO));
     let jobs = store
         .lease_jobs(now, now.plus_seconds(1), "lease", 10)
         .unwrap();
@@ -100,7 +100,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     let more = say(&engine, &ann, "c1", vec![human("yes")]).unwrap();
     let third = store.get(&ann.space, &more.ids[0]).unwrap().unwrap();
     assert_eq!(third.thread.map(|thread| thread.position), Some(2));
-    assert!(!engine.to_enrich().wait(std::time::Duration::ZERO));
+    assert!(!engine.enrich_wakeup().wait(std::time::Duration::ZERO));
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_conversation_is_no_collection() {
         let message = store.get(&ann.space, &said.ids[0]).unwrap().unwrap();
         for memory in [&message, &listed(&engine, &ann)[0]] {
             assert_eq!(
-                (memory.place.collection.as_deref(), memory.conversation()),
+                (memory.location.collection.as_deref(), memory.conversation()),
                 (None, Some(name))
             );
         }
@@ -279,7 +279,7 @@ fn messages_are_absent_where_nobody_asks_for_them() {
         assert_eq!(error.code, ErrorCode::NotFound);
     }
     assert!(listed(&engine, &ann).is_empty());
-    assert!(engine.tally(&ann).unwrap().is_empty());
+    assert!(engine.count_by_location(&ann).unwrap().is_empty());
     assert!(engine.collections(&ann).unwrap().is_empty());
     assert!(
         engine

@@ -103,9 +103,9 @@ fn a_candidate_gets_its_judgement_and_keeps_everything_else() {
     let expected = Memory {
         summary: Some(TEA.to_owned()),
         kind: "preference".to_owned(),
-        place: Place {
+        location: Location {
             section: "preference".to_owned(),
-            ..before.place.clone()
+            ..before.location.clone()
         },
         enrichment: Some(EnrichmentStatus::Completed),
         weight: after.weight,
@@ -121,13 +121,13 @@ fn a_section_that_somebody_chose_is_kept() {
     let shop = Shop::new();
     let id = shop.say(&[TEA]).pop().unwrap();
     let mut memory = shop.get(&id);
-    memory.place.section = "drinks".to_owned();
+    memory.location.section = "drinks".to_owned();
     put(&shop.store.inner, memory);
     enrich_all(&shop.engine());
     assert_eq!(
         (
             shop.get(&id).kind.as_str(),
-            shop.get(&id).place.section.as_str()
+            shop.get(&id).location.section.as_str()
         ),
         ("preference", "drinks")
     );

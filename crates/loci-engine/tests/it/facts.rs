@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use loci_core::{Batch, Change, Clock, Direction, Fact, Period, Store};
-use loci_engine::{Facts, Relate, Related};
+use loci_engine::{AddedFact, Facts, NewFact};
 use loci_testkit::Random;
 
 use super::faulty_store::FaultyStore;
@@ -34,9 +34,9 @@ fn relate(
     [subject, predicate, object]: [&str; 3],
     from: Option<Period>,
     to: Option<Period>,
-) -> Relate {
+) -> NewFact {
     let [subject, predicate, object] = [subject, predicate, object].map(str::to_owned);
-    Relate {
+    NewFact {
         subject,
         predicate,
         object,
@@ -46,10 +46,10 @@ fn relate(
     }
 }
 
-fn added(engine: &Engine, request: Relate) -> Fact {
-    match engine.relate(&Caller::local(), request).unwrap() {
-        Related::New(fact) => fact,
-        Related::Before(fact) => panic!("{fact:?} was there before"),
+fn added(engine: &Engine, request: NewFact) -> Fact {
+    match engine.add_fact(&Caller::local(), request).unwrap() {
+        AddedFact::New(fact) => fact,
+        AddedFact::Before(fact) => panic!("{fact:?} was there before"),
     }
 }
 
@@ -84,8 +84,8 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
         None,
     );
     assert_eq!(
-        engine.relate(&Caller::local(), again).unwrap(),
-        Related::Before(first.clone())
+        engine.add_fact(&Caller::local(), again).unwrap(),
+        AddedFact::Before(first.clone())
     );
     // A relation and a thing of one name have nothing to do with each other.
     let other = added(
@@ -104,7 +104,7 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
 fn what_is_no_fact_is_refused() {
     let engine = engine();
     let long = "x".repeat(limits::ENTITY_BYTES_MAX + 1);
-    let with = |request: Relate, source: &str| Relate {
+    let with = |request: NewFact, source: &str| NewFact {
         source: Some(source.to_owned()),
         ..request
     };
@@ -151,7 +151,7 @@ fn what_is_no_fact_is_refused() {
         ),
     ];
     for (request, argument, code) in rows {
-        let error = engine.relate(&Caller::local(), request).unwrap_err();
+        let error = engine.add_fact(&Caller::local(), request).unwrap_err();
         assert_eq!(
             (error.code, &error.message[..argument.len()]),
             (code, argument)
@@ -302,9 +302,9 @@ fn a_fact_is_noted_once_with_one_beginning_and_end() {
     for (from, to) in rows {
         let fact = added(&engine, relate(MAX_LOVES, from, to));
         let again = engine
-            .relate(&Caller::local(), relate(["max", "LOVES", "tea"], from, to))
+            .add_fact(&Caller::local(), relate(["max", "LOVES", "tea"], from, to))
             .unwrap();
-        assert_eq!(again, Related::Before(fact));
+        assert_eq!(again, AddedFact::Before(fact));
     }
     // Another end is another fact.
     added(
@@ -365,9 +365,9 @@ fn spaces_have_graphs_of_their_own() {
     );
     assert!(matches!(
         engine
-            .relate(&there, relate(["max", "LOVES", "tea"], None, None))
+            .add_fact(&there, relate(["max", "LOVES", "tea"], None, None))
             .unwrap(),
-        Related::New(_)
+        AddedFact::New(_)
     ));
     assert_eq!(engine.fact_counts(&there).unwrap().predicates, ["LOVES"]);
 }
@@ -436,8 +436,8 @@ fn a_race_adds_one_fact_and_ends_it_once() {
         });
     };
     race(|other| drop(added(other, relate(["max", "LOVES", "tea"], None, None))));
-    let Related::Before(fact) = engine
-        .relate(&Caller::local(), relate(MAX_LOVES, None, None))
+    let AddedFact::Before(fact) = engine
+        .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
         .unwrap()
     else {
         panic!("it was added twice");
@@ -450,7 +450,7 @@ fn a_race_adds_one_fact_and_ends_it_once() {
             relate(["max", "lived in", "rome"], Some(day(1)), Some(day(2))),
         );
     });
-    let Related::Before(fact) = engine.relate(&Caller::local(), closed()).unwrap() else {
+    let AddedFact::Before(fact) = engine.add_fact(&Caller::local(), closed()).unwrap() else {
         panic!("what is over was added twice");
     };
     assert_eq!(fact.object.spelling, "rome");
@@ -498,12 +498,12 @@ fn the_same_fact_is_found_among_more_than_a_reply_has() {
         })
         .unwrap();
     let again = engine
-        .relate(
+        .add_fact(
             &Caller::local(),
             relate(MAX_LOVES, Some(day(0)), Some(day(9))),
         )
         .unwrap();
-    assert_eq!(again, Related::Before(first));
+    assert_eq!(again, AddedFact::Before(first));
 }
 
 #[test]
@@ -514,19 +514,19 @@ fn many_at_once_add_one_fact() {
             let engine = engine.clone();
             std::thread::spawn(move || {
                 engine
-                    .relate(&Caller::local(), relate(MAX_LOVES, None, None))
+                    .add_fact(&Caller::local(), relate(MAX_LOVES, None, None))
                     .unwrap()
             })
         })
         .collect();
-    let related: Vec<Related> = adding
+    let related: Vec<AddedFact> = adding
         .into_iter()
         .map(|thread| thread.join().unwrap())
         .collect();
     assert_eq!(
         related
             .iter()
-            .filter(|related| matches!(related, Related::New(_)))
+            .filter(|related| matches!(related, AddedFact::New(_)))
             .count(),
         1
     );
@@ -629,7 +629,7 @@ impl Model {
             first: at(first),
             last: at(last),
         };
-        let related = self.bench.engine.relate(
+        let related = self.bench.engine.add_fact(
             &Caller::local(),
             relate(spelled, from.map(period), to.map(period)),
         );
@@ -648,10 +648,10 @@ impl Model {
             .map(|noted| &noted.id)
             .collect();
         match (related.unwrap(), same.is_empty()) {
-            (Related::Before(fact), false) => {
+            (AddedFact::Before(fact), false) => {
                 assert!(same.contains(&&fact.id), "{fact:?} of {same:?}");
             }
-            (Related::New(fact), true) => {
+            (AddedFact::New(fact), true) => {
                 for (name, (spelled, of)) in
                     names.into_iter().zip(spelled.into_iter().zip([0, 1, 0]))
                 {

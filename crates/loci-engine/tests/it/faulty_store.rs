@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
-    CandidateQuery, Candidates, CensusRow, Decision, DecisionStore, Fact, FactCounts, FactQuery,
-    FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, Job, JobCounts, JobStore,
-    KeyedAnswer, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, Place, QueryVector, Result,
-    SettingStore, SourceFile, SourceStore, Space, Store, StoreSize, Sweep, SweepClock, Tally,
-    Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
+    CandidateQuery, Candidates, Decision, DecisionStore, Fact, FactCounts, FactQuery, FactStore,
+    FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts, JobStore,
+    Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page, QueryVector,
+    Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store, StoreSize, Sweep,
+    SweepClock, Timestamp, Touch, Tunnel, TunnelStore, Vector, Wiped,
 };
 use loci_testkit::NaiveStore;
 
@@ -57,14 +57,14 @@ impl Store for FaultyStore {
     behind_the_hook! {
         commit(batch: Batch) -> ();
         get_all(filter: &Filter, ids: &[MemoryId]) -> Vec<Memory>;
-        places_of(filter: &Filter, ids: &[MemoryId]) -> Vec<(MemoryId, Place)>;
+        locations_of(filter: &Filter, ids: &[MemoryId]) -> Vec<(MemoryId, Location)>;
         ids_with(filter: &Filter, part: &str, limit: usize) -> Vec<MemoryId>;
         attribute_values(filter: &Filter, name: &str) -> Vec<(String, u64)>;
         list(filter: &Filter, page: Page) -> Vec<Memory>;
         revisions(filter: &Filter, limit: usize) -> Vec<(MemoryId, u64)>;
-        filed(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
-        tally(filter: &Filter) -> Vec<Tally>;
-        recount(filter: &Filter) -> Vec<Tally>;
+        list_by_insertion(filter: &Filter, order: FilingOrder, page: Page) -> Vec<Memory>;
+        count_by_location(filter: &Filter) -> Vec<LocationCount>;
+        count_uncached(filter: &Filter) -> Vec<LocationCount>;
         reload() -> ();
         prepare_search(wait: Duration) -> ();
         candidates(query: &CandidateQuery<'_>) -> Candidates;
@@ -80,7 +80,7 @@ impl Store for FaultyStore {
         thread_end(space: &Space, owner: &str, thread: &str) -> u64;
         accesses(space: &Space, ids: &[MemoryId]) -> Vec<u64>;
         touch(touches: &[Touch]) -> ();
-        census(space: &Space, owner: &str, now: Timestamp) -> Vec<CensusRow>;
+        count_by_status(space: &Space, owner: &str, now: Timestamp) -> Vec<StatusCount>;
         wipe(
             space: &Space, owner: &str, origin: Option<&str>, pseudonym: Option<&str>, now: Timestamp
         ) -> Wiped;
@@ -142,13 +142,13 @@ impl JobStore for FaultyStore {
 
 impl IdempotencyStore for FaultyStore {
     behind_the_hook! {
-        keyed_answer(
+        idempotent_reply(
             space: &Space,
             owner: Option<&str>,
             operation: &str,
             key: &str,
             now: Timestamp
-        ) -> Option<KeyedAnswer>;
+        ) -> Option<IdempotentReply>;
     }
 }
 

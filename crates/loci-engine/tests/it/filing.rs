@@ -267,8 +267,8 @@ fn text_and_place_change_in_one_step() {
     }
     let place = |memory: &Memory| {
         (
-            memory.place.collection.clone(),
-            memory.place.section.clone(),
+            memory.location.collection.clone(),
+            memory.location.section.clone(),
         )
     };
     let (moved, is_written) = refile(Refile {
@@ -371,7 +371,7 @@ fn what_is_kept_apart_stays_in_its_place() {
     let engine = engine();
     let ann = caller("ann", &WRITER);
     let request = Remember {
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         ..drawer("a quiet day", "wing_ada", "diary")
     };
     let id = engine.remember(&ann, request).unwrap().memory.id;
@@ -518,7 +518,7 @@ fn a_change_of_another_process_stays() {
     assert_eq!(
         (
             moved.content.as_str(),
-            moved.place.section.as_str(),
+            moved.location.section.as_str(),
             moved.revision
         ),
         ("coffee", "garden", 3)
@@ -544,7 +544,7 @@ fn a_note_is_filed_in_its_file() {
     let Appended::New(note, _) = engine.append_note(&ann, note).unwrap() else {
         panic!("it is new")
     };
-    let place = |wing: Option<&str>, section: &str| Place {
+    let place = |wing: Option<&str>, section: &str| Location {
         collection: wing.map(str::to_owned),
         section: section.to_owned(),
     };
@@ -569,7 +569,7 @@ fn a_note_is_filed_in_its_file() {
         ..none.clone()
     });
     assert_eq!(
-        (&moved.place, moved.updated_at),
+        (&moved.location, moved.updated_at),
         (&place(Some("garden"), "hives"), note.updated_at)
     );
     assert!(
@@ -585,7 +585,7 @@ fn a_note_is_filed_in_its_file() {
         section: None,
     });
     assert_eq!(
-        (&both.place, both.content.as_str(), both.updated_at),
+        (&both.location, both.content.as_str(), both.updated_at),
         (&place(None, "hives"), "wax", clock.now())
     );
     engine.reconcile().unwrap();
@@ -616,7 +616,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
             .remember(
                 caller,
                 Remember {
-                    tier: Tier::Apart,
+                    tier: Tier::Unlisted,
                     ..drawer(content, "home", "diary")
                 },
             )
@@ -645,7 +645,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
         limit: 10,
         characters_max: None,
     };
-    let both = vec![Tier::LongTerm, Tier::Apart];
+    let both = vec![Tier::LongTerm, Tier::Unlisted];
     let even = vec!["even".to_owned()];
     let rows = [
         (all.clone(), "0 1 2 3 4", 5),

@@ -110,7 +110,7 @@ fn global_is_no_collection() {
         engine
             .show(&Caller::local(), &MemoryId::new(id))
             .unwrap()
-            .place
+            .location
             .collection
     };
     assert_eq!(

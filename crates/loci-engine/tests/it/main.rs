@@ -6,7 +6,6 @@
 mod answers;
 mod audit;
 mod authors;
-mod bringing_back;
 mod bundles;
 mod conversations;
 mod enrichment;
@@ -15,6 +14,7 @@ mod facts;
 mod faulty_store;
 mod filing;
 mod identifiers;
+mod importing_records;
 mod imports;
 mod maintenance;
 mod models;
@@ -39,12 +39,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use loci_core::{
-    AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Memory, MemoryId, ModelId,
-    Place, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
+    AuditEntry, Caller, CollectionFilter, Embedder, Error, ErrorCode, Location, Memory, MemoryId,
+    ModelId, Principal, Result, Scope, Scopes, Space, Tier, Timestamp, Visibility, limits,
 };
 use loci_engine::{
-    Conversation, Conversed, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode,
-    Signals,
+    Conversation, Embedding, Engine, List, Message, Recall, Remember, Role, SearchMode, Signals,
+    StoredMessages,
 };
 use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
@@ -103,8 +103,8 @@ fn say(
     caller: &Caller,
     thread: &str,
     messages: Vec<Message>,
-) -> Result<Conversed> {
-    engine.converse(
+) -> Result<StoredMessages> {
+    engine.store_messages(
         caller,
         Conversation {
             thread: thread.to_owned(),
@@ -185,7 +185,7 @@ fn a_private_memory_is_absent_to_everyone_else() {
         assert_eq!(error.message.replace(id.as_str(), "absent"), absent.message);
     }
     assert!(found(&engine, &bob, "bees").is_empty());
-    assert_eq!(engine.tally(&bob).unwrap(), []);
+    assert_eq!(engine.count_by_location(&bob).unwrap(), []);
     assert_eq!(found(&engine, &ann, "bees"), [id]);
 }
 

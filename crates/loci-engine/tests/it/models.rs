@@ -193,7 +193,7 @@ fn state(engine: &Engine) -> ModelState {
 fn rounds(engine: &Engine) -> (usize, usize) {
     let (mut embedded, mut retired) = (0, 0);
     loop {
-        let tended = engine.tend_models().unwrap();
+        let tended = engine.retire_unused_models().unwrap();
         let read = engine.embed_pending().unwrap_or(0);
         if tended + read == 0 {
             return (embedded, retired);
@@ -214,7 +214,7 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     assert_eq!(new.has_read("tea and bread"), 0);
     assert_eq!(
         engine
-            .resembling(&Caller::local(), "tea", &similar())
+            .find_duplicates(&Caller::local(), "tea", &similar())
             .unwrap()
             .degraded,
         None
@@ -238,7 +238,7 @@ fn a_change_of_model_leaves_no_gap_in_search() {
     loop {
         if place.pending(&new) > 0 {
             assert_eq!(
-                engine.tend_models(),
+                engine.retire_unused_models(),
                 Ok(0),
                 "nothing is removed before all is read"
             );
@@ -438,9 +438,9 @@ fn who_begins_to_use_a_model_ends_its_removal() {
     while writer.embed_pending().unwrap() > 0 {}
     let passages = place.store.inner.size().unwrap().passages as usize;
     assert!(passages > 256, "{passages}");
-    assert_eq!(engine.tend_models(), Ok(256));
-    writer.tend_models().unwrap();
-    assert_eq!(engine.tend_models(), Ok(0));
+    assert_eq!(engine.retire_unused_models(), Ok(256));
+    writer.retire_unused_models().unwrap();
+    assert_eq!(engine.retire_unused_models(), Ok(0));
     assert_eq!(place.models(), ["new", "old"]);
 }
 
@@ -558,7 +558,7 @@ fn while_the_new_model_is_away_the_former_one_serves() {
     let engine = place.engine(&new, &[&old]);
     for _ in 0..5 {
         assert!(engine.embed_pending().is_err());
-        assert_eq!(engine.tend_models(), Ok(0));
+        assert_eq!(engine.retire_unused_models(), Ok(0));
         assert_eq!(ask_whole(&engine, "tea").len(), 2);
         place.clock.advance(100);
     }

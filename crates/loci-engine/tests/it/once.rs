@@ -3,12 +3,12 @@
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::Clock;
-use loci_engine::{Answer, Keyed, Policy};
+use loci_engine::{Answer, KeyedRequest, Policy};
 
 use super::*;
 
-fn keyed<'a>(key: &'a str, request: &'a str) -> Keyed<'a> {
-    Keyed {
+fn keyed<'a>(key: &'a str, request: &'a str) -> KeyedRequest<'a> {
+    KeyedRequest {
         operation: "bundle",
         key,
         request,
@@ -84,7 +84,7 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
         (elsewhere, keyed("k", "r"), "elsewhere"),
         (
             ann.clone(),
-            Keyed {
+            KeyedRequest {
                 operation: "append",
                 ..keyed("k", "r")
             },

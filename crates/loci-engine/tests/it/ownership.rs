@@ -36,7 +36,7 @@ fn claiming(user: &str) -> Caller {
 
 fn discovery(content: &str) -> Remember {
     Remember {
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         collection: Some("maps".to_owned()),
         ..Remember::new(content, "discovery")
     }
@@ -48,7 +48,7 @@ fn id() -> MemoryId {
 
 fn apart(engine: &Engine, caller: &Caller, query: &str) -> Vec<String> {
     let recall = Recall {
-        tiers: vec![Tier::Apart],
+        tiers: vec![Tier::Unlisted],
         ..question(query)
     };
     engine
@@ -150,7 +150,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
         .memory;
     let expected = Memory {
         content: "wax candles".to_owned(),
-        place: Place {
+        location: Location {
             collection: Some("maps".to_owned()),
             section: "map".to_owned(),
         },
@@ -167,7 +167,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
     let ranking = |signals: &Signals| f64::from(signals.bm25);
     let score = |query| {
         let recall = Recall {
-            tiers: vec![Tier::Apart],
+            tiers: vec![Tier::Unlisted],
             ranking: &ranking,
             ..question(query)
         };
@@ -513,7 +513,7 @@ fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
     );
     for (query, is_there) in [("pelican", true), ("walrus", false)] {
         let recall = Recall {
-            tiers: vec![Tier::Apart],
+            tiers: vec![Tier::Unlisted],
             ..question(query)
         };
         let hits = engine.recall(&ann, &recall).unwrap().hits;
@@ -728,7 +728,7 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
                 ..filed("here")
             },
             1 => Remember {
-                tier: Tier::Apart,
+                tier: Tier::Unlisted,
                 ..filed("here")
             },
             _ => filed("here"),

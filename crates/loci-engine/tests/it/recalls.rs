@@ -298,7 +298,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         [
             engine.recall(&ann, &question("tea")).map(|_| ()),
             engine.page(&ann, &page).map(|_| ()),
-            engine.resembling(&ann, "tea", &similar).map(|_| ()),
+            engine.find_duplicates(&ann, "tea", &similar).map(|_| ()),
         ]
     };
     let impatient = engine().with_search_wait(Duration::ZERO);

@@ -163,7 +163,7 @@ fn a_file_becomes_a_memory() {
     let memory = vault.memory("Bees.md");
     let expected = Memory {
         title: Some("On bees".to_owned()),
-        place: Place {
+        location: Location {
             collection: Some("garden".to_owned()),
             section: "hives".to_owned(),
         },
@@ -194,8 +194,8 @@ fn a_file_becomes_a_memory() {
         (Some("Plain note"), "nothing but text")
     );
     assert_eq!(
-        plain.place,
-        Place {
+        plain.location,
+        Location {
             collection: None,
             section: "note".to_owned()
         }
@@ -236,8 +236,8 @@ fn what_is_beyond_the_limits_is_left_out() {
     assert_eq!(memory.title, Some("é".repeat(256)));
     assert_eq!(memory.tags, tags[..limits::TAGS_MAX]);
     assert_eq!(
-        memory.place,
-        Place {
+        memory.location,
+        Location {
             collection: None,
             section: "note".to_owned()
         }
@@ -292,7 +292,7 @@ fn vectors_stay_while_title_and_text_do() {
             .unwrap()
     };
     assert_eq!(waits(), 1);
-    assert!(vault.engine.to_embed().wait(Duration::ZERO));
+    assert!(vault.engine.embed_wakeup().wait(Duration::ZERO));
     assert_eq!(vault.engine.embed_pending(), Ok(1));
     for (number, change) in [
         "status: deleted",

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use loci_core::{
     ArchiveStore, Citation, CitationKind, Redacted, Redactions, Redactor, Removed, Store, TunnelEnd,
 };
-use loci_engine::{Answer, Import, Imported, Keyed, RedactionScope, Refile, Relate, SecretHolder};
+use loci_engine::{
+    Answer, Import, Imported, KeyedRequest, NewFact, RedactionScope, Refile, SecretHolder,
+};
 
 use super::*;
 
@@ -132,7 +134,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
     engine
         .cache_answer(caller, mint(), &text(10), &text(11))
         .unwrap();
-    let fact = Relate {
+    let fact = NewFact {
         subject: text(12),
         predicate: "is".to_owned(),
         object: text(13),
@@ -140,7 +142,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         valid_to: None,
         source: Some(text(14)),
     };
-    engine.relate(caller, fact).unwrap();
+    engine.add_fact(caller, fact).unwrap();
     let end = |collection: &str| TunnelEnd {
         collection: Some(collection.to_owned()),
         section: "fact".to_owned(),
@@ -156,7 +158,7 @@ fn write_everywhere(engine: &Engine, caller: &Caller) {
         )
         .unwrap();
     engine
-        .tie(caller, end("plan"), end("other"), Some(&text(15)))
+        .create_tunnel(caller, end("plan"), end("other"), Some(&text(15)))
         .unwrap();
 }
 
@@ -353,7 +355,7 @@ fn names_and_questions_that_hold_secrets_are_found_and_called_without_them() {
     engine
         .once(
             &ann,
-            Keyed {
+            KeyedRequest {
                 operation: "say",
                 key: "key s3cret",
                 request: "r",

@@ -173,7 +173,7 @@ fn filed(memory: &Memory) -> Option<Filed> {
         source,
         thread.position,
         memory.content.clone(),
-        memory.place.section.clone(),
+        memory.location.section.clone(),
         lines,
         memory.title.clone(),
     ))
@@ -310,7 +310,7 @@ fn a_part_of_a_file_is_a_common_memory() {
     assert_eq!(mine.file(read), Ok(counts(2, 0, 0)));
     let memories = mine.memories();
     let expected = Memory {
-        place: Place {
+        location: Location {
             collection: Some(WING.to_owned()),
             section: "src".to_owned(),
         },
@@ -600,9 +600,9 @@ fn a_conversation_of_another_file_is_gone_on_with() {
     let first = mine.memories();
     // Somebody puts one elsewhere, where it stays.
     let refiled = Memory {
-        place: Place {
+        location: Location {
             section: "kept".to_owned(),
-            ..first[1].place.clone()
+            ..first[1].location.clone()
         },
         ..first[1].clone()
     };
@@ -628,7 +628,7 @@ fn a_conversation_of_another_file_is_gone_on_with() {
             (
                 memory.attributes[SOURCE_FILE].clone(),
                 memory.thread.unwrap().position,
-                memory.place.section,
+                memory.location.section,
             )
         })
         .collect();

@@ -70,7 +70,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
     let ann = caller("ann", &WRITER);
     let (design, schema) = (common(&engine, API), common(&engine, DATABASE));
     let made = engine
-        .tie(&ann, end(API), end_at(DATABASE, &schema), Some("needs"))
+        .create_tunnel(&ann, end(API), end_at(DATABASE, &schema), Some("needs"))
         .unwrap();
     assert!(
         made.id.len() == 16 && made.id.bytes().all(|byte| byte.is_ascii_hexdigit()),
@@ -87,7 +87,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
         (Some("is stored as"), "is stored as"),
     ] {
         let again = engine
-            .tie(&caller("bob", &WRITER), end(DATABASE), end(API), label)
+            .create_tunnel(&caller("bob", &WRITER), end(DATABASE), end(API), label)
             .unwrap();
         assert_eq!(
             again,
@@ -99,21 +99,26 @@ fn a_pair_has_one_tunnel_either_way_round() {
         );
     }
     let named = engine
-        .tie(&ann, end(DATABASE), end_at(API, &design), None)
+        .create_tunnel(&ann, end(DATABASE), end_at(API, &design), None)
         .unwrap();
     assert_eq!(
         (named.source, named.target),
         (end_at(API, &design), end_at(DATABASE, &schema))
     );
     assert_eq!(ids(&seen(&engine, &ann)), [&made.id]);
-    engine.untie(&caller("bob", &WRITER), &made.id).unwrap();
+    engine
+        .delete_tunnel(&caller("bob", &WRITER), &made.id)
+        .unwrap();
     assert_eq!(
-        engine.untie(&ann, &made.id).unwrap_err().code,
+        engine.delete_tunnel(&ann, &made.id).unwrap_err().code,
         ErrorCode::NotFound
     );
     // The id is of the places alone, and does not change from one version to the next.
     assert_eq!(
-        engine.tie(&ann, end(DATABASE), end(API), None).unwrap().id,
+        engine
+            .create_tunnel(&ann, end(DATABASE), end(API), None)
+            .unwrap()
+            .id,
         made.id
     );
     assert_eq!(made.id, "9eb4b9af39fd791c");
@@ -194,14 +199,16 @@ fn what_cannot_be_tied() {
         ),
     ];
     for (source, target, label, code, named) in rows {
-        let error = engine.tie(&ann, source, target, Some(label)).unwrap_err();
+        let error = engine
+            .create_tunnel(&ann, source, target, Some(label))
+            .unwrap_err();
         assert!(
             error.code == code && error.message.contains(named),
             "{error} for {named}"
         );
     }
     let error = engine
-        .tie(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000)))
+        .create_tunnel(&ann, end(API), end(DATABASE), Some(&"x".repeat(5_000)))
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert_eq!(seen(&engine, &Caller::local()), []);
@@ -220,11 +227,11 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     file(&engine, &ann, vault, Visibility::Private);
     file(&engine, &bob, vault, Visibility::Private);
     let anns = engine
-        .tie(&ann, end(API), end(vault), Some("ann says"))
+        .create_tunnel(&ann, end(API), end(vault), Some("ann says"))
         .unwrap();
     clock.advance(1);
     let bobs = engine
-        .tie(&bob, end(vault), end(API), Some("bob says"))
+        .create_tunnel(&bob, end(vault), end(API), Some("bob says"))
         .unwrap();
     assert!(!anns.is_common && !bobs.is_common && anns.id != bobs.id);
     assert_eq!(ids(&seen(&engine, &ann)), [&anns.id]);
@@ -238,19 +245,21 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     };
     assert_eq!(ids(&seen(&engine, &claiming)), [""; 0]);
     assert_eq!(
-        engine.untie(&bob, &anns.id).unwrap_err().code,
+        engine.delete_tunnel(&bob, &anns.id).unwrap_err().code,
         ErrorCode::NotFound
     );
     // It stays what it was when somebody adds what everyone reads.
     common(&engine, vault);
-    let again = engine.tie(&ann, end(vault), end(API), None).unwrap();
+    let again = engine
+        .create_tunnel(&ann, end(vault), end(API), None)
+        .unwrap();
     assert_eq!(
         (again.id.as_str(), again.label.as_str(), again.is_common),
         (anns.id.as_str(), "ann says", false)
     );
     clock.advance(1);
     let commons = engine
-        .tie(&caller("eve", &WRITER), end(vault), end(API), None)
+        .create_tunnel(&caller("eve", &WRITER), end(vault), end(API), None)
         .unwrap();
     assert!(commons.is_common && commons.label.is_empty());
     assert_eq!(ids(&seen(&engine, &anonymous())), [&commons.id]);
@@ -258,12 +267,12 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     assert_eq!(ids(&seen(&engine, &local)), [&bobs.id, &commons.id]);
     assert_eq!(
         engine
-            .untie(&caller("ann", &[Scope::Read]), &commons.id)
+            .delete_tunnel(&caller("ann", &[Scope::Read]), &commons.id)
             .unwrap_err()
             .code,
         ErrorCode::Forbidden
     );
-    engine.untie(&local, &bobs.id).unwrap();
+    engine.delete_tunnel(&local, &bobs.id).unwrap();
 }
 
 /// What only a strict tool set keeps from callers without a name is not everyone's.
@@ -278,13 +287,13 @@ fn a_shared_memory_makes_no_place_common() {
         Visibility::Shared,
     );
     let made = engine
-        .tie(&caller("bob", &WRITER), end(API), end(DATABASE), None)
+        .create_tunnel(&caller("bob", &WRITER), end(API), end(DATABASE), None)
         .unwrap();
     assert!(!made.is_common);
     file(&engine, &anonymous(), DATABASE, Visibility::Private);
     assert!(
         engine
-            .tie(&caller("eve", &WRITER), end(API), end(DATABASE), None)
+            .create_tunnel(&caller("eve", &WRITER), end(API), end(DATABASE), None)
             .unwrap()
             .is_common
     );
@@ -297,7 +306,7 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     let (design, _) = (common(&engine, API), common(&engine, DATABASE));
     let private = file(&engine, &ann, DATABASE, Visibility::Private);
     let made = engine
-        .tie(&ann, end_at(API, &design), end_at(DATABASE, &private), None)
+        .create_tunnel(&ann, end_at(API, &design), end_at(DATABASE, &private), None)
         .unwrap();
     let memories = |tunnel: &Tunnel| [&tunnel.source, &tunnel.target].map(|end| end.memory.clone());
     let both = [Some(design.clone()), Some(private.clone())];
@@ -307,11 +316,15 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert_eq!(memories(&seen(&engine, &bob)[0]), one);
     // Who ties it again is not told of it, and does not take it off.
     assert_eq!(
-        memories(&engine.tie(&bob, end(API), end(DATABASE), None).unwrap()),
+        memories(
+            &engine
+                .create_tunnel(&bob, end(API), end(DATABASE), None)
+                .unwrap()
+        ),
         one
     );
     assert_eq!(memories(&seen(&engine, &ann)[0]), both);
-    let followed = engine.follow(&bob, API.0, API.1, 5).unwrap();
+    let followed = engine.follow_tunnels(&bob, API.0, API.1, 5).unwrap();
     assert_eq!(
         (
             memories(followed[0].tunnel.as_ref().unwrap()),
@@ -340,10 +353,15 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     // The end is gone, and the tunnel still there for who removes it.
     assert_eq!(memories(&seen(&engine, &ann)[0]), [None, None]);
     assert_eq!(
-        engine.follow(&ann, API.0, API.1, 5).unwrap_err().code,
+        engine
+            .follow_tunnels(&ann, API.0, API.1, 5)
+            .unwrap_err()
+            .code,
         ErrorCode::NotFound
     );
-    let back = engine.follow(&ann, DATABASE.0, DATABASE.1, 5).unwrap();
+    let back = engine
+        .follow_tunnels(&ann, DATABASE.0, DATABASE.1, 5)
+        .unwrap();
     assert_eq!(
         (
             back.len(),
@@ -363,7 +381,12 @@ fn tunnels_of_one_collection() {
     for place in [API, DATABASE, desk, plan] {
         common(&engine, place);
     }
-    let tie = |one, other| engine.tie(&local, end(one), end(other), None).unwrap().id;
+    let tie = |one, other| {
+        engine
+            .create_tunnel(&local, end(one), end(other), None)
+            .unwrap()
+            .id
+    };
     let (first, second, third) = (tie(API, DATABASE), tie(desk, API), tie(API, plan));
     let of = |collection| {
         let mut found: Vec<String> = engine
@@ -428,7 +451,7 @@ fn where_a_place_leads() {
         })
         .collect();
     let zoo = engine
-        .tie(
+        .create_tunnel(
             &local,
             end((Some("zoo"), "design")),
             end(API),
@@ -437,7 +460,7 @@ fn where_a_place_leads() {
         .unwrap();
     clock.advance(1);
     let needs = engine
-        .tie(
+        .create_tunnel(
             &local,
             end(API),
             end_at(DATABASE, &schema[1]),
@@ -451,7 +474,7 @@ fn where_a_place_leads() {
             .map(|memory| memory.id.clone())
             .collect::<Vec<_>>()
     };
-    let followed = engine.follow(&local, API.0, API.1, 3).unwrap();
+    let followed = engine.follow_tunnels(&local, API.0, API.1, 3).unwrap();
     let shown: Vec<_> = followed
         .iter()
         .map(|followed| {
@@ -475,7 +498,9 @@ fn where_a_place_leads() {
         [&schema[1], &schema[3], &schema[2]].map(Clone::clone)
     );
     // From the other end it leads back.
-    let back = engine.follow(&local, DATABASE.0, DATABASE.1, 0).unwrap();
+    let back = engine
+        .follow_tunnels(&local, DATABASE.0, DATABASE.1, 0)
+        .unwrap();
     assert_eq!(
         (
             back.len(),
@@ -486,11 +511,13 @@ fn where_a_place_leads() {
         (1, &end(API), 0, 1)
     );
     assert_eq!(
-        engine.follow(&local, Some("api"), "general", 3).unwrap(),
+        engine
+            .follow_tunnels(&local, Some("api"), "general", 3)
+            .unwrap(),
         []
     );
     let error = engine
-        .follow(&local, Some("apis"), "design", 3)
+        .follow_tunnels(&local, Some("apis"), "design", 3)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     assert!(
@@ -512,26 +539,29 @@ fn what_is_apart_is_there_for_its_own_tool_set() {
     let entry = Remember {
         collection,
         section,
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         ..fact("dear diary", Visibility::Common)
     };
     let entry = engine.remember(&diarist, entry).unwrap().memory.id;
     common(&engine, API);
     assert_eq!(
         engine
-            .tie(&other, end(API), end(diary), None)
+            .create_tunnel(&other, end(API), end(diary), None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
     );
     let made = engine
-        .tie(&diarist, end(API), end_at(diary, &entry), None)
+        .create_tunnel(&diarist, end(API), end_at(diary, &entry), None)
         .unwrap();
     assert_eq!(
-        engine.follow(&diarist, API.0, API.1, 1).unwrap()[0].memories[0].id,
+        engine.follow_tunnels(&diarist, API.0, API.1, 1).unwrap()[0].memories[0].id,
         entry
     );
-    assert_eq!(engine.follow(&other, API.0, API.1, 1).unwrap()[0].total, 0);
+    assert_eq!(
+        engine.follow_tunnels(&other, API.0, API.1, 1).unwrap()[0].total,
+        0
+    );
     assert_eq!(
         seen(&engine, &other),
         [Tunnel {
@@ -548,7 +578,9 @@ fn there_are_at_most_so_many() {
     for place in [API, DATABASE, (None, "desk")] {
         common(&engine, place);
     }
-    let made = engine.tie(&local, end(API), end(DATABASE), None).unwrap();
+    let made = engine
+        .create_tunnel(&local, end(API), end(DATABASE), None)
+        .unwrap();
     let more = |owner: Option<&str>, is_common| {
         let prefix = owner.unwrap_or_default();
         let tunnel = Tunnel {
@@ -572,30 +604,33 @@ fn there_are_at_most_so_many() {
             .unwrap();
     };
     more(Some("local"), true);
-    let third = |caller: &Caller| engine.tie(caller, end(API), end((None, "desk")), None);
+    let third = |caller: &Caller| engine.create_tunnel(caller, end(API), end((None, "desk")), None);
     assert_eq!(third(&local).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(
         engine
-            .tie(&local, end(DATABASE), end(API), Some("again"))
+            .create_tunnel(&local, end(DATABASE), end(API), Some("again"))
             .unwrap()
             .label,
         "again"
     );
     assert_eq!(
-        engine.follow(&local, API.0, API.1, 1).unwrap().len(),
+        engine
+            .follow_tunnels(&local, API.0, API.1, 1)
+            .unwrap()
+            .len(),
         limits::TRAVERSED_MAX
     );
     // What others have, seen or not, is none of one's own.
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
     let of_ann = third(&ann).unwrap();
-    engine.untie(&ann, &of_ann.id).unwrap();
+    engine.delete_tunnel(&ann, &of_ann.id).unwrap();
     // Callers without a name have those of nobody.
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
-    engine.untie(&anonymous(), &of_nobody.id).unwrap();
+    engine.delete_tunnel(&anonymous(), &of_nobody.id).unwrap();
     engine
-        .tie(&anonymous(), end(DATABASE), end((None, "desk")), None)
+        .create_tunnel(&anonymous(), end(DATABASE), end((None, "desk")), None)
         .unwrap();
     assert_eq!(third(&anonymous()).unwrap_err().code, ErrorCode::TooLarge);
     assert_eq!(third(&ann).unwrap().id, of_ann.id);
@@ -638,18 +673,20 @@ fn what_another_process_ties_meanwhile_is_kept() {
             schema = Some(common(engine, DATABASE));
             if !is_new {
                 engine
-                    .tie(&local, end(API), end(DATABASE), Some("needs"))
+                    .create_tunnel(&local, end(API), end(DATABASE), Some("needs"))
                     .unwrap();
             }
         };
         let bob = caller("bob", &WRITER);
         let engine = interrupted(begin, move |other| {
             other
-                .tie(&bob, end(DATABASE), end(API), Some("is stored as"))
+                .create_tunnel(&bob, end(DATABASE), end(API), Some("is stored as"))
                 .map(drop)
         });
         let named = end_at(DATABASE, &schema.unwrap());
-        let tied = engine.tie(&local, end(API), named.clone(), None).unwrap();
+        let tied = engine
+            .create_tunnel(&local, end(API), named.clone(), None)
+            .unwrap();
         assert_eq!(
             (tied.label.as_str(), &seen(&engine, &local)[..]),
             ("is stored as", &[tied.clone()][..])
@@ -679,13 +716,15 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
             };
             engine.remember_as(&local, &made, request).unwrap();
             if !is_new {
-                engine.tie(&local, end(API), end(DATABASE), None).unwrap();
+                engine
+                    .create_tunnel(&local, end(API), end(DATABASE), None)
+                    .unwrap();
             }
         };
         let (gone, by) = (schema.clone(), Caller::local());
         let engine = interrupted(begin, move |other| other.forget(&by, &gone).map(drop));
         let error = engine
-            .tie(&local, end(API), end_at(DATABASE, &schema), None)
+            .create_tunnel(&local, end(API), end_at(DATABASE, &schema), None)
             .unwrap_err();
         assert!(
             error.code == ErrorCode::NotFound && error.message.contains("schema"),
@@ -712,7 +751,7 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
     let engine = interrupted(begin, move |other| other.wipe(&wiped).map(drop));
     assert_eq!(
         engine
-            .tie(&ann, end(API), end(DATABASE), None)
+            .create_tunnel(&ann, end(API), end(DATABASE), None)
             .unwrap_err()
             .code,
         ErrorCode::NotFound
@@ -781,7 +820,7 @@ fn random_ties_are_as_in_a_model() {
                 }
                 3 if !tied.is_empty() => {
                     let at = random.below(tied.len());
-                    let outcome = engine.untie(&by, &tied[at].id);
+                    let outcome = engine.delete_tunnel(&by, &tied[at].id);
                     assert_eq!(
                         outcome.is_ok(),
                         sees(&&tied[at]),
@@ -793,7 +832,7 @@ fn random_ties_are_as_in_a_model() {
                 }
                 _ => {
                     let label = random.chance(50).then(|| step.to_string());
-                    let made = engine.tie(&by, end(place), end(other), label.as_deref());
+                    let made = engine.create_tunnel(&by, end(place), end(other), label.as_deref());
                     let are_there =
                         [place, other].map(|place| readable(&memories, place, Some(name)) > 0);
                     if place == other || are_there != [true, true] {
@@ -844,7 +883,7 @@ fn random_ties_are_as_in_a_model() {
                     expected.iter().map(modelled).collect::<Vec<_>>(),
                     "seed {seed}, step {step}"
                 );
-                let followed = engine.follow(&by, place.0, place.1, 2);
+                let followed = engine.follow_tunnels(&by, place.0, place.1, 2);
                 if readable(&memories, place, Some(name)) == 0 {
                     assert!(followed.is_err(), "seed {seed}, step {step}");
                     continue;

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-use loci_core::{Batch, CensusRow, Change, EnrichmentStatus, Expect, Store, Wiped};
+use loci_core::{Batch, Change, EnrichmentStatus, Expect, StatusCount, Store, Wiped};
 use loci_engine::Discard;
 use loci_testkit::GatedEmbedder;
 
@@ -127,7 +127,7 @@ fn at(seconds: i64) -> Timestamp {
 
 fn all(engine: &Engine, caller: &Caller) -> u64 {
     engine
-        .census(caller)
+        .count_by_status(caller)
         .unwrap()
         .into_iter()
         .map(|row| row.memories)
@@ -268,7 +268,7 @@ fn a_census_counts_the_callers_conversations() {
             .find(|memory| memory.source.is_some())
             .unwrap(),
     );
-    let row = |tier, enrichment, memories| CensusRow {
+    let row = |tier, enrichment, memories| StatusCount {
         tier,
         enrichment,
         memories,
@@ -278,13 +278,13 @@ fn a_census_counts_the_callers_conversations() {
         row(Tier::LongTerm, Some(EnrichmentStatus::Completed), 1),
     ];
     assert_eq!(
-        engine.census(&ann).unwrap(),
+        engine.count_by_status(&ann).unwrap(),
         [&long_term[..], &[row(Tier::ShortTerm, None, 3)]].concat()
     );
-    assert_eq!(engine.census(&bob).unwrap(), []);
-    assert_eq!(engine.census(&anonymous()).unwrap(), []);
+    assert_eq!(engine.count_by_status(&bob).unwrap(), []);
+    assert_eq!(engine.count_by_status(&anonymous()).unwrap(), []);
     clock.advance(86_400);
-    assert_eq!(engine.census(&ann).unwrap(), long_term);
+    assert_eq!(engine.count_by_status(&ann).unwrap(), long_term);
 }
 
 #[test]
@@ -402,7 +402,7 @@ fn a_wipe_takes_everything_of_one_user() {
         decisions: 1,
     };
     assert_eq!(engine.wipe(&ann), Ok(wiped));
-    assert_eq!(engine.census(&ann), Ok(Vec::new()));
+    assert_eq!(engine.count_by_status(&ann), Ok(Vec::new()));
     assert_eq!(
         engine
             .cached_answer(&ann, "when is the meeting?", None)

@@ -91,7 +91,7 @@ fn a_walk_goes_by_shared_wings_and_tunnels() {
         Visibility::Common,
     );
     let tunnel = engine
-        .tie(
+        .create_tunnel(
             &local,
             end((Some("web"), "auth")),
             end((Some("farm"), "hens")),
@@ -152,7 +152,11 @@ fn bridges_of_two_wings_of_one_and_of_all() {
         (Some("web"), "general"),
     ]);
     let local = Caller::local();
-    let tie = |one, other| engine.tie(&local, end(one), end(other), None).unwrap();
+    let tie = |one, other| {
+        engine
+            .create_tunnel(&local, end(one), end(other), None)
+            .unwrap()
+    };
     tie((Some("api"), "rust"), (Some("web"), "css"));
     // Neither leads from one wing to another one.
     tie((Some("api"), "rust"), (Some("api"), "plan"));
@@ -205,7 +209,7 @@ fn the_graph_in_figures() {
     let engine = palace(&places);
     let local = Caller::local();
     engine
-        .tie(
+        .create_tunnel(
             &local,
             end((None, "tied")),
             end((Some("a"), "everywhere")),
@@ -213,7 +217,7 @@ fn the_graph_in_figures() {
         )
         .unwrap();
     engine
-        .tie(
+        .create_tunnel(
             &local,
             end((None, "tied")),
             end((Some("z"), "general")),
@@ -612,7 +616,7 @@ fn random_graphs_are_as_in_a_model() {
                             .map(|filed| filed.place)
                     };
                     let [one, other] = places.map(|place| of_filed(&mut random).unwrap_or(place));
-                    engine.tie(&by, end(one), end(other), None).ok();
+                    engine.create_tunnel(&by, end(one), end(other), None).ok();
                 }
                 _ if !filed.is_empty() => {
                     let gone = filed.swap_remove(random.below(filed.len()));

@@ -25,7 +25,7 @@ pub(crate) use no_provider::no_provider_routes;
 pub(crate) use scopes::{Need, insufficient_scope};
 
 use crate::body::drain;
-use crate::places::Place;
+use crate::connection_slots::ConnectionSlot;
 use crate::proxy::RequestOrigin;
 
 /// How callers prove who they are.
@@ -146,7 +146,7 @@ pub(crate) async fn authenticate(
     let resource = Resource::of(request.extensions(), request.uri());
     match authentication.admit(request.headers(), resource).await {
         Ok((caller, credential)) => {
-            if let Some(place) = request.extensions().get::<Arc<Place>>() {
+            if let Some(place) = request.extensions().get::<Arc<ConnectionSlot>>() {
                 place.know();
             }
             request.extensions_mut().insert(caller);

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use loci_core::{
-    Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, Page, Passage, Place, Space,
-    Store, Term, Thread, Tier, Visibility,
+    Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Location, Memory, Page, Passage,
+    Space, Store, Term, Thread, Tier, Visibility,
 };
 use loci_search::{dates, document, passages::passages};
 use loci_store_sqlite::{Options, SqliteStore};
@@ -44,7 +44,7 @@ pub(super) fn measure(folder: &Path, drawers: usize, random: &mut Random) {
     report(
         "  places",
         spread
-            .tally(&shown(CollectionFilter::Any, None))
+            .count_by_location(&shown(CollectionFilter::Any, None))
             .unwrap()
             .len(),
     );
@@ -79,7 +79,7 @@ pub(super) fn measure(folder: &Path, drawers: usize, random: &mut Random) {
 fn shown(collections: CollectionFilter, section: Option<String>) -> Filter {
     Filter {
         reader: reader(Some("ann")),
-        tiers: vec![Tier::LongTerm, Tier::Apart],
+        tiers: vec![Tier::LongTerm, Tier::Unlisted],
         apart_origin: Some("mempalace".to_owned()),
         collections,
         sections: section.into_iter().collect(),
@@ -96,12 +96,12 @@ fn counts(store: &SqliteStore) {
             shown(CollectionFilter::Only(wing(1)), None),
         ),
     ] {
-        let times = timed(READS, || drop(store.tally(&filter).unwrap()));
+        let times = timed(READS, || drop(store.count_by_location(&filter).unwrap()));
         report(
             &format!("counts of {what}, p50 / p95 ms"),
             quantiles(&times),
         );
-        let times = timed(READS / 10, || drop(store.recount(&filter).unwrap()));
+        let times = timed(READS / 10, || drop(store.count_uncached(&filter).unwrap()));
         report(
             "  by a look at every memory, p50 / p95 ms",
             quantiles(&times),
@@ -121,7 +121,7 @@ fn newest_of_rooms(store: &SqliteStore) {
                 for wing in wings {
                     let filter = shown(wing.clone(), Some(room(room_number)));
                     store
-                        .filed(
+                        .list_by_insertion(
                             &filter,
                             FilingOrder::LastFirst,
                             Page {
@@ -148,7 +148,9 @@ fn pages(store: &SqliteStore, filters: &[(&str, Filter)]) {
                     offset,
                     limit: PAGE,
                 };
-                let times = timed(READS, || drop(store.filed(filter, order, page).unwrap()));
+                let times = timed(READS, || {
+                    drop(store.list_by_insertion(filter, order, page).unwrap());
+                });
                 report(
                     &format!("{PAGE} of {what} from {offset}, {order:?}, p50 / p95 ms"),
                     quantiles(&times),
@@ -266,7 +268,7 @@ fn drawer(
         ("source_file", path.clone()),
     ];
     let memory = Memory {
-        place: Place {
+        location: Location {
             collection: Some(wing.clone()),
             section: room.clone(),
         },

@@ -433,7 +433,10 @@ fn an_upgrade_takes_conversations_out_of_their_places() {
         loci_core::Reader::everything(),
         loci_core::Timestamp::MIN,
     );
-    assert_eq!(store.tally(&everything), store.recount(&everything));
+    assert_eq!(
+        store.count_by_location(&everything),
+        store.count_uncached(&everything)
+    );
     let broken = format!(
         "SELECT id FROM memory WHERE {}",
         is_broken(&connection, "memory").unwrap()
@@ -549,7 +552,7 @@ fn no_changed_text_reaches_a_caller() {
                 )
                 .unwrap_err(),
             store
-                .filed(
+                .list_by_insertion(
                     &everything,
                     loci_core::FilingOrder::LastFirst,
                     Page {

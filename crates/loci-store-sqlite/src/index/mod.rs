@@ -133,7 +133,7 @@ impl Traits {
         replaces: NONE,
         visibility: Visibility::Private,
         delivery: Delivery::OnDemand,
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         is_forgotten: true,
         expires_at: Timestamp::MIN,
     };

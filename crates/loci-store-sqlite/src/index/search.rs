@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPlace};
+use loci_core::{Candidate, CandidateQuery, Candidates, MARKS_MAX, MemoryId, ThreadPosition};
 use loci_search::index::{Admitted, Bits, Statistics, Vectors, WordQuery, top};
 
 use super::base::Fixed;
@@ -273,7 +273,7 @@ impl Search<'_> {
             matched: scored.matched,
             cosine: scored.meaning.map(|best| best.score),
             marks: scored.marks,
-            place_in_thread: thread.map(|thread| ThreadPlace { thread, position }),
+            place_in_thread: thread.map(|thread| ThreadPosition { thread, position }),
             passage: scored
                 .meaning
                 .or(scored.words)

@@ -121,7 +121,7 @@ impl Selection {
             origin,
             tiers: tiers
                 .iter()
-                .filter(|tier| !(hides_apart && **tier == Tier::Apart))
+                .filter(|tier| !(hides_apart && **tier == Tier::Unlisted))
                 .fold(0, |bits, tier| bits | bit(*tier)),
             apart_origin,
             thread,
@@ -185,7 +185,7 @@ impl Selection {
                 .delivery
                 .is_none_or(|delivery| memory.delivery == delivery)
             && self.tiers & bit(memory.tier) != 0
-            && (memory.tier != Tier::Apart
+            && (memory.tier != Tier::Unlisted
                 || self
                     .apart_origin
                     .is_none_or(|origin| memory.origin == origin))

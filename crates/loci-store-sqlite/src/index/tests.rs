@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use loci_core::{
-    CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Memory, MemoryId, OwnerFilter,
-    Place, QueryVector, Reader, Space, Superseded, Thread, ThreadPlace, ThreadScore,
+    CandidateQuery, Candidates, CollectionFilter, Filter, Forgotten, Location, Memory, MemoryId,
+    OwnerFilter, QueryVector, Reader, Space, Superseded, Thread, ThreadPosition, ThreadScore,
 };
 use loci_testkit::Random;
 
@@ -47,8 +47,8 @@ fn stored(memory: &Memory, replaces: Option<i64>) -> StoredMemory<'_> {
     StoredMemory {
         space: memory.space.as_str(),
         id: memory.id.as_str(),
-        collection: memory.place.collection.as_deref(),
-        section: &memory.place.section,
+        collection: memory.location.collection.as_deref(),
+        section: &memory.location.section,
         kind: &memory.kind,
         tags: memory.tags.clone(),
         weight: memory.weight,
@@ -86,7 +86,7 @@ fn sorted(index: &Index, query: &CandidateQuery<'_>) -> (Candidates, Vec<Option<
         .hits
         .iter_mut()
         .map(|hit| hit.place_in_thread.as_mut());
-    let of_thread = |place: Option<&mut ThreadPlace>| {
+    let of_thread = |place: Option<&mut ThreadPosition>| {
         place.map(|place| threads[std::mem::take(&mut place.thread)])
     };
     let of_threads = places.map(of_thread).collect();
@@ -141,7 +141,7 @@ impl World {
     fn insert(&mut self, row: i64, id: MemoryId) {
         let random = &mut self.random;
         let memory = Memory {
-            place: Place {
+            location: Location {
                 collection: name(random),
                 section: random.pick(&NAMES).to_owned(),
             },

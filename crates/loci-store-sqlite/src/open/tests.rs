@@ -5,9 +5,9 @@ use std::ops::Range;
 use loci_core::{
     Access, AuditEntry, AuditQuery, AuditStore, Batch, CandidateQuery, Change, Citation,
     CitationKind, ContentHash, Delivery, EnrichmentStatus, ErrorCode, FileStamp, FilingOrder,
-    Filter, Forgotten, JobStore, Link, Memory, MemoryId, ModelId, NoteStore, Page, Passage, Place,
-    QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store, Thread, Tier, Timestamp,
-    TokenStore, Vector, Visibility,
+    Filter, Forgotten, JobStore, Link, Location, Memory, MemoryId, ModelId, NoteStore, Page,
+    Passage, QueryVector, Reader, Relation, SOURCE_FILE, SourceFile, Space, Store, Thread, Tier,
+    Timestamp, TokenStore, Vector, Visibility,
 };
 use loci_testkit::contract::{filter, memory, passage, put, reader, replace};
 
@@ -84,7 +84,7 @@ fn a_database_of_version_1_answers_as_before() {
     };
     let full = Memory {
         content: "first words".to_owned(),
-        place: Place {
+        location: Location {
             collection: Some("project".to_owned()),
             section: "rules".to_owned(),
         },
@@ -215,12 +215,12 @@ fn both() -> [Memory; 4] {
         updated_at: moment(updated_at),
         ..memory(id)
     };
-    let talk = Place {
+    let talk = Location {
         collection: Some("talk".to_owned()),
         section: "fact".to_owned(),
     };
     let full = Memory {
-        place: Place {
+        location: Location {
             collection: Some("project".to_owned()),
             section: "rules".to_owned(),
         },
@@ -242,7 +242,7 @@ fn both() -> [Memory; 4] {
     };
     let message = Memory {
         // Filed in the conversation then, which is no place any more.
-        place: Place {
+        location: Location {
             collection: None,
             ..talk.clone()
         },
@@ -251,7 +251,7 @@ fn both() -> [Memory; 4] {
         ..of_ann("message", "lemur", 2, 8)
     };
     let made = Memory {
-        place: talk,
+        location: talk,
         source: Some(MemoryId::new("message")),
         enrichment: Some(EnrichmentStatus::Pending),
         ..of_ann("made", "otter", 3, 7)
@@ -280,7 +280,7 @@ fn discovery() -> Memory {
         excerpt: Some("fn okapi()".to_owned()),
     };
     Memory {
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         origin: "engram".to_owned(),
         actor: Some("ann@example.org".to_owned()),
         citations: vec![citation],
@@ -380,7 +380,7 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
         );
         assert_eq!(find(&store, "okapi"), ["discovery"]);
         let apart = Filter {
-            tiers: vec![Tier::Apart],
+            tiers: vec![Tier::Unlisted],
             ..filter()
         };
         assert_eq!(
@@ -514,7 +514,13 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
         (vec!["discovery".into()], vec!["message".into()])
     );
     let space = &hide.space;
-    assert_eq!(store.census(space, "ann", hide.live_at).unwrap().len(), 1);
+    assert_eq!(
+        store
+            .count_by_status(space, "ann", hide.live_at)
+            .unwrap()
+            .len(),
+        1
+    );
     assert_eq!(
         (store.note_files(space), store.note_folder(space)),
         (Ok(Vec::new()), Ok(None))
@@ -542,7 +548,10 @@ fn a_database_of_version_4_has_no_titles_and_nothing_forgotten() {
         (store.list(&hide, page), store.get(space, &gone.id)),
         (Ok(vec![titled]), Ok(Some(gone)))
     );
-    assert_eq!(store.census(space, "ann", hide.live_at), Ok(Vec::new()));
+    assert_eq!(
+        store.count_by_status(space, "ann", hide.live_at),
+        Ok(Vec::new())
+    );
     assert_eq!(store.secret(), Ok(secret), "it never changes");
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
@@ -627,7 +636,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
     ];
     for (reader, expected) in rows {
         let filter = Filter { reader, ..filter() };
-        let counted = store.tally(&filter).unwrap();
+        let counted = store.count_by_location(&filter).unwrap();
         assert_eq!(
             counted
                 .iter()
@@ -635,13 +644,16 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
                 .collect::<Vec<_>>(),
             of_one(&expected)
         );
-        assert_eq!(store.recount(&filter), Ok(counted));
+        assert_eq!(store.count_uncached(&filter), Ok(counted));
         let narrow = Filter {
             tiers: vec![Tier::LongTerm],
             forgotten: Forgotten::Hide,
             ..filter
         };
-        assert_eq!(store.recount(&narrow), store.tally(&narrow));
+        assert_eq!(
+            store.count_uncached(&narrow),
+            store.count_by_location(&narrow)
+        );
     }
     let page = Page {
         offset: 0,
@@ -665,7 +677,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
     assert_eq!(ids(store.list(&filter(), page).unwrap()), order);
     assert_eq!(
         ids(store
-            .filed(&filter(), FilingOrder::FirstFirst, page)
+            .list_by_insertion(&filter(), FilingOrder::FirstFirst, page)
             .unwrap()),
         order
     );
@@ -699,7 +711,10 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
             .memories,
         3
     );
-    assert_eq!(store.tally(&filter()), store.recount(&filter()));
+    assert_eq!(
+        store.count_by_location(&filter()),
+        store.count_uncached(&filter())
+    );
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
@@ -1086,7 +1101,7 @@ fn what_was_mined_before_paths_were_noted_gets_its_path() {
     ];
     for (id, path, is_whole, _) in rows {
         let drawer = Memory {
-            place: Place {
+            location: Location {
                 collection: Some("shop".to_owned()),
                 section: "src".to_owned(),
             },

@@ -131,9 +131,11 @@ fn survives(folder: &std::path::Path) -> bool {
         .is_ok_and(|findings| findings.is_empty());
     let answers = [
         store.list(&filter(), page).err(),
-        store.filed(&filter(), FilingOrder::LastFirst, page).err(),
-        store.tally(&filter()).err(),
-        store.recount(&filter()).err(),
+        store
+            .list_by_insertion(&filter(), FilingOrder::LastFirst, page)
+            .err(),
+        store.count_by_location(&filter()).err(),
+        store.count_uncached(&filter()).err(),
         store.facts(&facts).err(),
         store.fact_counts(&space, now).err(),
         store.tunnels(&space).err(),
@@ -147,7 +149,7 @@ fn survives(folder: &std::path::Path) -> bool {
             .err(),
         store.tokens().err(),
         store.size().err(),
-        store.census(&space, "ann", now).err(),
+        store.count_by_status(&space, "ann", now).err(),
         store.lease_jobs(now, now, "lease", 10).err(),
         store.needs_sweep(&sweep_of_expired(now)).err(),
         store
@@ -158,7 +160,7 @@ fn survives(folder: &std::path::Path) -> bool {
         store.notes_among(&filter(), 10).err(),
         store.note_folder(&space).err(),
         store
-            .keyed_answer(&space, Some("ann"), "operation", "key", now)
+            .idempotent_reply(&space, Some("ann"), "operation", "key", now)
             .err(),
         store.secret().err(),
         store

@@ -2,7 +2,7 @@
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded,
-    ThreadPlace, ThreadScore, Timestamp,
+    ThreadPosition, ThreadScore, Timestamp,
 };
 use loci_store_sqlite::SqliteStore;
 use loci_testkit::Random;
@@ -67,7 +67,7 @@ fn sorted(
         .hits
         .iter_mut()
         .map(|hit| hit.place_in_thread.as_mut());
-    let of_thread = |place: Option<&mut ThreadPlace>| {
+    let of_thread = |place: Option<&mut ThreadPosition>| {
         place.map(|place| threads[std::mem::take(&mut place.thread)])
     };
     let of_threads = places.map(of_thread).collect();

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use loci_core::{
     Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash, Decision,
-    DecisionStore, KeyedAnswer, Memory, MemoryId, Place, Space, Store, Sweep, Timestamp, Tunnel,
-    TunnelEnd, TunnelStore, Visibility,
+    DecisionStore, IdempotentReply, Location, Memory, MemoryId, Space, Store, Sweep, Timestamp,
+    Tunnel, TunnelEnd, TunnelStore, Visibility,
 };
 use loci_testkit::contract::{memory, passage, put, replace, sweep_of_expired};
 
@@ -91,7 +91,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
         expires_at: None,
     };
     store.put_decision(&decision, 0).unwrap();
-    let answer = KeyedAnswer {
+    let answer = IdempotentReply {
         space: Space::default(),
         owner: Some("ann".to_owned()),
         origin: "vault".to_owned(),
@@ -147,7 +147,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
 fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let place = Place {
+    let place = Location {
         collection: Some("the vicuna".to_owned()),
         section: "the serval".to_owned(),
     };
@@ -155,7 +155,7 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
     let private = Memory {
         owner: owner.clone(),
         visibility: Visibility::Private,
-        place,
+        location: place,
         ..memory("a")
     };
     let common = Memory {
@@ -239,7 +239,7 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
 fn an_owner_is_not_named_by_answers_that_are_gone() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path());
-    let answer = |key: &str| KeyedAnswer {
+    let answer = |key: &str| IdempotentReply {
         space: Space::default(),
         owner: Some("the quoll".to_owned()),
         origin: "vault".to_owned(),

@@ -115,7 +115,7 @@ const READINGS: [(&str, Reading); 6] = [
     }),
     ("census", |store| {
         store
-            .census(&Space::default(), "ann", filter().live_at)
+            .count_by_status(&Space::default(), "ann", filter().live_at)
             .map(drop)
     }),
     ("audit", |store| {

@@ -7,9 +7,9 @@ use loci_core::{
     Access, ArchiveStore, Archived, AuditEntry, AuditFailure, AuditStore, Batch, CacheEntry,
     CacheStore, Change, Citation, CitationKind, ContentHash, Decision, DecisionStore, Delivery,
     EnrichmentStatus, ErrorCode, Expect, Fact, FileProblem, FileProblemKind, FileStamp,
-    KeyedAnswer, Link, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Place, Record,
-    Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp, Token,
-    TokenStore, Touch, Tunnel, TunnelEnd, Vector, Visibility,
+    IdempotentReply, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period,
+    Record, Relation, Scope, Scopes, SourceFile, Space, Store, Term, Thread, Tier, Timestamp,
+    Token, TokenStore, Touch, Tunnel, TunnelEnd, Vector, Visibility,
 };
 use loci_search::passages::passages;
 use loci_search::{dates, document};
@@ -77,7 +77,7 @@ pub fn memory(number: usize) -> Memory {
     };
     Memory {
         title: (number.is_multiple_of(5)).then(|| format!("Title {number}")),
-        place: Place {
+        location: Location {
             collection: (!number.is_multiple_of(4)).then(|| format!("project {}", number % 4)),
             section: ["fact", "notes", "room"][number % 3].to_owned(),
         },
@@ -89,7 +89,7 @@ pub fn memory(number: usize) -> Memory {
         weight: [1.0, 0.0, 0.3, 0.85][number % 4],
         tier: match number % 13 {
             _ if is_message => Tier::ShortTerm,
-            4 => Tier::Apart,
+            4 => Tier::Unlisted,
             _ => Tier::LongTerm,
         },
         thread: is_message.then(|| Thread {
@@ -292,7 +292,7 @@ fn source_file(number: usize) -> Change {
 
 fn kept_answer(number: usize, space: &Space) -> Change {
     let long = if number == 7 { 9_000 } else { 40 };
-    Change::KeepAnswer(Box::new(KeyedAnswer {
+    Change::KeepAnswer(Box::new(IdempotentReply {
         space: space.clone(),
         owner: OWNERS[number % 3].map(str::to_owned),
         origin: "vault".to_owned(),

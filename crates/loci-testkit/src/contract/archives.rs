@@ -2,8 +2,8 @@
 
 use loci_core::{
     Access, ArchiveStore, Archived, Batch, CacheEntry, Change, Decision, Error, ErrorCode,
-    KeyedAnswer, Link, Memory, MemoryId, NoteFile, Passage, Period, Record, Relation, SourceFile,
-    Space, Timestamp, Touch, Tunnel, TunnelEnd,
+    IdempotentReply, Link, Memory, MemoryId, NoteFile, Passage, Period, Record, Relation,
+    SourceFile, Space, Timestamp, Touch, Tunnel, TunnelEnd,
 };
 
 use super::examples::{
@@ -179,7 +179,7 @@ fn fill(store: &dyn StoreAndTokens, into: &Space) {
         );
     };
     for (owner, key) in [(Some("ann"), "b"), (Some("ann"), "a"), (None, "c")] {
-        commit(keep_answer(&KeyedAnswer {
+        commit(keep_answer(&IdempotentReply {
             space: into.clone(),
             ..keyed_answer(owner, key)
         }));
@@ -340,7 +340,7 @@ pub(super) fn what_is_gone_is_in_no_archive(make: MakeStore<'_>) {
         store.put_decision(&decided, 0).expect("it is stored");
         commit(
             &*store,
-            keep_answer(&KeyedAnswer {
+            keep_answer(&IdempotentReply {
                 expires_at,
                 ..keyed_answer(None, key)
             }),
@@ -351,7 +351,7 @@ pub(super) fn what_is_gone_is_in_no_archive(make: MakeStore<'_>) {
     let created_at = NOW.plus_seconds(-1);
     commit(
         &*store,
-        keep_answer(&KeyedAnswer {
+        keep_answer(&IdempotentReply {
             memories,
             created_at,
             ..keyed_answer(None, "held")

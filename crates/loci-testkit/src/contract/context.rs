@@ -2,7 +2,7 @@
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, OwnerFilter, QueryVector,
-    Superseded, Thread, ThreadPlace, ThreadScore, Tier, Visibility,
+    Superseded, Thread, ThreadPosition, ThreadScore, Tier, Visibility,
 };
 
 use super::examples::{
@@ -60,7 +60,7 @@ fn in_thread(name: &str, memory: Memory) -> Memory {
 }
 
 /// The place of a hit.
-fn place(found: &Candidates, id: &str) -> ThreadPlace {
+fn place(found: &Candidates, id: &str) -> ThreadPosition {
     let hit = found
         .hits
         .iter()
@@ -113,7 +113,7 @@ pub(super) fn neighbours_come_along(make: MakeStore<'_>) {
         let places: Vec<_> = hits.clone().map(|hit| hit.place_in_thread).collect();
         let expected: Vec<_> = expected
             .iter()
-            .map(|position| ThreadPlace {
+            .map(|position| ThreadPosition {
                 thread: 0,
                 position: *position,
             })
@@ -282,7 +282,7 @@ pub(super) fn what_the_filter_leaves_out_never_comes_along(make: MakeStore<'_>) 
             ..shared(3)
         },
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..shared(4)
         },
     ] {
@@ -325,7 +325,7 @@ pub(super) fn what_the_filter_leaves_out_never_comes_along(make: MakeStore<'_>) 
         ),
         (
             Filter {
-                tiers: vec![Tier::Apart, Tier::ShortTerm],
+                tiers: vec![Tier::Unlisted, Tier::ShortTerm],
                 ..of("bob")
             },
             &[1, 2, 3, 4],

@@ -1,7 +1,7 @@
 //! What memories of conversations promise: messages, what was made of them, how often they served.
 
 use loci_core::{
-    Access, CensusRow, EnrichmentStatus, ErrorCode, Filter, Link, Memory, OwnerFilter, Relation,
+    Access, EnrichmentStatus, ErrorCode, Filter, Link, Memory, OwnerFilter, Relation, StatusCount,
     Thread, Tier, Timestamp, Touch, Visibility,
 };
 
@@ -177,7 +177,7 @@ pub(super) fn a_filter_knows_threads(make: MakeStore<'_>) {
             "apart",
             "talk",
             Memory {
-                tier: Tier::Apart,
+                tier: Tier::Unlisted,
                 ..memory("")
             },
         ),
@@ -296,7 +296,7 @@ pub(super) fn a_position_of_a_thread_is_taken_once(make: MakeStore<'_>) {
             ..renamed("long-term", message("ann", 0))
         },
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..renamed("apart", message("ann", 0))
         },
         Memory {
@@ -501,10 +501,10 @@ pub(super) fn a_census_counts_what_came_in_as_conversation(make: MakeStore<'_>) 
     let store = make();
     let census = |owner: &str, now| {
         store
-            .census(&memory("a").space, owner, now)
+            .count_by_status(&memory("a").space, owner, now)
             .expect("the store can be read")
     };
-    let row = |tier, enrichment, memories| CensusRow {
+    let row = |tier, enrichment, memories| StatusCount {
         tier,
         enrichment,
         memories,
@@ -538,11 +538,11 @@ pub(super) fn a_census_counts_what_came_in_as_conversation(make: MakeStore<'_>) 
         status("deleted", Pending),
         private("ann", memory("of another dialect")),
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..private("ann", memory("apart"))
         },
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..status("apart, though done", Completed)
         },
         message("bob", 0),
@@ -574,7 +574,7 @@ pub(super) fn a_census_counts_what_came_in_as_conversation(make: MakeStore<'_>) 
     assert_eq!(census("ann", NOW.plus_seconds(1)), expected(1));
     assert_eq!(census("bob", NOW), [row(Tier::ShortTerm, None, 1)]);
     assert_eq!(
-        store.census(&space("other"), "ann", NOW),
+        store.count_by_status(&space("other"), "ann", NOW),
         Ok(vec![row(Tier::ShortTerm, None, 1)])
     );
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use loci_core::{
     AuditEntry, Batch, CacheEntry, Change, Citation, CitationKind, ContentHash, Decision,
-    EnrichmentStatus, Expect, Fact, FileStamp, Filter, KeyedAnswer, Memory, MemoryId, ModelId,
-    Name, NoteFile, Passage, Period, Place, Reader, SourceFile, Space, Sweep, Tally, Term, Thread,
-    Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
+    EnrichmentStatus, Expect, Fact, FileStamp, Filter, IdempotentReply, Location, LocationCount,
+    Memory, MemoryId, ModelId, Name, NoteFile, Passage, Period, Reader, SourceFile, Space, Sweep,
+    Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
 /// The moment at which the examples happen.
@@ -62,11 +62,14 @@ pub(super) fn forgotten(memory: Memory) -> Memory {
 
 /// The same memory, filed there.
 pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) -> Memory {
-    let place = Place {
+    let place = Location {
         collection: collection.map(str::to_owned),
         section: section.to_owned(),
     };
-    Memory { place, ..memory }
+    Memory {
+        location: place,
+        ..memory
+    }
 }
 
 /// A message of the owner's thread `talk`, whose id says both.
@@ -227,8 +230,8 @@ pub(super) fn decision(owner: &str, key: &str) -> Decision {
 }
 
 /// The answer of the tool set `vault` to an operation `append`, kept now for an hour.
-pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> KeyedAnswer {
-    KeyedAnswer {
+pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> IdempotentReply {
+    IdempotentReply {
         space: Space::default(),
         owner: owner.map(str::to_owned),
         origin: "vault".to_owned(),
@@ -243,7 +246,7 @@ pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> KeyedAnswer {
 }
 
 /// A batch that keeps the answer.
-pub(super) fn keep_answer(answer: &KeyedAnswer) -> Batch {
+pub(super) fn keep_answer(answer: &IdempotentReply) -> Batch {
     Batch {
         space: answer.space.clone(),
         changes: vec![Change::KeepAnswer(Box::new(answer.clone()))],
@@ -446,9 +449,14 @@ pub fn sweep_of_expired(now: Timestamp) -> Sweep {
 }
 
 /// That so many memories of that place and kind pass.
-pub(super) fn tally(collection: Option<&str>, section: &str, kind: &str, memories: u64) -> Tally {
+pub(super) fn tally(
+    collection: Option<&str>,
+    section: &str,
+    kind: &str,
+    memories: u64,
+) -> LocationCount {
     let (section, kind) = (section.to_owned(), kind.to_owned());
-    Tally {
+    LocationCount {
         collection: collection.map(str::to_owned),
         section,
         kind,

@@ -21,7 +21,7 @@ fn filed(
     page: Page,
 ) -> Vec<String> {
     let found = store
-        .filed(filter, order, page)
+        .list_by_insertion(filter, order, page)
         .expect("the store can be read");
     found
         .into_iter()
@@ -114,7 +114,7 @@ pub(super) fn what_was_filed_comes_in_the_order_of_filing(make: MakeStore<'_>) {
         ),
         ["elsewhere"]
     );
-    let whole = store.filed(
+    let whole = store.list_by_insertion(
         &filter(),
         FilingOrder::LastFirst,
         Page {
@@ -130,7 +130,7 @@ pub(super) fn what_was_filed_comes_in_the_order_of_filing(make: MakeStore<'_>) {
             ..memory("new")
         },
     );
-    let first = store.filed(
+    let first = store.list_by_insertion(
         &filter(),
         FilingOrder::FirstFirst,
         Page {
@@ -159,7 +159,7 @@ pub(super) fn a_changed_memory_keeps_its_turn(make: MakeStore<'_>) {
     let third = Memory {
         revision: 3,
         kind: "rule".to_owned(),
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         created_at: NOW.plus_seconds(99),
         expires_at: Some(NOW.plus_seconds(99)),
         ..filed_in(Some("elsewhere"), "z", private("ann", memory("a")))
@@ -287,7 +287,7 @@ pub(super) fn what_was_filed_passes_the_filter_first(make: MakeStore<'_>) {
         let plain = filed_in(collection, section, memory(&number.to_string()));
         let owner = ["ann", "bob"][number / 3 % 2];
         let tier = if number % 5 == 0 {
-            Tier::Apart
+            Tier::Unlisted
         } else {
             Tier::LongTerm
         };

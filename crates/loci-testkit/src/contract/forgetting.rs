@@ -2,8 +2,8 @@
 //! not ask.
 
 use loci_core::{
-    CandidateQuery, CensusRow, EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten,
-    JobCounts, Memory, ModelId, Superseded, Thread, Tier, Timestamp, Wiped,
+    CandidateQuery, EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten, JobCounts, Memory,
+    ModelId, StatusCount, Superseded, Thread, Tier, Timestamp, Wiped,
 };
 
 use super::examples::{
@@ -65,7 +65,12 @@ pub(super) fn a_forgotten_memory_shows_to_those_alone_who_ask(make: MakeStore<'_
             ["kept", "kept by ann"]
         );
     }
-    let tally = |filter: &Filter| store.tally(filter).expect("the store can be read")[0].memories;
+    let tally = |filter: &Filter| {
+        store
+            .count_by_location(filter)
+            .expect("the store can be read")[0]
+            .memories
+    };
     assert_eq!((tally(&hiding()), tally(&filter())), (2, 8));
     let passages = |filter: &Filter| ask(&*store, &CandidateQuery::of(filter, 1)).passages;
     assert_eq!((passages(&hiding()), passages(&filter())), (2, 8));
@@ -347,10 +352,10 @@ pub(super) fn a_census_counts_nothing_that_was_forgotten(make: MakeStore<'_>) {
     let store = make();
     let census = || {
         store
-            .census(&memory("a").space, "ann", NOW)
+            .count_by_status(&memory("a").space, "ann", NOW)
             .expect("the store can be read")
     };
-    let row = |tier, enrichment, memories| CensusRow {
+    let row = |tier, enrichment, memories| StatusCount {
         tier,
         enrichment,
         memories,

@@ -5,9 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use loci_core::{
     Citation, CitationKind, CollectionFilter, ContentHash, Delivery, Direction, EnrichmentStatus,
-    Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, JobOutcome,
-    KeyedAnswer, Link, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter, Passage, Period,
-    Place, Reader, Relation, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
+    Fact, FactQuery, FileProblem, FileProblemKind, FileStamp, Filter, Forgotten, IdempotentReply,
+    JobOutcome, Link, Location, Memory, MemoryId, ModelId, Name, NoteFile, OwnerFilter, Passage,
+    Period, Reader, Relation, SourceFile, Space, Superseded, Sweep, Term, Thread, Tier, Timestamp,
     Tunnel, TunnelEnd, Vector, Visibility,
 };
 
@@ -73,7 +73,7 @@ impl Generator {
             space: space.clone(),
             content: format!("content {}", random.below(1_000)),
             title: random.chance(40).then(|| odd_text(random)),
-            place: Place {
+            location: Location {
                 collection: random.pick(&COLLECTIONS).map(str::to_owned),
                 section: random.pick(&SECTIONS).to_owned(),
             },
@@ -88,7 +88,12 @@ impl Generator {
             summary: random
                 .chance(20)
                 .then(|| format!("summary {}", random.below(10))),
-            tier: random.pick(&[Tier::LongTerm, Tier::LongTerm, Tier::ShortTerm, Tier::Apart]),
+            tier: random.pick(&[
+                Tier::LongTerm,
+                Tier::LongTerm,
+                Tier::ShortTerm,
+                Tier::Unlisted,
+            ]),
             thread: has_thread.then(|| thread(random)),
             source: random.chance(25).then(|| id_of(random)),
             enrichment: random
@@ -270,9 +275,9 @@ impl Generator {
 
     /// An answer under one of a few keys, which may have expired, or hold what is gone, when it is
     /// kept.
-    pub(super) fn keyed_answer(&mut self, space: &Space) -> KeyedAnswer {
+    pub(super) fn keyed_answer(&mut self, space: &Space) -> IdempotentReply {
         let random = &mut self.random;
-        KeyedAnswer {
+        IdempotentReply {
             space: space.clone(),
             origin: random.pick(&ORIGINS).to_owned(),
             operation: random.pick(&["append", "recall"]).to_owned(),

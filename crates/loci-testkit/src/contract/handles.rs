@@ -85,10 +85,10 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
         );
         assert_eq!(reader.note_folder(&written.space), Ok(Some(identity)));
         assert_eq!(
-            reader.keyed_answer(&written.space, None, &answer.operation, &answer.key, NOW),
+            reader.idempotent_reply(&written.space, None, &answer.operation, &answer.key, NOW),
             Ok(Some(answer))
         );
-        let last_filed = reader.filed(
+        let last_filed = reader.list_by_insertion(
             &filter(),
             FilingOrder::LastFirst,
             Page {
@@ -98,7 +98,7 @@ pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAnd
         );
         assert_eq!(last_filed, Ok(vec![written.clone()]));
         assert_eq!(
-            reader.tally(&filter()),
+            reader.count_by_location(&filter()),
             Ok(vec![tally(None, "fact", "fact", round + 1)])
         );
         assert_eq!(

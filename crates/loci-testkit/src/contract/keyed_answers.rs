@@ -4,7 +4,7 @@ use std::thread;
 
 use loci_core::limits::{KEYED_ANSWERS_BYTES_MAX, KEYED_ANSWERS_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_core::{
-    Batch, Change, ContentHash, ErrorCode, KeyedAnswer, Memory, MemoryId, Store, Timestamp,
+    Batch, Change, ContentHash, ErrorCode, IdempotentReply, Memory, MemoryId, Store, Timestamp,
     Visibility, Wiped,
 };
 
@@ -16,13 +16,17 @@ use super::sweeping::sweep_all;
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-fn keep(store: &dyn StoreAndTokens, answer: &KeyedAnswer) {
+fn keep(store: &dyn StoreAndTokens, answer: &IdempotentReply) {
     commit(store, keep_answer(answer));
 }
 
 /// What is found under the key of that answer at that moment.
-fn kept_at(store: &dyn StoreAndTokens, like: &KeyedAnswer, now: Timestamp) -> Option<KeyedAnswer> {
-    let kept = store.keyed_answer(
+fn kept_at(
+    store: &dyn StoreAndTokens,
+    like: &IdempotentReply,
+    now: Timestamp,
+) -> Option<IdempotentReply> {
+    let kept = store.idempotent_reply(
         &like.space,
         like.owner.as_deref(),
         &like.operation,
@@ -32,12 +36,12 @@ fn kept_at(store: &dyn StoreAndTokens, like: &KeyedAnswer, now: Timestamp) -> Op
     kept.expect("the store can be read")
 }
 
-fn kept(store: &dyn StoreAndTokens, like: &KeyedAnswer) -> Option<KeyedAnswer> {
+fn kept(store: &dyn StoreAndTokens, like: &IdempotentReply) -> Option<IdempotentReply> {
     kept_at(store, like, NOW)
 }
 
 /// Whether the store has that answer, expired or not.
-fn has(store: &dyn StoreAndTokens, answer: &KeyedAnswer) -> bool {
+fn has(store: &dyn StoreAndTokens, answer: &IdempotentReply) -> bool {
     kept_at(store, answer, Timestamp::MIN).as_ref() == Some(answer)
 }
 
@@ -47,7 +51,7 @@ pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
     let odd = ODD_TEXTS
         .into_iter()
         .chain(["\0", "a\0b"])
-        .map(|text| KeyedAnswer {
+        .map(|text| IdempotentReply {
             origin: text.to_owned(),
             operation: text.to_owned(),
             answer: text.to_owned(),
@@ -56,21 +60,21 @@ pub(super) fn a_keyed_answer_comes_back_as_it_was_kept(make: MakeStore<'_>) {
     let hash = std::array::from_fn(|byte| 255 - byte as u8);
     let rest = [
         keyed_answer(None, "anonymous"),
-        KeyedAnswer {
+        IdempotentReply {
             request: ContentHash(hash),
             ..keyed_answer(Some("ann"), "hash")
         },
-        KeyedAnswer {
+        IdempotentReply {
             answer: "日".repeat(REPLY_CONTENT_BYTES_MAX / 3),
             ..keyed_answer(Some("ann"), "large")
         },
-        KeyedAnswer {
+        IdempotentReply {
             created_at: Timestamp::from_microseconds(-5),
             expires_at: Timestamp::from_microseconds(i64::MAX),
             ..keyed_answer(Some("ann"), "moments")
         },
     ];
-    let all: Vec<KeyedAnswer> = odd.chain(rest).collect();
+    let all: Vec<IdempotentReply> = odd.chain(rest).collect();
     for answer in &all {
         keep(&*store, answer);
     }
@@ -85,11 +89,11 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
         let first = keyed_answer(owner, "key");
         keep(&*store, &first);
         let before = first.expires_at.plus_seconds(-1);
-        let second = KeyedAnswer {
+        let second = IdempotentReply {
             answer: "second".to_owned(),
             ..first.clone()
         };
-        let through_another = KeyedAnswer {
+        let through_another = IdempotentReply {
             origin: "engram".to_owned(),
             ..first.clone()
         };
@@ -97,7 +101,7 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
             &first,
             &second,
             &through_another,
-            &KeyedAnswer {
+            &IdempotentReply {
                 created_at: before,
                 ..second.clone()
             },
@@ -116,7 +120,7 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
     let other = keyed_answer(Some("ann"), "other key");
     let mut batch = keep_answer(&other);
     batch.changes.extend(
-        keep_answer(&KeyedAnswer {
+        keep_answer(&IdempotentReply {
             answer: "second".to_owned(),
             ..other.clone()
         })
@@ -142,7 +146,7 @@ pub(super) fn a_live_answer_keeps_its_key(make: MakeStore<'_>) {
         None,
         "it goes with its batch"
     );
-    let misplaced = KeyedAnswer {
+    let misplaced = IdempotentReply {
         space: space("other"),
         ..keyed_answer(Some("ann"), "misplaced")
     };
@@ -154,7 +158,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
     let store = make();
     for owner in [Some("ann"), None] {
         let end = NOW.plus_seconds(5);
-        let first = KeyedAnswer {
+        let first = IdempotentReply {
             expires_at: end,
             ..keyed_answer(owner, "key")
         };
@@ -164,7 +168,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             Some(first.clone())
         );
         assert_eq!(kept_at(&*store, &first, end), None);
-        let second = KeyedAnswer {
+        let second = IdempotentReply {
             request: ContentHash([9; 32]),
             origin: "engram".to_owned(),
             answer: "second".to_owned(),
@@ -172,7 +176,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             expires_at: end.plus_seconds(5),
             ..first.clone()
         };
-        let early = KeyedAnswer {
+        let early = IdempotentReply {
             created_at: NOW.plus_seconds(4),
             ..second.clone()
         };
@@ -192,7 +196,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
             refused(&*store, keep_answer(&second)).code,
             ErrorCode::Conflict
         );
-        let last = KeyedAnswer {
+        let last = IdempotentReply {
             created_at: end.plus_seconds(99),
             expires_at: end.plus_seconds(100),
             ..first
@@ -201,7 +205,7 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
         assert!(has(&*store, &last));
     }
     // One that has expired when it is kept is in nobody's way either, in its batch included.
-    let over = KeyedAnswer {
+    let over = IdempotentReply {
         expires_at: NOW,
         ..keyed_answer(Some("ann"), "over")
     };
@@ -227,19 +231,19 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
         keyed_answer(Some("ann"), "key "),
         keyed_answer(Some("ann"), "k\u{e9}y"),
         keyed_answer(Some("ann"), "ke\u{301}y"),
-        KeyedAnswer {
+        IdempotentReply {
             operation: "recall".to_owned(),
             ..anns.clone()
         },
-        KeyedAnswer {
+        IdempotentReply {
             operation: "Append".to_owned(),
             ..anns.clone()
         },
-        KeyedAnswer {
+        IdempotentReply {
             space: space("other"),
             ..anns.clone()
         },
-        KeyedAnswer {
+        IdempotentReply {
             space: space("other"),
             ..keyed_answer(None, "key")
         },
@@ -247,7 +251,7 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
     // Each tells the others apart by what it says.
     let all: Vec<_> = (0..)
         .zip(all)
-        .map(|(number, answer)| KeyedAnswer {
+        .map(|(number, answer)| IdempotentReply {
             answer: format!("{number}"),
             ..answer
         })
@@ -263,14 +267,14 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
 
 pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     let store = make();
-    let at = |key: &str, seconds| KeyedAnswer {
+    let at = |key: &str, seconds| IdempotentReply {
         created_at: NOW.plus_seconds(seconds),
         ..keyed_answer(Some("ann"), key)
     };
     let apart = [
         keyed_answer(Some("bob"), ""),
         keyed_answer(None, ""),
-        KeyedAnswer {
+        IdempotentReply {
             space: space("other"),
             ..keyed_answer(Some("ann"), "")
         },
@@ -279,11 +283,11 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         keep(&*store, answer);
     }
     // Of equal age, and the operation counts before the key.
-    let recalled = KeyedAnswer {
+    let recalled = IdempotentReply {
         operation: "recall".to_owned(),
         ..at("00000", 0)
     };
-    let ended = KeyedAnswer {
+    let ended = IdempotentReply {
         expires_at: NOW,
         ..at("00001", 0)
     };
@@ -304,13 +308,13 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         },
     );
     let number =
-        |answers: &[KeyedAnswer]| answers.iter().filter(|answer| has(&*store, answer)).count();
+        |answers: &[IdempotentReply]| answers.iter().filter(|answer| has(&*store, answer)).count();
     assert_eq!(number(&many), KEYED_ANSWERS_MAX);
-    let again = KeyedAnswer {
+    let again = IdempotentReply {
         created_at: NOW.plus_seconds(5),
         ..ended
     };
-    let again = KeyedAnswer {
+    let again = IdempotentReply {
         expires_at: NOW.plus_seconds(9),
         ..again
     };
@@ -355,9 +359,9 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
 }
 
 /// An answer of that many bytes, fewer characters.
-fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> KeyedAnswer {
+fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> IdempotentReply {
     let answer = "\u{e9}".repeat(bytes / 2) + &"e".repeat(bytes % 2);
-    KeyedAnswer {
+    IdempotentReply {
         answer,
         ..keyed_answer(owner, key)
     }
@@ -393,7 +397,7 @@ pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
 pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
     const HALF: usize = KEYED_ANSWERS_BYTES_MAX / 2;
     let store = make();
-    let of = |key: &str, bytes| KeyedAnswer {
+    let of = |key: &str, bytes| IdempotentReply {
         expires_at: NOW,
         ..of_bytes(Some("ann"), key, bytes)
     };
@@ -422,7 +426,7 @@ pub(super) fn answers_that_are_gone_take_no_room(make: MakeStore<'_>) {
 
 pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
     let store = make();
-    let answer = |owner: Option<&str>, key: &str, seconds| KeyedAnswer {
+    let answer = |owner: Option<&str>, key: &str, seconds| IdempotentReply {
         expires_at: NOW.plus_seconds(seconds),
         ..keyed_answer(owner, key)
     };
@@ -430,7 +434,7 @@ pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
         .map(|(key, end)| answer(Some("ann"), key, end));
     let [nobodys, elsewhere] = [
         answer(None, "a", -1),
-        KeyedAnswer {
+        IdempotentReply {
             space: space("other"),
             ..answer(None, "a", 0)
         },
@@ -460,7 +464,7 @@ pub(super) fn a_sweep_removes_keyed_answers_that_expired(make: MakeStore<'_>) {
 
 pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
     let store = make();
-    let of = |origin: &str, owner: Option<&str>, key: &str| KeyedAnswer {
+    let of = |origin: &str, owner: Option<&str>, key: &str| IdempotentReply {
         origin: origin.to_owned(),
         ..keyed_answer(owner, key)
     };
@@ -469,7 +473,7 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
         of("VAULT", Some("ann"), "b"),
         of("", Some("ann"), "c"),
     ];
-    let expired = KeyedAnswer {
+    let expired = IdempotentReply {
         expires_at: NOW,
         ..of("vault", Some("ann"), "expired")
     };
@@ -478,7 +482,7 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
         of("vault", Some("ANN"), "a"),
         of("vault", None, "a"),
         of("vault", Some(""), "a"),
-        KeyedAnswer {
+        IdempotentReply {
             space: space("other"),
             ..of("vault", Some("ann"), "a")
         },
@@ -631,7 +635,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
         for written in [held, &memory("b"), &memory("c"), &elsewhere] {
             commit(&*store, put(written, vec![passage("word")]));
         }
-        let holding = |owner, key: &str, ids: &[&str]| KeyedAnswer {
+        let holding = |owner, key: &str, ids: &[&str]| IdempotentReply {
             memories: ids.iter().map(|id| MemoryId::new(*id)).collect(),
             origin: "another".to_owned(),
             ..keyed_answer(owner, key)
@@ -641,7 +645,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
         let apart = [
             holding(Some("carl"), "others", &["b", "c"]),
             holding(Some("carl"), "none", &[]),
-            KeyedAnswer {
+            IdempotentReply {
                 space: space("other"),
                 ..holding(Some("carl"), "held", &["a"])
             },
@@ -653,7 +657,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
         // In the place of one that held it.
         keep(
             &*store,
-            &KeyedAnswer {
+            &IdempotentReply {
                 expires_at: NOW,
                 ..holding(Some("carl"), "replaced", &["a"])
             },
@@ -694,7 +698,7 @@ pub(super) fn an_answer_that_holds_what_is_gone_is_not_kept(make: MakeStore<'_>)
         store.soft_delete(&filter(), Some(&MemoryId::new("hidden")), NOW, 9),
         Ok(1)
     );
-    let holding = |id: &str| KeyedAnswer {
+    let holding = |id: &str| IdempotentReply {
         memories: ["there", id].map(MemoryId::new).into(),
         ..keyed_answer(Some("ann"), id)
     };
@@ -726,7 +730,7 @@ pub(super) fn one_of_concurrent_answers_is_kept(make: MakeStore<'_>) {
     let store = make();
     let shared: &dyn Store = &*store;
     for (round, owner) in (0..ROUNDS).zip([Some("ann"), None].into_iter().cycle()) {
-        let answer = |caller: usize| KeyedAnswer {
+        let answer = |caller: usize| IdempotentReply {
             answer: caller.to_string(),
             ..keyed_answer(owner, &round.to_string())
         };

@@ -201,9 +201,9 @@ impl Comparison<'_> {
         let order = self
             .random
             .pick(&[FilingOrder::FirstFirst, FilingOrder::LastFirst]);
-        let filed = self.model.filed(&filter, order, page);
+        let filed = self.model.list_by_insertion(&filter, order, page);
         assert_eq!(
-            self.store.filed(&filter, order, page),
+            self.store.list_by_insertion(&filter, order, page),
             filed,
             "{order:?} {filter:?}"
         );
@@ -221,8 +221,8 @@ impl Comparison<'_> {
             "{filter:?}"
         );
         assert_eq!(
-            self.store.places_of(&filter, &ids),
-            self.model.places_of(&filter, &ids),
+            self.store.locations_of(&filter, &ids),
+            self.model.locations_of(&filter, &ids),
             "{filter:?}"
         );
         let part = ids[0]
@@ -256,7 +256,7 @@ impl Comparison<'_> {
             self.same(|store| store.vectors(&filter.space, id, &model));
         }
         let (owner, thread) = (self.random.pick(&OWNER_NAMES), self.random.pick(&THREADS));
-        self.same(|store| store.census(&filter.space, owner, filter.live_at));
+        self.same(|store| store.count_by_status(&filter.space, owner, filter.live_at));
         self.same(|store| store.thread_end(&filter.space, owner, thread));
         self.same(|store| {
             Ok((
@@ -271,10 +271,10 @@ impl Comparison<'_> {
 
     fn compare_counts(&mut self, filter: &Filter) {
         for filter in [filter, &self.random.counted_filter()] {
-            let expected = self.model.tally(filter);
-            assert_eq!(self.store.tally(filter), expected, "{filter:?}");
+            let expected = self.model.count_by_location(filter);
+            assert_eq!(self.store.count_by_location(filter), expected, "{filter:?}");
             assert_eq!(
-                self.store.recount(filter),
+                self.store.count_uncached(filter),
                 expected,
                 "counted afresh, {filter:?}"
             );
@@ -321,7 +321,7 @@ impl Comparison<'_> {
             self.random.moment(),
         );
         self.same(|store| {
-            store.keyed_answer(
+            store.idempotent_reply(
                 &like.space,
                 like.owner.as_deref(),
                 &like.operation,
@@ -475,7 +475,7 @@ impl Comparison<'_> {
         let other = self.random.memory(&memory.space, memory.id.clone());
         let memory = if is_moved {
             Memory {
-                place: other.place,
+                location: other.location,
                 ..memory
             }
         } else {

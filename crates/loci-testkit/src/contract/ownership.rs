@@ -2,8 +2,8 @@
 //! shared or own what came in through one tool set alone.
 
 use loci_core::{
-    Batch, CandidateQuery, Candidates, CollectionFilter, FilingOrder, Filter, Forgotten, Memory,
-    MemoryId, ModelId, OwnerFilter, Passage, Place, QueryVector, Reader, Space, Superseded, Tier,
+    Batch, CandidateQuery, Candidates, CollectionFilter, FilingOrder, Filter, Forgotten, Location,
+    Memory, MemoryId, ModelId, OwnerFilter, Passage, QueryVector, Reader, Space, Superseded, Tier,
     Visibility,
 };
 
@@ -63,7 +63,7 @@ fn mixture() -> Vec<Memory> {
                 for tier in Tier::ALL {
                     let id = format!("{origin} {owner:?} {} {}", visibility.name(), tier.name());
                     let collection = (visibility == Visibility::Shared).then(|| "a".to_owned());
-                    let place = Place {
+                    let place = Location {
                         collection,
                         section: "fact".to_owned(),
                     };
@@ -74,7 +74,7 @@ fn mixture() -> Vec<Memory> {
                             visibility,
                             Memory {
                                 tier,
-                                place,
+                                location: place,
                                 ..memory(&id)
                             },
                         ),
@@ -173,21 +173,21 @@ pub(super) fn a_filter_knows_owners_origins_and_tiers(make: MakeStore<'_>) {
             (tiers(&[Tier::ShortTerm], filter()), |memory| {
                 memory.tier == Tier::ShortTerm
             }),
-            (tiers(&[Tier::Apart], filter()), |memory| {
-                memory.tier == Tier::Apart
+            (tiers(&[Tier::Unlisted], filter()), |memory| {
+                memory.tier == Tier::Unlisted
             }),
             (tiers(&Tier::OF_CONVERSATIONS, filter()), |memory| {
-                memory.tier != Tier::Apart
+                memory.tier != Tier::Unlisted
             }),
             (
-                tiers(&[Tier::Apart, Tier::LongTerm, Tier::Apart], filter()),
+                tiers(&[Tier::Unlisted, Tier::LongTerm, Tier::Unlisted], filter()),
                 |memory| memory.tier != Tier::ShortTerm,
             ),
             (tiers(&Tier::ALL, filter()), |_| true),
             (
                 origin(
                     "engram",
-                    in_a(tiers(&[Tier::LongTerm, Tier::Apart], only("bob"))),
+                    in_a(tiers(&[Tier::LongTerm, Tier::Unlisted], only("bob"))),
                 ),
                 |memory| {
                     let is_in_a = memory.visibility == Visibility::Shared;
@@ -520,10 +520,10 @@ pub(super) fn the_best_admitted_ones_are_found_among_many_better(make: MakeStore
         (
             "apart",
             Filter {
-                tiers: vec![Tier::Apart],
+                tiers: vec![Tier::Unlisted],
                 ..filter()
             },
-            &tier(Tier::Apart),
+            &tier(Tier::Unlisted),
             vec![tier(Tier::LongTerm), tier(Tier::ShortTerm)],
         ),
     ] {
@@ -534,8 +534,8 @@ pub(super) fn the_best_admitted_ones_are_found_among_many_better(make: MakeStore
 pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
     let store = make();
     let apart = Memory {
-        tier: Tier::Apart,
-        place: Place {
+        tier: Tier::Unlisted,
+        location: Location {
             collection: Some("a".to_owned()),
             section: "map".to_owned(),
         },
@@ -561,9 +561,9 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
             &["fact", "message"],
             vec![facts(2)],
         ),
-        (&[Tier::Apart], &["apart"], vec![of_apart()]),
+        (&[Tier::Unlisted], &["apart"], vec![of_apart()]),
         (
-            &[Tier::LongTerm, Tier::Apart],
+            &[Tier::LongTerm, Tier::Unlisted],
             &["apart", "fact"],
             vec![facts(1), of_apart()],
         ),
@@ -574,7 +574,11 @@ pub(super) fn what_is_apart_comes_to_those_alone_who_ask(make: MakeStore<'_>) {
         ),
     ] {
         assert_eq!(admitted(&*store, &of(tiers)), ids, "{tiers:?}");
-        assert_eq!(store.tally(&of(tiers)), Ok(tallies), "{tiers:?}");
+        assert_eq!(
+            store.count_by_location(&of(tiers)),
+            Ok(tallies),
+            "{tiers:?}"
+        );
     }
     assert_eq!(store.get(&apart.space, &apart.id), Ok(Some(apart)));
     let waiting = store
@@ -590,7 +594,7 @@ pub(super) fn what_is_apart_may_be_asked_of_one_tool_set(make: MakeStore<'_>) {
     let store = make();
     for name in ["engram", "mempalace", ""] {
         let apart = Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..memory(&format!("apart {name}"))
         };
         let message = Memory {
@@ -624,10 +628,10 @@ pub(super) fn what_is_apart_may_be_asked_of_one_tool_set(make: MakeStore<'_>) {
     check(&[], "engram", &[&["apart engram"], &rest[..]].concat());
     check(&[], "", &[&["apart "], &rest[..]].concat());
     check(&[], "ENGRAM", &rest);
-    check(&[Tier::Apart], "mempalace", &["apart mempalace"]);
-    check(&[Tier::Apart], "unknown", &[]);
+    check(&[Tier::Unlisted], "mempalace", &["apart mempalace"]);
+    check(&[Tier::Unlisted], "unknown", &[]);
     check(
-        &[Tier::LongTerm, Tier::Apart],
+        &[Tier::LongTerm, Tier::Unlisted],
         "mempalace",
         &[&["apart mempalace"], &rest[..3]].concat(),
     );

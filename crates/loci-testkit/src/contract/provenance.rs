@@ -129,7 +129,7 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
         },
         Memory {
             citations: citations(),
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..memory("citations")
         },
         Memory {
@@ -147,7 +147,7 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
         actor: Some("ann@example.org".to_owned()),
         citations: citations(),
         attributes: attributes(),
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         ..private("ann", memory("full"))
     };
     let written: Vec<Memory> = odd.chain(one_by_one).chain([full.clone()]).collect();

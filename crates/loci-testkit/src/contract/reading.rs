@@ -1,8 +1,8 @@
 //! What reads by filter promise.
 
 use loci_core::{
-    CandidateQuery, CollectionFilter, Delivery, Filter, Memory, MemoryId, ModelId, Page, Passage,
-    Place, QueryVector, Reader, Superseded, Timestamp, Visibility,
+    CandidateQuery, CollectionFilter, Delivery, Filter, Location, Memory, MemoryId, ModelId, Page,
+    Passage, QueryVector, Reader, Superseded, Timestamp, Visibility,
 };
 
 use super::examples::{NOW, filter, memory, passage, put, reader, replace, space, vector, words};
@@ -79,10 +79,10 @@ pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Strin
     let read = store.get_all(filter, &all).expect("the store can be read");
     let places = read
         .iter()
-        .map(|memory| (memory.id.clone(), memory.place.clone()))
+        .map(|memory| (memory.id.clone(), memory.location.clone()))
         .collect();
     assert_eq!(
-        store.places_of(filter, &all),
+        store.locations_of(filter, &all),
         Ok(places),
         "places and a read by id differ under {filter:?}"
     );
@@ -167,14 +167,14 @@ pub(super) fn the_access_rule_holds_in_every_read(make: MakeStore<'_>) {
 
 pub(super) fn every_condition_of_a_filter_holds(make: MakeStore<'_>) {
     let store = make();
-    let place = |collection: Option<&str>, section: &str| Place {
+    let place = |collection: Option<&str>, section: &str| Location {
         collection: collection.map(str::to_owned),
         section: section.to_owned(),
     };
     add(
         &*store,
         &Memory {
-            place: place(None, "x"),
+            location: place(None, "x"),
             tags: words(&["one", "two"]),
             ..memory("global-x")
         },
@@ -182,7 +182,7 @@ pub(super) fn every_condition_of_a_filter_holds(make: MakeStore<'_>) {
     add(
         &*store,
         &Memory {
-            place: place(Some("a"), "x"),
+            location: place(Some("a"), "x"),
             tags: words(&["two"]),
             ..memory("a-x")
         },
@@ -190,7 +190,7 @@ pub(super) fn every_condition_of_a_filter_holds(make: MakeStore<'_>) {
     add(
         &*store,
         &Memory {
-            place: place(Some("a"), "y"),
+            location: place(Some("a"), "y"),
             delivery: Delivery::Bootstrap,
             ..memory("a-y")
         },
@@ -198,7 +198,7 @@ pub(super) fn every_condition_of_a_filter_holds(make: MakeStore<'_>) {
     add(
         &*store,
         &Memory {
-            place: place(Some("b"), "y"),
+            location: place(Some("b"), "y"),
             tags: words(&["one"]),
             ..memory("b-y")
         },
@@ -305,7 +305,7 @@ pub(super) fn a_successor_hides_what_it_replaces(make: MakeStore<'_>) {
         owner: Some("ann".to_owned()),
         visibility: Visibility::Private,
         expires_at: Some(NOW.plus_seconds(5)),
-        place: Place {
+        location: Location {
             collection: Some("elsewhere".to_owned()),
             section: "other".to_owned(),
         },

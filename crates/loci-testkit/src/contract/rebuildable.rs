@@ -68,7 +68,7 @@ pub(super) fn what_is_rebuildable_is_there_at_once(make: MakeStore<'_>) {
         Ok(Some(note_file("a.md", Some("a"))))
     );
     assert_eq!(
-        store.keyed_answer(&answer.space, None, "append", "key", NOW),
+        store.idempotent_reply(&answer.space, None, "append", "key", NOW),
         Ok(Some(answer))
     );
     rebuild(&*store, delete(&third));

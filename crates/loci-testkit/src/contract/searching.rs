@@ -3,8 +3,8 @@
 use std::f32::consts::LN_2;
 
 use loci_core::{
-    Candidate, CandidateQuery, Candidates, FilingOrder, Filter, Memory, MemoryId, ModelId, Passage,
-    Place, QueryVector, Visibility,
+    Candidate, CandidateQuery, Candidates, FilingOrder, Filter, Location, Memory, MemoryId,
+    ModelId, Passage, QueryVector, Visibility,
 };
 
 use super::examples::{
@@ -66,7 +66,7 @@ pub(super) fn near(left: f32, right: f32) {
 pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeStore<'_>) {
     let store = make();
     let placed = Memory {
-        place: Place {
+        location: Location {
             collection: Some("a".to_owned()),
             section: "fact".to_owned(),
         },

@@ -272,7 +272,11 @@ pub(super) fn concurrent_soft_deletions_leave_nothing_behind(make: MakeStore<'_>
                 .expect("the store can be written");
             deleted += some;
             if some < LIMIT {
-                assert_eq!(shared.tally(&filter()), Ok(Vec::new()), "no more passed");
+                assert_eq!(
+                    shared.count_by_location(&filter()),
+                    Ok(Vec::new()),
+                    "no more passed"
+                );
                 return deleted;
             }
         }

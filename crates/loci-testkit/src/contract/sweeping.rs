@@ -4,8 +4,8 @@ use std::iter::repeat_with;
 
 use loci_core::{
     AuditEntry, AuditQuery, CacheEntry, ClockJump, Decision, EnrichmentStatus, ErrorCode,
-    FilingOrder, Filter, JobCounts, KeyedAnswer, Memory, ModelId, Result, Sweep, SweepClock, Tier,
-    Timestamp,
+    FilingOrder, Filter, IdempotentReply, JobCounts, Memory, ModelId, Result, Sweep, SweepClock,
+    Tier, Timestamp,
 };
 
 use super::examples::{
@@ -227,7 +227,7 @@ pub(super) fn a_sweep_removes_audit_entries_and_wipes_before_their_moment(make: 
 pub(super) fn what_is_apart_outlives_every_sweep(make: MakeStore<'_>) {
     let store = make();
     let apart = |id: &str| Memory {
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         ..private("ann", memory(id))
     };
     let expired = Memory {
@@ -355,7 +355,7 @@ pub(super) fn a_sweep_keeps_to_its_limit_in_all(make: MakeStore<'_>) {
         .expect("the decision is stored");
     commit(
         &*store,
-        keep_answer(&KeyedAnswer {
+        keep_answer(&IdempotentReply {
             expires_at: NOW,
             ..keyed_answer(Some("ann"), "key")
         }),

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::thread;
 
 use loci_core::{
-    Batch, Filter, Forgotten, Memory, Page, Space, Sweep, Tally, Tier, Timestamp, Visibility,
+    Batch, Filter, Forgotten, LocationCount, Memory, Page, Space, Sweep, Tier, Timestamp,
+    Visibility,
 };
 
 use super::examples::{
@@ -19,22 +20,29 @@ use super::writing::{commit, refused};
 use super::{MakeStore, StoreAndTokens};
 
 /// The counts under that filter, after checking that they are those of a recount and of a listing.
-pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Tally> {
-    let tallies = store.tally(filter).expect("the store can be read");
+pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<LocationCount> {
+    let tallies = store
+        .count_by_location(filter)
+        .expect("the store can be read");
     assert_eq!(
-        store.recount(filter).as_ref(),
+        store.count_uncached(filter).as_ref(),
         Ok(&tallies),
         "recount and tally differ under {filter:?}"
     );
     let mut by_place = BTreeMap::new();
-    for Memory { place, kind, .. } in store.list(filter, ALL).expect("the store can be read") {
+    for Memory {
+        location: place,
+        kind,
+        ..
+    } in store.list(filter, ALL).expect("the store can be read")
+    {
         *by_place
             .entry((place.collection, place.section, kind))
             .or_insert(0) += 1;
     }
     let listed = by_place
         .into_iter()
-        .map(|((collection, section, kind), memories)| Tally {
+        .map(|((collection, section, kind), memories)| LocationCount {
             collection,
             section,
             kind,
@@ -49,7 +57,7 @@ pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Tally>
 }
 
 /// The counts of everything in the default space, after checking those of readers of all sorts.
-fn counts(store: &dyn StoreAndTokens) -> Vec<Tally> {
+fn counts(store: &dyn StoreAndTokens) -> Vec<LocationCount> {
     let mut random = Generator::new(7);
     for number in 0..25 {
         let asked = if number < 20 {
@@ -162,7 +170,7 @@ pub(super) fn counts_follow_every_change_of_a_memory(make: MakeStore<'_>) {
     let both = [tally(Some("a"), "x", "fact", 2)];
     assert_eq!(counts(&*store), both);
     let mut revision = 1;
-    let mut becomes = |memory: Memory, expected: &[Tally]| {
+    let mut becomes = |memory: Memory, expected: &[LocationCount]| {
         revision += 1;
         commit(
             &*store,
@@ -203,7 +211,7 @@ pub(super) fn counts_follow_every_change_of_a_memory(make: MakeStore<'_>) {
             }
         }
     }
-    for tier in [Tier::Apart, Tier::ShortTerm, Tier::LongTerm] {
+    for tier in [Tier::Unlisted, Tier::ShortTerm, Tier::LongTerm] {
         let expiring = Memory {
             tier,
             expires_at: Some(NOW.plus_seconds(3)),
@@ -398,7 +406,7 @@ pub(super) fn what_expires_is_counted_until_then(make: MakeStore<'_>) {
         expires(
             2,
             Memory {
-                tier: Tier::Apart,
+                tier: Tier::Unlisted,
                 ..memory("apart, later")
             },
         ),
@@ -415,8 +423,8 @@ pub(super) fn what_expires_is_counted_until_then(make: MakeStore<'_>) {
         (1, &[Tier::LongTerm], 1),
         (0, &[Tier::LongTerm, Tier::LongTerm], 2),
         (1, &[Tier::ShortTerm], 1),
-        (1, &[Tier::Apart, Tier::LongTerm], 2),
-        (9, &[Tier::Apart], 0),
+        (1, &[Tier::Unlisted, Tier::LongTerm], 2),
+        (9, &[Tier::Unlisted], 0),
     ] {
         let filter = Filter {
             live_at: NOW.plus_seconds(seconds),
@@ -458,7 +466,7 @@ pub(super) fn what_is_apart_is_counted_for_its_tool_set(make: MakeStore<'_>) {
             .map(|tally| tally.kind)
             .collect::<Vec<_>>()
     };
-    let durable = [Tier::LongTerm, Tier::Apart];
+    let durable = [Tier::LongTerm, Tier::Unlisted];
     let of_all = ["long_term of engram", "long_term of mempalace"];
     assert_eq!(
         kinds(&durable, Some("engram")),
@@ -466,7 +474,7 @@ pub(super) fn what_is_apart_is_counted_for_its_tool_set(make: MakeStore<'_>) {
     );
     assert_eq!(kinds(&durable, Some("unknown")), of_all);
     assert_eq!(
-        kinds(&[Tier::Apart], Some("mempalace")),
+        kinds(&[Tier::Unlisted], Some("mempalace")),
         ["apart of mempalace"]
     );
     assert_eq!(kinds(&[Tier::LongTerm], Some("mempalace")), of_all);

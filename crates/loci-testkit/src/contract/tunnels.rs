@@ -553,7 +553,7 @@ pub(super) fn a_tunnel_keeps_memories_that_are_there(make: MakeStore<'_>) {
     let before = tunnels(&*store);
     let moved = Memory {
         kind: "rule".to_owned(),
-        tier: Tier::Apart,
+        tier: Tier::Unlisted,
         revision: 2,
         ..memory("replaced")
     };

@@ -84,7 +84,7 @@ pub(super) fn a_wipe_removes_what_is_not_common_or_came_in_as_conversation(make:
         private("ann", memory("private")),
         shared(private("ann", memory("shared"))),
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..shared(private("ann", memory("apart")))
         },
         common(message("ann", 1)),
@@ -154,7 +154,7 @@ pub(super) fn a_wipe_takes_the_name_off_what_is_common(make: MakeStore<'_>) {
     let (fact, apart) = (
         anns("fact"),
         Memory {
-            tier: Tier::Apart,
+            tier: Tier::Unlisted,
             ..anns("apart")
         },
     );
@@ -235,7 +235,7 @@ pub(super) fn a_wipe_of_one_tool_set_leaves_the_others(make: MakeStore<'_>) {
             named(fact("softly deleted")),
             named(common(fact("common"))),
             named(common(Memory {
-                tier: Tier::Apart,
+                tier: Tier::Unlisted,
                 ..fact("apart")
             })),
         ]

@@ -3,8 +3,8 @@
 use std::thread;
 
 use loci_core::{
-    Batch, Change, Delivery, Error, ErrorCode, Expect, FilingOrder, Memory, MemoryId, ModelId,
-    Page, Place, Store, Timestamp, Visibility,
+    Batch, Change, Delivery, Error, ErrorCode, Expect, FilingOrder, Location, Memory, MemoryId,
+    ModelId, Page, Store, Timestamp, Visibility,
 };
 
 use super::examples::{
@@ -43,7 +43,7 @@ pub(super) fn what_is_put_comes_back_byte_for_byte(make: MakeStore<'_>) {
     for (number, content) in contents.iter().enumerate() {
         let written = Memory {
             content: (*content).to_owned(),
-            place: Place {
+            location: Location {
                 collection: Some("proj é".to_owned()),
                 section: "s'1".to_owned(),
             },

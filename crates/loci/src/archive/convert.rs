@@ -1,15 +1,15 @@
 //! Lines of an export as records, and the other way round.
 
 use loci_core::{
-    Archived, CacheEntry, Decision, Fact, FileStamp, KeyedAnswer, Memory, Record, SourceFile,
+    Archived, CacheEntry, Decision, Fact, FileStamp, IdempotentReply, Memory, Record, SourceFile,
     Tunnel,
 };
 
 use super::shapes::{
-    AnswerShape, CacheShape, DecisionShape, FactShape, FolderShape, Line, MemoryShape,
-    SettingShape, SourceShape, TunnelShape,
+    ExportCachedAnswer, ExportDecision, ExportFact, ExportFolder, ExportIdempotentReply,
+    ExportMemory, ExportSetting, ExportSource, ExportTunnel, Line,
 };
-use super::words::{Moment, Word};
+use super::words::{AsText, ExportTimestamp};
 use super::{Entry, Note};
 
 impl Line {
@@ -33,10 +33,10 @@ impl Line {
 
 impl From<&Archived> for Line {
     fn from(Archived { space, record }: &Archived) -> Self {
-        let space = Word(space.clone());
+        let space = AsText(space.clone());
         match record.clone() {
-            Record::Memory(memory) => Line::Memory(Box::new(MemoryShape::from(&*memory))),
-            Record::NoteFolder(identity) => Line::NoteFolder(FolderShape { space, identity }),
+            Record::Memory(memory) => Line::Memory(Box::new(ExportMemory::from(&*memory))),
+            Record::NoteFolder(identity) => Line::NoteFolder(ExportFolder { space, identity }),
             Record::NoteFile(file) => {
                 let note = Note {
                     space: space.0,
@@ -48,7 +48,7 @@ impl From<&Archived> for Line {
             }
             Record::Fact(fact) => Line::Fact(Box::new((*fact).into())),
             Record::Tunnel(tunnel) => Line::Tunnel(Box::new((*tunnel).into())),
-            Record::Setting { owner, name, value } => Line::Setting(SettingShape {
+            Record::Setting { owner, name, value } => Line::Setting(ExportSetting {
                 space,
                 owner,
                 name,
@@ -71,8 +71,8 @@ impl From<&Archived> for Line {
                     bytes,
                     modified_nanoseconds,
                 } = stamp;
-                let hash = Word(hash);
-                Line::SourceFile(Box::new(SourceShape {
+                let hash = AsText(hash);
+                Line::SourceFile(Box::new(ExportSource {
                     space,
                     collection,
                     path,
@@ -98,10 +98,11 @@ impl From<&Archived> for Line {
                     created_at,
                     expires_at,
                 } = *entry;
-                let (created_at, expires_at) = (Moment(created_at), Moment(expires_at));
-                Line::CacheEntry(CacheShape {
+                let (created_at, expires_at) =
+                    (ExportTimestamp(created_at), ExportTimestamp(expires_at));
+                Line::CacheEntry(ExportCachedAnswer {
                     space,
-                    id: Word(id),
+                    id: AsText(id),
                     owner,
                     query,
                     response,
@@ -119,9 +120,10 @@ impl From<&Archived> for Line {
                     updated_at,
                     expires_at,
                 } = *decision;
-                let (created_at, updated_at) = (Moment(created_at), Moment(updated_at));
-                let expires_at = expires_at.map(Moment);
-                Line::Decision(DecisionShape {
+                let (created_at, updated_at) =
+                    (ExportTimestamp(created_at), ExportTimestamp(updated_at));
+                let expires_at = expires_at.map(ExportTimestamp);
+                Line::Decision(ExportDecision {
                     space,
                     owner,
                     key,
@@ -136,27 +138,27 @@ impl From<&Archived> for Line {
     }
 }
 
-impl From<KeyedAnswer> for AnswerShape {
-    fn from(kept: KeyedAnswer) -> Self {
-        AnswerShape {
-            space: Word(kept.space),
+impl From<IdempotentReply> for ExportIdempotentReply {
+    fn from(kept: IdempotentReply) -> Self {
+        ExportIdempotentReply {
+            space: AsText(kept.space),
             owner: kept.owner,
             origin: kept.origin,
             operation: kept.operation,
             key: kept.key,
-            request: Word(kept.request),
+            request: AsText(kept.request),
             answer: kept.answer,
-            memories: kept.memories.into_iter().map(Word).collect(),
-            created_at: Moment(kept.created_at),
-            expires_at: Moment(kept.expires_at),
+            memories: kept.memories.into_iter().map(AsText).collect(),
+            created_at: ExportTimestamp(kept.created_at),
+            expires_at: ExportTimestamp(kept.expires_at),
         }
     }
 }
 
-impl From<Fact> for FactShape {
+impl From<Fact> for ExportFact {
     fn from(fact: Fact) -> Self {
-        FactShape {
-            space: Word(fact.space),
+        ExportFact {
+            space: AsText(fact.space),
             id: fact.id,
             subject: fact.subject.into(),
             predicate: fact.predicate.into(),
@@ -164,23 +166,23 @@ impl From<Fact> for FactShape {
             valid_from: fact.valid_from.map(Into::into),
             valid_to: fact.valid_to.map(Into::into),
             source: fact.source,
-            created_at: Moment(fact.created_at),
+            created_at: ExportTimestamp(fact.created_at),
         }
     }
 }
 
-impl From<Tunnel> for TunnelShape {
+impl From<Tunnel> for ExportTunnel {
     fn from(tunnel: Tunnel) -> Self {
-        TunnelShape {
-            space: Word(tunnel.space),
+        ExportTunnel {
+            space: AsText(tunnel.space),
             id: tunnel.id,
             source: tunnel.source.into(),
             target: tunnel.target.into(),
             label: tunnel.label,
             owner: tunnel.owner,
             is_common: tunnel.is_common,
-            created_at: Moment(tunnel.created_at),
-            updated_at: Moment(tunnel.updated_at),
+            created_at: ExportTimestamp(tunnel.created_at),
+            updated_at: ExportTimestamp(tunnel.updated_at),
         }
     }
 }
@@ -194,7 +196,7 @@ impl TryFrom<Line> for Entry {
                 let memory = Memory::try_from(*shape)?;
                 (memory.space.clone(), Record::Memory(Box::new(memory)))
             }
-            Line::NoteFolder(FolderShape { space, identity }) => {
+            Line::NoteFolder(ExportFolder { space, identity }) => {
                 (space.0, Record::NoteFolder(identity))
             }
             Line::NoteFile(shape) => return Note::try_from(*shape).map(Entry::Note),
@@ -203,7 +205,7 @@ impl TryFrom<Line> for Entry {
                 shape.space.0.clone(),
                 Record::Tunnel(Box::new(tunnel(*shape))),
             ),
-            Line::Setting(SettingShape {
+            Line::Setting(ExportSetting {
                 space,
                 owner,
                 name,
@@ -213,7 +215,7 @@ impl TryFrom<Line> for Entry {
                 shape.space.0.clone(),
                 Record::SourceFile(Box::new(source_file(*shape))),
             ),
-            Line::CacheEntry(CacheShape {
+            Line::CacheEntry(ExportCachedAnswer {
                 space,
                 id,
                 owner,
@@ -236,7 +238,7 @@ impl TryFrom<Line> for Entry {
                 };
                 (entry.space.clone(), Record::CacheEntry(Box::new(entry)))
             }
-            Line::Decision(DecisionShape {
+            Line::Decision(ExportDecision {
                 space,
                 owner,
                 key,
@@ -268,7 +270,7 @@ impl TryFrom<Line> for Entry {
     }
 }
 
-fn fact(shape: FactShape) -> Fact {
+fn fact(shape: ExportFact) -> Fact {
     Fact {
         space: shape.space.0,
         id: shape.id,
@@ -282,7 +284,7 @@ fn fact(shape: FactShape) -> Fact {
     }
 }
 
-fn tunnel(shape: TunnelShape) -> Tunnel {
+fn tunnel(shape: ExportTunnel) -> Tunnel {
     Tunnel {
         space: shape.space.0,
         id: shape.id,
@@ -296,7 +298,7 @@ fn tunnel(shape: TunnelShape) -> Tunnel {
     }
 }
 
-fn source_file(shape: SourceShape) -> SourceFile {
+fn source_file(shape: ExportSource) -> SourceFile {
     SourceFile {
         collection: shape.collection,
         path: shape.path,
@@ -314,8 +316,8 @@ fn source_file(shape: SourceShape) -> SourceFile {
     }
 }
 
-fn keyed_answer(shape: AnswerShape) -> KeyedAnswer {
-    KeyedAnswer {
+fn keyed_answer(shape: ExportIdempotentReply) -> IdempotentReply {
+    IdempotentReply {
         space: shape.space.0,
         owner: shape.owner,
         origin: shape.origin,

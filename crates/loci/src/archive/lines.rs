@@ -7,8 +7,8 @@ use loci_core::{Archived, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::shapes::{Counts, EndShape, Line};
-use super::words::Moment;
+use super::shapes::{Counts, ExportEnd, Line};
+use super::words::ExportTimestamp;
 use super::{Entry, Note, Part};
 
 /// The version of the form.
@@ -27,7 +27,7 @@ const LARGE_KINDS: [&[u8]; 2] = [b"{\"note_file\":", b"{\"keyed_answer\":"];
 struct Header {
     loci: String,
     version: u64,
-    exported_at: Moment,
+    exported_at: ExportTimestamp,
 }
 
 /// Writes an export.
@@ -80,7 +80,7 @@ impl<W: Write> JsonLines<W> {
     /// If it cannot be written.
     pub fn finish(mut self) -> io::Result<W> {
         self.write_header()?;
-        self.put(&Line::End(EndShape {
+        self.put(&Line::End(ExportEnd {
             records: self.counts.clone(),
         }))?;
         self.write.flush()?;
@@ -100,7 +100,7 @@ impl<W: Write> JsonLines<W> {
         self.put(&Header {
             loci: NAME.to_owned(),
             version: VERSION,
-            exported_at: Moment(moment),
+            exported_at: ExportTimestamp(moment),
         })
     }
 

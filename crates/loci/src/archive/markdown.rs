@@ -11,7 +11,7 @@ use loci_vault::{Placed, VaultFolder, slug};
 use serde_json::{Map, Value};
 
 use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
-use super::shapes::MemoryShape;
+use super::shapes::ExportMemory;
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part};
 use crate::commands::backup::archive::create_private_folder;
 use crate::wiring::SystemClock;
@@ -77,7 +77,7 @@ impl MarkdownFolder {
             return self.records.write(archived);
         };
         self.filed += 1;
-        let place = &memory.place;
+        let place = &memory.location;
         let collection = place.collection.as_deref().map_or(GLOBAL.to_owned(), slug);
         let folder = self
             .root
@@ -239,7 +239,7 @@ fn name(memory: &Memory) -> String {
 
 /// The fields of a memory as frontmatter, and its text as it is.
 fn text(memory: &Memory, filed: u64) -> io::Result<String> {
-    let Value::Object(mut fields) = serde_json::to_value(MemoryShape::from(memory))? else {
+    let Value::Object(mut fields) = serde_json::to_value(ExportMemory::from(memory))? else {
         return Err(io::Error::other("a memory has fields"));
     };
     fields.shift_remove(CONTENT);
@@ -419,7 +419,7 @@ fn memory(text: &str) -> Result<Entry, String> {
     {
         return Err(no_frontmatter());
     }
-    let shape: MemoryShape =
+    let shape: ExportMemory =
         serde_json::from_value(Value::Object(fields)).map_err(|error| problem(&error))?;
     let memory = Memory::try_from(shape).map_err(|problem| format!("is damaged: {problem}"))?;
     Ok(Entry::Record(Archived {

@@ -1,8 +1,8 @@
 //! The form of exports (`docs/archive.md`): JSON lines, or Markdown files with JSON lines beside
 //! them.
 
-mod bring;
 mod convert;
+mod importer;
 mod lines;
 mod markdown;
 mod shapes;
@@ -10,7 +10,7 @@ mod shapes;
 mod tests;
 mod words;
 
-pub use bring::Bringing;
+pub use importer::Importer;
 pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
 pub use markdown::{MarkdownFiles, MarkdownFolder};
 pub use shapes::Counts;
@@ -18,7 +18,7 @@ pub use shapes::Counts;
 use loci_core::{Archived, NoteFile, Space};
 use loci_vault::FileCopy;
 
-use crate::output::note;
+use crate::output::status_line;
 use crate::visible::OneLine;
 
 /// Bytes of a file of notes; a larger one is left out of exports. No note is as large.
@@ -83,10 +83,10 @@ impl Refusals {
     pub fn add(&mut self, place: &str, problem: &str) {
         self.count += 1;
         if self.count <= REFUSALS_TOLD {
-            note(format_args!("{} {problem}", OneLine(place)));
+            status_line(format_args!("{} {problem}", OneLine(place)));
         }
         if self.count == REFUSALS_TOLD {
-            note("further ones are counted alone");
+            status_line("further ones are counted alone");
         }
     }
 }

@@ -7,13 +7,13 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use loci_core::{
     Access, Citation, CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblem,
-    FileProblemKind, FileStamp, Link, Memory, MemoryId, Name, NoteFile, Period, Place, Relation,
+    FileProblemKind, FileStamp, Link, Location, Memory, MemoryId, Name, NoteFile, Period, Relation,
     Space, Thread, Tier, TunnelEnd, Visibility,
 };
 use loci_vault::FileCopy;
 use serde::{Deserialize, Serialize};
 
-use super::words::{Moment, Word};
+use super::words::{AsText, ExportTimestamp};
 use super::{Note, NoteBytes};
 
 /// The largest number that is taken where others count on from it, so that nobody comes to the end
@@ -27,26 +27,26 @@ pub type Counts = BTreeMap<String, u64>;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
-    Memory(Box<MemoryShape>),
-    NoteFolder(FolderShape),
-    NoteFile(Box<NoteShape>),
-    Fact(Box<FactShape>),
-    Tunnel(Box<TunnelShape>),
-    Setting(SettingShape),
-    SourceFile(Box<SourceShape>),
-    CacheEntry(CacheShape),
-    Decision(DecisionShape),
-    KeyedAnswer(Box<AnswerShape>),
-    End(EndShape),
+    Memory(Box<ExportMemory>),
+    NoteFolder(ExportFolder),
+    NoteFile(Box<ExportNote>),
+    Fact(Box<ExportFact>),
+    Tunnel(Box<ExportTunnel>),
+    Setting(ExportSetting),
+    SourceFile(Box<ExportSource>),
+    CacheEntry(ExportCachedAnswer),
+    Decision(ExportDecision),
+    KeyedAnswer(Box<ExportIdempotentReply>),
+    End(ExportEnd),
 }
 
-type InSpace = Word<Space>;
+type InSpace = AsText<Space>;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct MemoryShape {
+pub struct ExportMemory {
     pub space: InSpace,
-    pub id: Word<MemoryId>,
+    pub id: AsText<MemoryId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,22 +58,22 @@ pub struct MemoryShape {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     pub weight: f64,
-    pub tier: Word<Tier>,
+    pub tier: AsText<Tier>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub thread: Option<ThreadShape>,
+    pub thread: Option<ExportThread>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Word<MemoryId>>,
+    pub source: Option<AsText<MemoryId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub enrichment: Option<Word<EnrichmentStatus>>,
+    pub enrichment: Option<AsText<EnrichmentStatus>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LinkShape>,
+    pub links: Vec<ExportLink>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub citations: Vec<CitationShape>,
+    pub citations: Vec<ExportCitation>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub access: Option<AccessShape>,
-    pub delivery: Word<Delivery>,
+    pub access: Option<ExportAccess>,
+    pub delivery: AsText<Delivery>,
     pub origin: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -83,39 +83,39 @@ pub struct MemoryShape {
     pub updated_by: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_admin: bool,
-    pub visibility: Word<Visibility>,
+    pub visibility: AsText<Visibility>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub supersedes: Option<Word<MemoryId>>,
+    pub supersedes: Option<AsText<MemoryId>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<ExportTimestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub forgotten_at: Option<Moment>,
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub forgotten_at: Option<ExportTimestamp>,
+    pub created_at: ExportTimestamp,
+    pub updated_at: ExportTimestamp,
     pub revision: u64,
     pub content: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ThreadShape {
+pub struct ExportThread {
     name: String,
     position: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LinkShape {
-    target: Word<MemoryId>,
-    relation: Word<Relation>,
+pub struct ExportLink {
+    target: AsText<MemoryId>,
+    relation: AsText<Relation>,
     /// Wider than it is, so that it is written exactly.
     similarity: f64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CitationShape {
-    kind: Word<CitationKind>,
+pub struct ExportCitation {
+    kind: AsText<CitationKind>,
     reference: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     locator: Option<String>,
@@ -127,18 +127,18 @@ pub struct CitationShape {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AccessShape {
+pub struct ExportAccess {
     count: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
-    last: Option<Moment>,
+    last: Option<ExportTimestamp>,
 }
 
-impl From<&Memory> for MemoryShape {
+impl From<&Memory> for ExportMemory {
     fn from(memory: &Memory) -> Self {
         let memory = memory.clone();
-        let link = |link: Link| LinkShape {
-            target: Word(link.target),
-            relation: Word(link.relation),
+        let link = |link: Link| ExportLink {
+            target: AsText(link.target),
+            relation: AsText(link.relation),
             similarity: f64::from(link.similarity),
         };
         let citation = |citation: Citation| {
@@ -149,8 +149,8 @@ impl From<&Memory> for MemoryShape {
                 pin,
                 excerpt,
             } = citation;
-            CitationShape {
-                kind: Word(kind),
+            ExportCitation {
+                kind: AsText(kind),
                 reference,
                 locator,
                 pin,
@@ -158,51 +158,51 @@ impl From<&Memory> for MemoryShape {
             }
         };
         let Access { count, last } = memory.access;
-        MemoryShape {
-            space: Word(memory.space),
-            id: Word(memory.id),
+        ExportMemory {
+            space: AsText(memory.space),
+            id: AsText(memory.id),
             title: memory.title,
-            collection: memory.place.collection,
-            section: memory.place.section,
+            collection: memory.location.collection,
+            section: memory.location.section,
             kind: memory.kind,
             summary: memory.summary,
             tags: memory.tags,
             weight: memory.weight,
-            tier: Word(memory.tier),
+            tier: AsText(memory.tier),
             thread: memory
                 .thread
-                .map(|Thread { name, position }| ThreadShape { name, position }),
-            source: memory.source.map(Word),
-            enrichment: memory.enrichment.map(Word),
+                .map(|Thread { name, position }| ExportThread { name, position }),
+            source: memory.source.map(AsText),
+            enrichment: memory.enrichment.map(AsText),
             links: memory.links.into_iter().map(link).collect(),
             citations: memory.citations.into_iter().map(citation).collect(),
             attributes: memory.attributes,
-            access: (memory.access != Access::default()).then(|| AccessShape {
+            access: (memory.access != Access::default()).then(|| ExportAccess {
                 count,
-                last: last.map(Moment),
+                last: last.map(ExportTimestamp),
             }),
-            delivery: Word(memory.delivery),
+            delivery: AsText(memory.delivery),
             origin: memory.origin,
             owner: memory.owner,
             actor: memory.actor,
             updated_by: memory.updated_by,
             by_admin: memory.by_admin,
-            visibility: Word(memory.visibility),
-            supersedes: memory.supersedes.map(Word),
-            expires_at: memory.expires_at.map(Moment),
-            forgotten_at: memory.forgotten_at.map(Moment),
-            created_at: Moment(memory.created_at),
-            updated_at: Moment(memory.updated_at),
+            visibility: AsText(memory.visibility),
+            supersedes: memory.supersedes.map(AsText),
+            expires_at: memory.expires_at.map(ExportTimestamp),
+            forgotten_at: memory.forgotten_at.map(ExportTimestamp),
+            created_at: ExportTimestamp(memory.created_at),
+            updated_at: ExportTimestamp(memory.updated_at),
             revision: memory.revision,
             content: memory.content,
         }
     }
 }
 
-impl TryFrom<MemoryShape> for Memory {
+impl TryFrom<ExportMemory> for Memory {
     type Error = &'static str;
 
-    fn try_from(shape: MemoryShape) -> Result<Self, &'static str> {
+    fn try_from(shape: ExportMemory) -> Result<Self, &'static str> {
         if shape.revision > COUNTED_MAX {
             return Err("its `revision` is larger than any can be");
         }
@@ -213,14 +213,14 @@ impl TryFrom<MemoryShape> for Memory {
         {
             return Err("the `position` in its `thread` is larger than any can be");
         }
-        let link = |link: LinkShape| Link {
+        let link = |link: ExportLink| Link {
             target: link.target.0,
             relation: link.relation.0,
             similarity: link.similarity as f32,
         };
-        let citation = |citation: CitationShape| {
-            let CitationShape {
-                kind: Word(kind),
+        let citation = |citation: ExportCitation| {
+            let ExportCitation {
+                kind: AsText(kind),
                 reference,
                 locator,
                 pin,
@@ -234,7 +234,7 @@ impl TryFrom<MemoryShape> for Memory {
                 excerpt,
             }
         };
-        let access = |access: AccessShape| Access {
+        let access = |access: ExportAccess| Access {
             count: access.count,
             last: access.last.map(|last| last.0),
         };
@@ -243,7 +243,7 @@ impl TryFrom<MemoryShape> for Memory {
             id: shape.id.0,
             content: shape.content,
             title: shape.title,
-            place: Place {
+            location: Location {
                 collection: shape.collection,
                 section: shape.section,
             },
@@ -254,7 +254,7 @@ impl TryFrom<MemoryShape> for Memory {
             tier: shape.tier.0,
             thread: shape
                 .thread
-                .map(|ThreadShape { name, position }| Thread { name, position }),
+                .map(|ExportThread { name, position }| Thread { name, position }),
             source: shape.source.map(|source| source.0),
             enrichment: shape.enrichment.map(|status| status.0),
             links: shape.links.into_iter().map(link).collect(),
@@ -286,51 +286,51 @@ impl TryFrom<MemoryShape> for Memory {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FolderShape {
+pub struct ExportFolder {
     pub space: InSpace,
     pub identity: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NoteShape {
+pub struct ExportNote {
     pub space: InSpace,
     pub path: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub known: Option<KnownShape>,
+    pub known: Option<ExportKnownNote>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<FileShape>,
+    pub file: Option<ExportFile>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct KnownShape {
+pub struct ExportKnownNote {
     bytes: u64,
     modified_nanoseconds: i64,
     is_settled: bool,
-    hash: Word<ContentHash>,
+    hash: AsText<ContentHash>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Word<MemoryId>>,
+    memory: Option<AsText<MemoryId>>,
     says_id: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     links: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<ProblemShape>,
+    problem: Option<ExportProblem>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    missing_since: Option<Moment>,
+    missing_since: Option<ExportTimestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ProblemShape {
-    kind: Word<FileProblemKind>,
+pub struct ExportProblem {
+    kind: AsText<FileProblemKind>,
     message: String,
 }
 
 /// Neither text nor base64: it is beside the export.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FileShape {
+pub struct ExportFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     modified_nanoseconds: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -339,26 +339,26 @@ pub struct FileShape {
     base64: Option<String>,
 }
 
-impl From<Note> for NoteShape {
+impl From<Note> for ExportNote {
     fn from(note: Note) -> Self {
-        let known = |file: NoteFile| KnownShape {
+        let known = |file: NoteFile| ExportKnownNote {
             bytes: file.stamp.bytes,
             modified_nanoseconds: file.stamp.modified_nanoseconds,
             is_settled: file.is_settled,
-            hash: Word(file.hash),
-            memory: file.memory.map(Word),
+            hash: AsText(file.hash),
+            memory: file.memory.map(AsText),
             says_id: file.says_id,
             links: file.links,
             problem: file
                 .problem
-                .map(|FileProblem { kind, message }| ProblemShape {
-                    kind: Word(kind),
+                .map(|FileProblem { kind, message }| ExportProblem {
+                    kind: AsText(kind),
                     message,
                 }),
-            missing_since: file.missing_since.map(Moment),
+            missing_since: file.missing_since.map(ExportTimestamp),
         };
         let file = |bytes: NoteBytes| match bytes {
-            NoteBytes::Beside => FileShape {
+            NoteBytes::Beside => ExportFile {
                 modified_nanoseconds: None,
                 text: None,
                 base64: None,
@@ -371,15 +371,15 @@ impl From<Note> for NoteShape {
                     Ok(text) => (Some(text), None),
                     Err(error) => (None, Some(BASE64_STANDARD.encode(error.as_bytes()))),
                 };
-                FileShape {
+                ExportFile {
                     modified_nanoseconds: Some(modified_nanoseconds),
                     text,
                     base64,
                 }
             }
         };
-        NoteShape {
-            space: Word(note.space),
+        ExportNote {
+            space: AsText(note.space),
             path: note.path,
             known: note.known.map(|file| known(*file)),
             file: note.file.map(file),
@@ -387,16 +387,16 @@ impl From<Note> for NoteShape {
     }
 }
 
-impl TryFrom<NoteShape> for Note {
+impl TryFrom<ExportNote> for Note {
     type Error = &'static str;
 
     fn try_from(
-        NoteShape {
-            space: Word(space),
+        ExportNote {
+            space: AsText(space),
             path,
             known,
             file,
-        }: NoteShape,
+        }: ExportNote,
     ) -> Result<Self, &'static str> {
         let known = known.map(|known| {
             Box::new(NoteFile {
@@ -418,7 +418,7 @@ impl TryFrom<NoteShape> for Note {
             })
         });
         let file = file.map(
-            |FileShape {
+            |ExportFile {
                  modified_nanoseconds,
                  text,
                  base64,
@@ -450,58 +450,58 @@ impl TryFrom<NoteShape> for Note {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FactShape {
+pub struct ExportFact {
     pub space: InSpace,
     pub id: String,
-    pub subject: NameShape,
-    pub predicate: NameShape,
-    pub object: NameShape,
+    pub subject: ExportName,
+    pub predicate: ExportName,
+    pub object: ExportName,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_from: Option<PeriodShape>,
+    pub valid_from: Option<ExportPeriod>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub valid_to: Option<PeriodShape>,
+    pub valid_to: Option<ExportPeriod>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    pub created_at: Moment,
+    pub created_at: ExportTimestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NameShape {
+pub struct ExportName {
     key: String,
     spelling: String,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct PeriodShape {
-    first: Moment,
-    last: Moment,
+pub struct ExportPeriod {
+    first: ExportTimestamp,
+    last: ExportTimestamp,
 }
 
-impl From<Name> for NameShape {
+impl From<Name> for ExportName {
     fn from(Name { key, spelling }: Name) -> Self {
-        NameShape { key, spelling }
+        ExportName { key, spelling }
     }
 }
 
-impl From<NameShape> for Name {
-    fn from(NameShape { key, spelling }: NameShape) -> Self {
+impl From<ExportName> for Name {
+    fn from(ExportName { key, spelling }: ExportName) -> Self {
         Name { key, spelling }
     }
 }
 
-impl From<Period> for PeriodShape {
+impl From<Period> for ExportPeriod {
     fn from(Period { first, last }: Period) -> Self {
-        PeriodShape {
-            first: Moment(first),
-            last: Moment(last),
+        ExportPeriod {
+            first: ExportTimestamp(first),
+            last: ExportTimestamp(last),
         }
     }
 }
 
-impl From<PeriodShape> for Period {
-    fn from(PeriodShape { first, last }: PeriodShape) -> Self {
+impl From<ExportPeriod> for Period {
+    fn from(ExportPeriod { first, last }: ExportPeriod) -> Self {
         Period {
             first: first.0,
             last: last.0,
@@ -511,30 +511,30 @@ impl From<PeriodShape> for Period {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct TunnelShape {
+pub struct ExportTunnel {
     pub space: InSpace,
     pub id: String,
-    pub source: EndOfTunnel,
-    pub target: EndOfTunnel,
+    pub source: ExportTunnelEnd,
+    pub target: ExportTunnelEnd,
     pub label: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub is_common: bool,
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub created_at: ExportTimestamp,
+    pub updated_at: ExportTimestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EndOfTunnel {
+pub struct ExportTunnelEnd {
     #[serde(skip_serializing_if = "Option::is_none")]
     collection: Option<String>,
     section: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<Word<MemoryId>>,
+    memory: Option<AsText<MemoryId>>,
 }
 
-impl From<TunnelEnd> for EndOfTunnel {
+impl From<TunnelEnd> for ExportTunnelEnd {
     fn from(
         TunnelEnd {
             collection,
@@ -542,21 +542,21 @@ impl From<TunnelEnd> for EndOfTunnel {
             memory,
         }: TunnelEnd,
     ) -> Self {
-        EndOfTunnel {
+        ExportTunnelEnd {
             collection,
             section,
-            memory: memory.map(Word),
+            memory: memory.map(AsText),
         }
     }
 }
 
-impl From<EndOfTunnel> for TunnelEnd {
+impl From<ExportTunnelEnd> for TunnelEnd {
     fn from(
-        EndOfTunnel {
+        ExportTunnelEnd {
             collection,
             section,
             memory,
-        }: EndOfTunnel,
+        }: ExportTunnelEnd,
     ) -> Self {
         TunnelEnd {
             collection,
@@ -568,7 +568,7 @@ impl From<EndOfTunnel> for TunnelEnd {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SettingShape {
+pub struct ExportSetting {
     pub space: InSpace,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
@@ -578,7 +578,7 @@ pub struct SettingShape {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SourceShape {
+pub struct ExportSource {
     pub space: InSpace,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<String>,
@@ -588,7 +588,7 @@ pub struct SourceShape {
     pub bytes: u64,
     pub modified_nanoseconds: i64,
     pub bytes_read: u64,
-    pub hash: Word<ContentHash>,
+    pub hash: AsText<ContentHash>,
     pub parts: u64,
     pub is_pending: bool,
     pub is_whole: bool,
@@ -596,48 +596,48 @@ pub struct SourceShape {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CacheShape {
+pub struct ExportCachedAnswer {
     pub space: InSpace,
-    pub id: Word<MemoryId>,
+    pub id: AsText<MemoryId>,
     pub owner: String,
     pub query: String,
     pub response: String,
-    pub created_at: Moment,
-    pub expires_at: Moment,
+    pub created_at: ExportTimestamp,
+    pub expires_at: ExportTimestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct DecisionShape {
+pub struct ExportDecision {
     pub space: InSpace,
     pub owner: String,
     pub key: String,
     pub value: String,
-    pub created_at: Moment,
-    pub updated_at: Moment,
+    pub created_at: ExportTimestamp,
+    pub updated_at: ExportTimestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Moment>,
+    pub expires_at: Option<ExportTimestamp>,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AnswerShape {
+pub struct ExportIdempotentReply {
     pub space: InSpace,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub origin: String,
     pub operation: String,
     pub key: String,
-    pub request: Word<ContentHash>,
+    pub request: AsText<ContentHash>,
     pub answer: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memories: Vec<Word<MemoryId>>,
-    pub created_at: Moment,
-    pub expires_at: Moment,
+    pub memories: Vec<AsText<MemoryId>>,
+    pub created_at: ExportTimestamp,
+    pub expires_at: ExportTimestamp,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct EndShape {
+pub struct ExportEnd {
     pub records: Counts,
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use loci_core::{
     Access, Archived, CacheEntry, Citation, CitationKind, ContentHash, Decision, Delivery,
-    EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, KeyedAnswer, Link, Memory,
-    MemoryId, Name, NoteFile, Period, Place, Record, Relation, SourceFile, Space, Thread, Tier,
-    Timestamp, Tunnel, TunnelEnd, Visibility,
+    EnrichmentStatus, Fact, FileProblem, FileProblemKind, FileStamp, IdempotentReply, Link,
+    Location, Memory, MemoryId, Name, NoteFile, Period, Record, Relation, SourceFile, Space,
+    Thread, Tier, Timestamp, Tunnel, TunnelEnd, Visibility,
 };
 use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore, Random};
@@ -126,7 +126,7 @@ impl Any {
             id: self.id(),
             content: self.text(),
             title: self.maybe(Any::text),
-            place: Place {
+            location: Location {
                 collection: self.maybe(Any::text),
                 section: self.text(),
             },
@@ -291,7 +291,7 @@ impl Any {
                 updated_at: self.moment(),
                 expires_at: self.maybe(Any::moment),
             })),
-            _ => Record::KeyedAnswer(Box::new(KeyedAnswer {
+            _ => Record::KeyedAnswer(Box::new(IdempotentReply {
                 space,
                 owner: self.maybe(Any::text),
                 origin: self.text(),
@@ -589,7 +589,7 @@ fn files_have_names_that_people_know_and_every_system_takes() {
     let place = tempfile::tempdir().unwrap();
     let mut any = Any(Random::new(3));
     let mut of = |id: &str, title: Option<&str>, content: &str, collection: Option<&str>| {
-        let place = Place {
+        let place = Location {
             collection: collection.map(str::to_owned),
             section: "Rules".to_owned(),
         };
@@ -599,7 +599,7 @@ fn files_have_names_that_people_know_and_every_system_takes() {
             id: MemoryId::new(id),
             title,
             content,
-            place,
+            location: place,
             ..any.memory()
         })
     };
@@ -870,7 +870,7 @@ fn what_waits_is_bounded_by_the_bytes_that_were_read() {
         (8 << 20, [0, 0, 2]),
         (100 << 20, [0, 1, 2]),
     ] {
-        let mut bringing = Bringing::new(&engine, &notes, None, false);
+        let mut bringing = Importer::new(&engine, &notes, None, false);
         let took = [1, 2, 3].map(|number| {
             let id = MemoryId::new(format!("{bytes} {number}"));
             let entry = Ok(entry(Memory::new(Space::default(), id, "x", "fact", NOW)));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::secret::hex;
 
 /// A value with a text of its own.
-pub trait Text: Sized {
+pub trait TextForm: Sized {
     /// What it is, for people.
     const MEANING: &'static str;
     fn text(&self) -> String;
@@ -21,26 +21,26 @@ pub trait Text: Sized {
 
 /// A value, written as its text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Word<T>(pub T);
+pub struct AsText<T>(pub T);
 
-impl<T: Text> Serialize for Word<T> {
+impl<T: TextForm> Serialize for AsText<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0.text())
     }
 }
 
-impl<'de, T: Text> Deserialize<'de> for Word<T> {
+impl<'de, T: TextForm> Deserialize<'de> for AsText<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         T::of(&text)
-            .map(Word)
+            .map(AsText)
             .ok_or_else(|| D::Error::custom(format_args!("is no {}", T::MEANING)))
     }
 }
 
 macro_rules! words {
     ($($kind:ty: $meaning:literal),+) => {
-        $(impl Text for $kind {
+        $(impl TextForm for $kind {
             const MEANING: &'static str = $meaning;
 
             fn text(&self) -> String {
@@ -64,7 +64,7 @@ words!(
     Visibility: "visibility"
 );
 
-impl Text for MemoryId {
+impl TextForm for MemoryId {
     const MEANING: &'static str = "id";
 
     fn text(&self) -> String {
@@ -76,7 +76,7 @@ impl Text for MemoryId {
     }
 }
 
-impl Text for Space {
+impl TextForm for Space {
     const MEANING: &'static str = "name of a space";
 
     fn text(&self) -> String {
@@ -89,7 +89,7 @@ impl Text for Space {
 }
 
 /// In hexadecimal digits.
-impl Text for ContentHash {
+impl TextForm for ContentHash {
     const MEANING: &'static str = "hash of 64 hexadecimal digits";
 
     fn text(&self) -> String {
@@ -111,9 +111,9 @@ impl Text for ContentHash {
 /// A moment: RFC 3339 in UTC with microseconds or, beyond the years that this knows, the number of
 /// microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moment(pub Timestamp);
+pub struct ExportTimestamp(pub Timestamp);
 
-impl Serialize for Moment {
+impl Serialize for ExportTimestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let microseconds = self.0.microseconds();
         match jiff::Timestamp::from_microsecond(microseconds) {
@@ -123,11 +123,11 @@ impl Serialize for Moment {
     }
 }
 
-impl<'de> Deserialize<'de> for Moment {
+impl<'de> Deserialize<'de> for ExportTimestamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer
             .deserialize_any(MomentVisitor)
-            .map(|microseconds| Moment(Timestamp::from_microseconds(microseconds)))
+            .map(|microseconds| ExportTimestamp(Timestamp::from_microseconds(microseconds)))
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cli::Add;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -55,7 +55,7 @@ fn note_warning(warning: &Value, id: &Value) {
     match warning["kind"].as_str() {
         Some("bootstrap_budget") => {
             let (tokens, budget) = (&warning["tokens"], &warning["budget"]);
-            note(format_args!(
+            status_line(format_args!(
                 "warning: sessions now begin with about {tokens} tokens of memories; the budget is {budget}"
             ));
         }
@@ -66,13 +66,13 @@ fn note_warning(warning: &Value, id: &Value) {
             } else {
                 "is not"
             };
-            note(format_args!(
+            status_line(format_args!(
                 "warning: {shown} of the {total} memories that a session should begin with fit what hosts show at its start; \
                  this one {is} among them"
             ));
         }
         Some("contradiction") => {
-            note(
+            status_line(
                 "warning: these memories may say something else; replace one with --supersedes ID, or forget it:",
             );
             for near in warning["matches"].as_array().map_or(&[][..], Vec::as_slice) {
@@ -80,12 +80,12 @@ fn note_warning(warning: &Value, id: &Value) {
                     near["id"].as_str().unwrap_or_default(),
                     near["content"].as_str().unwrap_or_default(),
                 );
-                note(format_args!("  {id}  {content}"));
+                status_line(format_args!("  {id}  {content}"));
             }
         }
         Some("duplicate") => {
             let of = warning["duplicate_of"].as_str().unwrap_or_default();
-            note(if warning["duplicate_of"] == *id {
+            status_line(if warning["duplicate_of"] == *id {
                 format!(
                     "nothing was stored: a memory with the same text is there ({of}); --again stores it all the same"
                 )

@@ -19,7 +19,7 @@ use crate::commands::backup::archive::{
 };
 use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, moment, note};
+use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
@@ -301,11 +301,11 @@ pub fn free_bytes(_folder: &Path) -> Option<u64> {
 
 fn tell_passed_over(paths: &[String]) {
     for path in paths.iter().take(NAMED_MAX) {
-        note(format_args!(
+        status_line(format_args!(
             "note: {path:?} in the folder of notes is a link or no plain file, and not in the backup"
         ));
     }
     if let Some(more @ 1..) = paths.len().checked_sub(NAMED_MAX) {
-        note(format_args!("note: {more} more are not in it either"));
+        status_line(format_args!("note: {more} more are not in it either"));
     }
 }

@@ -4,7 +4,7 @@ use loci_core::Caller;
 use serde_json::json;
 
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -13,7 +13,9 @@ pub fn run(settings: &Settings, project: Option<&str>, output: Output) -> Result
         .engine
         .bootstrap(&Caller::local(), project)?;
     if bootstrap.memories == 0 {
-        note("no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one");
+        status_line(
+            "no memory is read at the start of a session; `loci add --bootstrap TEXT` stores one",
+        );
     }
     let (memories, tokens) = (bootstrap.memories, bootstrap.tokens);
     let value = json!({"markdown": bootstrap.markdown, "memories": memories, "tokens": tokens});

@@ -17,7 +17,7 @@ use crate::cli;
 use crate::commands::backup::notes;
 use crate::damage;
 use crate::exit::{Exit, Failure};
-use crate::output::{JsonOutput, Output, note};
+use crate::output::{JsonOutput, Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, Vault, real};
@@ -308,7 +308,7 @@ impl Export {
 
     fn end(self) -> Result<(), Failure> {
         for problem in &self.left_out {
-            note(problem);
+            status_line(problem);
         }
         match self.left_out.len() {
             0 => Ok(()),

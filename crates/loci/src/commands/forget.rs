@@ -5,7 +5,7 @@ use serde_json::{Map, json};
 
 use crate::commands::show::named_memory;
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -17,6 +17,6 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
         "forget",
         Map::from_iter([("id".to_owned(), json!(id.as_str()))]),
     )?;
-    note(format_args!("forgot {id}"));
+    status_line(format_args!("forgot {id}"));
     Ok(output.either(&json!({"forgotten": id.as_str()}), "")?)
 }

@@ -22,7 +22,7 @@ use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
 use crate::mining::trust::Trust;
 use crate::mining::{self, conversation};
-use crate::output::{Output, counted, note, print};
+use crate::output::{Output, counted, print, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -357,7 +357,7 @@ fn toast(messages: u64) {
     if let Err(error) = shown
         && error.kind() != io::ErrorKind::NotFound
     {
-        note(format_args!("note: notify-send does not start: {error}"));
+        status_line(format_args!("note: notify-send does not start: {error}"));
     }
 }
 

@@ -10,10 +10,10 @@ use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::archive::{Bringing, HEAD_BYTES, Lines, MarkdownFiles, Part, Refusals, begins_archive};
+use crate::archive::{HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, Refusals, begins_archive};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::signal::before_end;
@@ -143,10 +143,10 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         });
     }
     let parts = Parts::open(settings)?;
-    let mut importer = Importer::new(&parts.engine);
+    let mut importer = LineImporter::new(&parts.engine);
     importer.read(file, input)?;
     importer.store()?;
-    let Importer {
+    let LineImporter {
         imported: Imported { stored, present },
         refused: Refusals { count: refused },
         ..
@@ -177,7 +177,7 @@ fn bring_back(
     // known of yet is what the export says.
     let away = reconciled(parts.engine.reconcile_known()).away;
     let notes = parts.vault.notes();
-    let mut bringing = Bringing::new(&parts.engine, &notes, away, !arguments.no_wait);
+    let mut bringing = Importer::new(&parts.engine, &notes, away, !arguments.no_wait);
     while let Some(part) = next()? {
         let before = bringing.stored();
         bringing.take(part)?;
@@ -202,7 +202,7 @@ fn bring_back(
 /// What came of a look at the notes, as far as it got.
 fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
     outcome.unwrap_or_else(|error| {
-        note(format_args!("note: the notes may be out of date: {error}"));
+        status_line(format_args!("note: the notes may be out of date: {error}"));
         Reconciled::default()
     })
 }
@@ -218,7 +218,7 @@ pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<
         let engine = Arc::clone(&parts.engine);
         before_end(move || {
             engine.hand_back();
-            note(
+            status_line(
                 "\ninterrupted: everything is stored and found by its words; whichever `loci serve`, `loci mcp` or import \
                  runs next has the model read the rest",
             );
@@ -249,16 +249,16 @@ impl Batch {
     }
 }
 
-struct Importer<'a> {
+struct LineImporter<'a> {
     engine: &'a Engine,
     waiting: Batch,
     imported: Imported,
     refused: Refusals,
 }
 
-impl<'a> Importer<'a> {
+impl<'a> LineImporter<'a> {
     fn new(engine: &'a Engine) -> Self {
-        Importer {
+        LineImporter {
             engine,
             waiting: Batch::default(),
             imported: Imported::default(),
@@ -403,7 +403,7 @@ fn embed(engine: &Engine, pending: u64) {
             Ok(embedded) => progress.advance(embedded as u64),
             Err(error) => {
                 drop(progress);
-                return note(format_args!(
+                return status_line(format_args!(
                     "{}; whichever process serves next tries again",
                     error.message
                 ));
@@ -419,7 +419,7 @@ fn show_progress(words: &str, is_last: bool) {
         let _ = write!(stderr, "\r{words}{}", if is_last { "\n" } else { "" });
     } else if is_last {
         drop(stderr);
-        note(words);
+        status_line(words);
     }
 }
 
@@ -456,7 +456,7 @@ mod tests {
         let engine = Engine::new(store.clone(), embedder, clock.clone(), SearchMode::Words);
         let local = Caller::local();
         let add = |ids: &[&str]| {
-            let mut importer = Importer::new(&engine);
+            let mut importer = LineImporter::new(&engine);
             for (number, id) in (1..).zip(ids) {
                 importer
                     .add(

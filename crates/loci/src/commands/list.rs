@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::search::NOUNS;
 use crate::cli;
 use crate::exit::Failure;
-use crate::output::{Output, clamped, listed_text, note};
+use crate::output::{Output, clamped, listed_text, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -29,7 +29,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         types,
     )?;
     if let Some(notice) = &named.notice {
-        note(format_args!("note: {notice}"));
+        status_line(format_args!("note: {notice}"));
     }
     let request = loci_engine::List {
         collections: named.collections,
@@ -49,7 +49,7 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
         .map(|memory| Record::of(&Caller::local(), memory))
         .collect();
     if records.len() == limit {
-        note(format_args!(
+        status_line(format_args!(
             "there may be more: --offset {}",
             arguments.offset as usize + records.len()
         ));

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 
 use crate::cli::Cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{note, print};
+use crate::output::{print, status_line};
 
 pub fn run(out: Option<&Path>) -> Result<(), Failure> {
     let Some(folder) = out else {
@@ -24,6 +24,6 @@ pub fn run(out: Option<&Path>) -> Result<(), Failure> {
             );
             Failure::new(Exit::Failure, message)
         })?;
-    note(format_args!("wrote the pages to {}", folder.display()));
+    status_line(format_args!("wrote the pages to {}", folder.display()));
     Ok(())
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::{EMBEDDING_PROVIDER, Origin, Settings, model_folder};
 use crate::settings_file;
 
@@ -97,7 +97,7 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
     }
     output.either(&Value::from(rows), text)?;
     if !CATALOGUE.iter().any(|model| provider(model) == chosen) {
-        note(format_args!(
+        status_line(format_args!(
             "none of them is in use: the setting `embedding.provider` is {chosen}"
         ));
     }
@@ -124,12 +124,12 @@ fn use_model(settings: &Settings, model: &CatalogueModel, output: Output) -> Res
     let overriding = row.filter(|row| matches!(row.origin, Origin::Environment(_)));
     if let Some(row) = overriding {
         let value = row.value.as_deref().unwrap_or_default();
-        note(format_args!(
+        status_line(format_args!(
             "note: {} is {value} and goes before the file: change or unset it",
             EMBEDDING_PROVIDER.variable
         ));
     }
-    note(format_args!(
+    status_line(format_args!(
         "{name} embeds from the next start of loci on. Whatever is stored is embedded again in the background while `loci \
          serve` or `loci mcp` runs; until that is done, searches use the former model"
     ));

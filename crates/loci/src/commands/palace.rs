@@ -18,7 +18,7 @@ use crate::cli::{Mine, Palace};
 use crate::exit::{Exit, Failure};
 use crate::mining::trust::{Trust, plan_in};
 use crate::mining::{self, Report, absolute, conversation, project};
-use crate::output::{Output, counted, note};
+use crate::output::{Output, counted, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::visible::OneLine;
@@ -82,7 +82,7 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
         &json!({"wing": plan.wing, "rooms": rooms, "written": write}),
         &text,
     )?;
-    note(if write {
+    status_line(if write {
         format!(
             "written to {}; `loci palace mine` goes by it",
             file.display()
@@ -190,18 +190,18 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     value["pending_embeddings"] = json!(pending);
     output.either(&value, text_of(&report, is_dry, pending))?;
     if report.is_ignored {
-        note(format_args!(
+        status_line(format_args!(
             "nothing is read: the rules of git exclude {root} itself"
         ));
     } else if arguments.mode != "convos" && wing.is_none() {
         note_plan_above(Path::new(&root));
     }
     for (path, reason) in &report.failed {
-        note(format_args!("not filed: {}: {reason}", OneLine(path)));
+        status_line(format_args!("not filed: {}: {reason}", OneLine(path)));
     }
     let unlisted = report.failures - report.failed.len() as u64;
     if unlisted > 0 {
-        note(format_args!("not filed: {unlisted} more"));
+        status_line(format_args!("not filed: {unlisted} more"));
     }
     if report.failures == 0 {
         Ok(())
@@ -216,7 +216,7 @@ fn note_plan_above(root: &Path) {
     let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());
     if let Some(above) = found.filter(|folder| *folder != root) {
         let folder = above.display();
-        note(format_args!(
+        status_line(format_args!(
             "{folder}/{PLAN_FILE} was not used: mine {folder}, or name --wing"
         ));
     }
@@ -346,12 +346,12 @@ fn sync(
     let _ = writeln!(text, "removed   {removed_memories}");
     output.either(&value, text)?;
     for root in away {
-        note(format_args!(
+        status_line(format_args!(
             "{root} is not there: what was made from its files counts as kept"
         ));
     }
     if !apply && !stale.is_empty() {
-        note("nothing is removed; --apply removes what is listed");
+        status_line("nothing is removed; --apply removes what is listed");
     }
     Ok(())
 }
@@ -428,7 +428,7 @@ fn compress(
         .fold((0, 0), |(before, after), (memory, aaak)| {
             (before + memory.content.len(), after + aaak.len())
         });
-    note(format_args!(
+    status_line(format_args!(
         "{} of {}, {before} bytes as {after}",
         drawers.len(),
         counted(browsed.total, "drawer")

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::Cli;
 use crate::exit::{Exit, Failure};
 use crate::output::print;
-use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, Form, Preset, SETTINGS, Setting};
+use crate::settings::{CONFIG_FLAG, CONFIG_VARIABLE, DefaultValue, SETTINGS, Setting, ValueType};
 
 pub fn run() -> Result<(), Failure> {
     Ok(print(page())?)
@@ -135,18 +135,18 @@ fn settings(page: &mut String) {
             .flag
             .map_or_else(String::new, |flag| format!("`--{flag}`"));
         let default = match setting.default {
-            Preset::Text("") | Preset::Unset => String::new(),
-            Preset::Text(text) => format!("`{text}`"),
-            Preset::Words(words) => words.to_owned(),
+            DefaultValue::Text("") | DefaultValue::Unset => String::new(),
+            DefaultValue::Text(text) => format!("`{text}`"),
+            DefaultValue::Words(words) => words.to_owned(),
         };
         let form = match setting.form {
-            Form::List => " (a list)",
-            Form::Secret => " (a secret)",
-            Form::Text
-            | Form::Seconds
-            | Form::Whole { .. }
-            | Form::Number { .. }
-            | Form::Choice(_) => "",
+            ValueType::List => " (a list)",
+            ValueType::Secret => " (a secret)",
+            ValueType::Text
+            | ValueType::Seconds
+            | ValueType::Whole { .. }
+            | ValueType::Number { .. }
+            | ValueType::Choice(_) => "",
         };
         let _ = writeln!(
             page,

@@ -5,7 +5,7 @@ use loci_store_sqlite::Reindexed;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -19,7 +19,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
         ..
     } = parts.engine.reconcile()?;
     if let Some(why) = away {
-        note(format_args!("note: {why}"));
+        status_line(format_args!("note: {why}"));
     }
     let Reindexed {
         indexes,

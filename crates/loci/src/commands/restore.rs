@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use loci_core::Clock;
-use loci_store_sqlite::{AloneLock, OpenError, RESTORE_MARK, SqliteStore};
+use loci_store_sqlite::{ExclusiveLock, OpenError, RESTORE_MARK, SqliteStore};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -23,7 +23,7 @@ use crate::commands::backup::archive::{Archive, DATABASE, Refused, create_privat
 use crate::commands::backup::{check_space, notes};
 use crate::damage::{damages, foreign};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, moment, note};
+use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, Vault, open_failure};
@@ -154,7 +154,7 @@ impl Source {
 
     /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of
     /// a store, and not in this data folder.
-    fn alone(&self, data: &Path) -> Result<Option<AloneLock>, Failure> {
+    fn alone(&self, data: &Path) -> Result<Option<ExclusiveLock>, Failure> {
         let Source::Database(path) = self else {
             return Ok(None);
         };
@@ -279,7 +279,7 @@ fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
         return Err(refused("is another one than its manifest says"));
     }
     if !inspected.problems.is_empty() {
-        note(
+        status_line(
             "note: what is derived from its texts is not as it should be: run `loci doctor --fix` afterwards",
         );
     }
@@ -386,6 +386,6 @@ pub fn end(data: &Path) -> Result<(), Failure> {
         Failure::new(Exit::DataFolder, message)
     })?;
     drop(alone);
-    note("note: ended a restore that was cut off");
+    status_line("note: ended a restore that was cut off");
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Search;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, clamped, listed_text, note};
+use crate::output::{Output, clamped, listed_text, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -30,7 +30,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         .engine
         .named(&Caller::local(), NOUNS, &[Tier::LongTerm], places, types)?;
     if let Some(notice) = &named.notice {
-        note(format_args!("note: {notice}"));
+        status_line(format_args!("note: {notice}"));
     }
     let request = Recall {
         collections: named.collections,
@@ -52,7 +52,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
             }
         })?;
     if let Some(degraded) = &recalled.degraded {
-        note(format_args!("note: {degraded}"));
+        status_line(format_args!("note: {degraded}"));
     }
     let mut values = Vec::new();
     let mut text = String::new();
@@ -79,7 +79,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         values.push(value);
     }
     if values.is_empty() && !output.json {
-        note("nothing was found");
+        status_line("nothing was found");
     }
     Ok(output.either(&Value::Array(values), text)?)
 }

@@ -18,7 +18,7 @@ use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
     ALLOWED_HOSTS, ALLOWED_ORIGINS, BIND, EmbeddingChoice, Network, OIDC_ISSUER, PUBLIC_URL,
@@ -64,7 +64,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let signal = signal();
     announce(settings, scheme, address, token.as_ref(), output)?;
     if !address.ip().is_loopback() && tls.is_none() {
-        note(
+        status_line(
             "warning: tokens and memories travel unencrypted; give --tls-cert and --tls-key, or put a proxy with TLS \
              in front of this address",
         );
@@ -172,21 +172,21 @@ fn announce(
         format!(" --header \"Authorization: Bearer {bearer}\"")
     });
     let command = format!("claude mcp add --scope user --transport http loci {url}{header}");
-    note(format_args!("listening on {scheme}://{address}"));
+    status_line(format_args!("listening on {scheme}://{address}"));
     match token {
-        None => note("no token is asked for (--no-auth); to connect Claude Code:"),
+        None => status_line("no token is asked for (--no-auth); to connect Claude Code:"),
         Some(OwnersToken::New(_)) => {
-            note(format_args!(
+            status_line(format_args!(
                 "a token was made and is kept in {}; to connect Claude Code:",
                 file.display()
             ));
         }
-        Some(OwnersToken::InFile) => note(format_args!(
+        Some(OwnersToken::InFile) => status_line(format_args!(
             "the token is in {}; to connect Claude Code:",
             file.display()
         )),
         Some(OwnersToken::Elsewhere) => {
-            note(
+            status_line(
                 "to connect Claude Code, with a token of yours (`loci token create` makes another):",
             );
         }
@@ -215,7 +215,7 @@ fn note_hosts(settings: &Settings) {
         .chain(public)
         .collect();
     let served = served.join(", ");
-    note(format_args!(
+    status_line(format_args!(
         "note: only requests to the hosts {served} are served; put the names and addresses \
          under which other machines reach this one into the setting `{}` ({})",
         ALLOWED_HOSTS.key, ALLOWED_HOSTS.variable

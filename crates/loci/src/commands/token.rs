@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, moment, note};
+use crate::output::{Output, moment, status_line};
 use crate::secret::{Grant, new_secret};
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, open_store};
@@ -40,7 +40,7 @@ pub fn run(settings: &Settings, command: &cli::Token, output: Output) -> Result<
         cli::Token::List => list(settings, output),
         cli::Token::Revoke { id } => {
             open_store(settings, &settings.data)?.revoke_token(id, SystemClock.now())?;
-            note(format_args!("revoked {id}"));
+            status_line(format_args!("revoked {id}"));
             Ok(output.either(&json!({"revoked": id}), "")?)
         }
     }
@@ -52,7 +52,7 @@ fn create(settings: &Settings, grant: Grant, output: Output) -> Result<(), Failu
     open_store(settings, &settings.data)?.add_token(&token)?;
     let mut value = described(&token);
     value["token"] = json!(secret);
-    note(format_args!(
+    status_line(format_args!(
         "token {} of {}; its secret is shown this once:",
         token.id, token.subject
     ));
@@ -80,7 +80,7 @@ fn list(settings: &Settings, output: Output) -> Result<(), Failure> {
         );
     }
     if tokens.is_empty() && !output.json {
-        note("there is no token; `loci serve` or `loci token create` makes one");
+        status_line("there is no token; `loci serve` or `loci token create` makes one");
     }
     Ok(output.either(&tokens.iter().map(described).collect(), text)?)
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::cli::Trust;
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -27,7 +27,7 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
     let engine = &parts.engine;
     for author in authors {
         let is_change = engine.set_trusted(&caller, author, !remove)?;
-        note(match (is_change, remove) {
+        status_line(match (is_change, remove) {
             (true, false) => format!("{reader} takes the directives of {author} from now on"),
             (true, true) => format!("{reader} no longer takes the directives of {author}"),
             (false, false) => format!("{reader} takes the directives of {author} already"),
@@ -36,7 +36,7 @@ pub fn run(settings: &Settings, arguments: &Trust, output: Output) -> Result<(),
     }
     let trusted = engine.trusted_authors(&caller)?;
     if trusted.is_empty() && authors.is_empty() {
-        note(format_args!(
+        status_line(format_args!(
             "{reader} takes no directives but its own, those of administrators and of `trusted_authors`"
         ));
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::cli::Vault;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::visible::OneLine;
 use crate::wiring::Parts;
@@ -89,16 +89,16 @@ fn check(status: &NoteStatus, output: Output) -> Result<(), Failure> {
     }
     output.either(&value, text)?;
     if let Some(why) = away {
-        note(format_args!("note: {why}"));
+        status_line(format_args!("note: {why}"));
     }
     match (problems.len(), not_indexed.len()) {
         (0, 0) if away.is_none() => {
-            note("nothing is wrong with the notes");
+            status_line("nothing is wrong with the notes");
             Ok(())
         }
         (0, 0) => Err(Failure::new(Exit::Failure, "")),
         (0, new) => {
-            note(format_args!(
+            status_line(format_args!(
                 "{new} notes wait to be read; `loci vault reconcile` or a running loci does it"
             ));
             Ok(())

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::parse_plan;
 use crate::commands::backup::archive::{create_private_folder, write_privately};
 use crate::exit::{Exit, Failure};
-use crate::output::note;
+use crate::output::status_line;
 use crate::secret::hex;
 
 /// The file in the data folder that holds the plans which the user agreed to.
@@ -80,7 +80,7 @@ impl Trust {
     /// The same where work has to go on: says what is wrong, and then no plan counts.
     pub fn read_or_none(data: &Path) -> Self {
         Trust::read(data).unwrap_or_else(|failure| {
-            note(format_args!("note: {}", failure.message));
+            status_line(format_args!("note: {}", failure.message));
             Trust {
                 file: data.join(FILE_NAME),
                 plans: Vec::new(),
@@ -196,7 +196,7 @@ impl Trust {
 
     fn say(&self, words: String) {
         if self.said.borrow_mut().insert(words.clone()) {
-            note(words);
+            status_line(words);
         }
     }
 }

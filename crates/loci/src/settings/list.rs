@@ -2,7 +2,7 @@
 
 use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
-use super::{Form, Preset, Setting};
+use super::{DefaultValue, Setting, ValueType};
 
 /// Hours in the longest time to live.
 const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
@@ -17,8 +17,8 @@ const UNNAMED: Setting = Setting {
     flag: None,
     variable: "",
     alias: None,
-    default: Preset::Unset,
-    form: Form::Text,
+    default: DefaultValue::Unset,
+    form: ValueType::Text,
     meaning: "",
 };
 
@@ -36,7 +36,7 @@ settings! {
         key: "data",
         flag: Some("data"),
         variable: "LOCI_DATA",
-        default: Preset::Words("the platform's data folder"),
+        default: DefaultValue::Words("the platform's data folder"),
         meaning: "Folder that holds the memories",
         ..UNNAMED
     };
@@ -45,7 +45,7 @@ settings! {
         key: "vault",
         flag: Some("vault"),
         variable: "LOCI_VAULT",
-        default: Preset::Words("`vault` in the data folder"),
+        default: DefaultValue::Words("`vault` in the data folder"),
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
         ..UNNAMED
     };
@@ -53,8 +53,8 @@ settings! {
     VAULT_FILE_MODE = Setting {
         key: "vault_file_mode",
         variable: "LOCI_VAULT_FILE_MODE",
-        default: Preset::Text("600"),
-        form: Form::Choice(&["600", "640", "660", "644", "664"]),
+        default: DefaultValue::Text("600"),
+        form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
         ..UNNAMED
     };
@@ -64,8 +64,8 @@ settings! {
         flag: Some("log"),
         variable: "LOCI_LOG",
         alias: None,
-        default: Preset::Words("info for `serve`, else warn"),
-        form: Form::Choice(&["error", "warn", "info", "debug", "trace"]),
+        default: DefaultValue::Words("info for `serve`, else warn"),
+        form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
     /// How searches find candidates.
@@ -74,16 +74,16 @@ settings! {
         flag: Some("search"),
         variable: "LOCI_SEARCH",
         alias: None,
-        default: Preset::Text("hybrid"),
-        form: Form::Choice(&["hybrid", "vector", "words"]),
+        default: DefaultValue::Text("hybrid"),
+        form: ValueType::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
     /// Which texts secrets are taken out of.
     REDACT_SECRETS = Setting {
         key: "redact_secrets",
         variable: "LOCI_REDACT_SECRETS",
-        default: Preset::Text("mined"),
-        form: Form::Choice(&["mined", "all", "none"]),
+        default: DefaultValue::Text("mined"),
+        form: ValueType::Choice(&["mined", "all", "none"]),
         meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
         ..UNNAMED
     };
@@ -92,7 +92,7 @@ settings! {
         key: "bind",
         flag: Some("bind"),
         variable: "LOCI_BIND",
-        default: Preset::Text("127.0.0.1:7821"),
+        default: DefaultValue::Text("127.0.0.1:7821"),
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
         ..UNNAMED
     };
@@ -100,8 +100,8 @@ settings! {
     ALLOWED_ORIGINS = Setting {
         key: "allowed_origins",
         variable: "LOCI_ALLOWED_ORIGINS",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
         ..UNNAMED
     };
@@ -109,8 +109,8 @@ settings! {
     ALLOWED_HOSTS = Setting {
         key: "allowed_hosts",
         variable: "LOCI_ALLOWED_HOSTS",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
         ..UNNAMED
     };
@@ -126,8 +126,8 @@ settings! {
     TRUSTED_PROXIES = Setting {
         key: "trusted_proxies",
         variable: "LOCI_TRUSTED_PROXIES",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
         ..UNNAMED
     };
@@ -135,8 +135,8 @@ settings! {
     TRUSTED_AUTHORS = Setting {
         key: "trusted_authors",
         variable: "LOCI_TRUSTED_AUTHORS",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
         ..UNNAMED
     };
@@ -160,8 +160,8 @@ settings! {
     RATE_LIMIT_PER_MINUTE = Setting {
         key: "rate_limit.per_minute",
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
-        default: Preset::Text("12000"),
-        form: Form::Whole { min: 0, max: 60_000_000 },
+        default: DefaultValue::Text("12000"),
+        form: ValueType::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
         ..UNNAMED
     };
@@ -169,8 +169,8 @@ settings! {
     RATE_LIMIT_BURST = Setting {
         key: "rate_limit.burst",
         variable: "LOCI_RATE_LIMIT_BURST",
-        default: Preset::Text("2000"),
-        form: Form::Whole { min: 1, max: 1_000_000 },
+        default: DefaultValue::Text("2000"),
+        form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
         ..UNNAMED
     };
@@ -178,7 +178,7 @@ settings! {
     OIDC_ISSUER = Setting {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
         ..UNNAMED
     };
@@ -186,8 +186,8 @@ settings! {
     OIDC_AUDIENCE = Setting {
         key: "oidc.audience",
         variable: "LOCI_OIDC_AUDIENCE",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
         ..UNNAMED
     };
@@ -195,7 +195,7 @@ settings! {
     OIDC_SUBJECT_CLAIM = Setting {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
-        default: Preset::Text("sub"),
+        default: DefaultValue::Text("sub"),
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
         ..UNNAMED
     };
@@ -203,8 +203,8 @@ settings! {
     OIDC_ACTOR_CLAIMS = Setting {
         key: "oidc.actor_claims",
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
-        default: Preset::Text("email,preferred_username"),
-        form: Form::List,
+        default: DefaultValue::Text("email,preferred_username"),
+        form: ValueType::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
         ..UNNAMED
     };
@@ -212,7 +212,7 @@ settings! {
     OIDC_SCOPE_CLAIM = Setting {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
-        default: Preset::Words("scope, else scp"),
+        default: DefaultValue::Words("scope, else scp"),
         meaning: "Claim with the scopes, a string with spaces or an array",
         ..UNNAMED
     };
@@ -220,7 +220,7 @@ settings! {
     OIDC_SCOPE_PREFIX = Setting {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
-        default: Preset::Text("memory:"),
+        default: DefaultValue::Text("memory:"),
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
         ..UNNAMED
     };
@@ -228,8 +228,8 @@ settings! {
     OIDC_DEFAULT_SCOPES = Setting {
         key: "oidc.default_scopes",
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
-        default: Preset::Text("read,write"),
-        form: Form::List,
+        default: DefaultValue::Text("read,write"),
+        form: ValueType::List,
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
         ..UNNAMED
     };
@@ -237,7 +237,7 @@ settings! {
     OIDC_SPACE_CLAIM = Setting {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
         ..UNNAMED
     };
@@ -245,8 +245,8 @@ settings! {
     OIDC_TOKEN_TYPES = Setting {
         key: "oidc.token_types",
         variable: "LOCI_OIDC_TOKEN_TYPES",
-        default: Preset::Text("at+jwt,JWT"),
-        form: Form::List,
+        default: DefaultValue::Text("at+jwt,JWT"),
+        form: ValueType::List,
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
         ..UNNAMED
     };
@@ -254,8 +254,8 @@ settings! {
     OIDC_REFRESH_SECONDS = Setting {
         key: "oidc.refresh_seconds",
         variable: "LOCI_OIDC_REFRESH_SECONDS",
-        default: Preset::Text("600"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("600"),
+        form: ValueType::Seconds,
         meaning: "Seconds after which the provider's keys are fetched anew; an unknown key is looked for at once, though not more than once a minute",
         ..UNNAMED
     };
@@ -263,8 +263,8 @@ settings! {
     EMBEDDING_PROVIDER = Setting {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
-        default: Preset::Text("bundled"),
-        form: Form::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
+        default: DefaultValue::Text("bundled"),
+        form: ValueType::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
         ..UNNAMED
     };
@@ -272,7 +272,7 @@ settings! {
     EMBEDDING_MODEL_FOLDER = Setting {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
         ..UNNAMED
     };
@@ -280,8 +280,8 @@ settings! {
     EMBEDDING_RUNTIME = Setting {
         key: "embedding.runtime",
         variable: "LOCI_EMBEDDING_RUNTIME",
-        default: Preset::Text("rten"),
-        form: Form::Choice(&["rten", "onnxruntime"]),
+        default: DefaultValue::Text("rten"),
+        form: ValueType::Choice(&["rten", "onnxruntime"]),
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
         ..UNNAMED
     };
@@ -289,7 +289,7 @@ settings! {
     EMBEDDING_URL = Setting {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
         ..UNNAMED
     };
@@ -297,7 +297,7 @@ settings! {
     EMBEDDING_MODEL = Setting {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
@@ -305,8 +305,8 @@ settings! {
     EMBEDDING_API_KEY = Setting {
         key: "embedding.api_key",
         variable: "LOCI_EMBEDDING_API_KEY",
-        default: Preset::Unset,
-        form: Form::Secret,
+        default: DefaultValue::Unset,
+        form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
         ..UNNAMED
     };
@@ -314,8 +314,8 @@ settings! {
     EMBEDDING_TIMEOUT_SECONDS = Setting {
         key: "embedding.timeout_seconds",
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
-        default: Preset::Text("10"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("10"),
+        form: ValueType::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
         ..UNNAMED
     };
@@ -325,8 +325,8 @@ settings! {
         flag: None,
         variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
         alias: Some("STM_TTL_HOURS"),
-        default: Preset::Text("24"),
-        form: Form::Whole { min: 1, max: HOURS_MAX },
+        default: DefaultValue::Text("24"),
+        form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours that a message of a conversation is kept (its short-term memory)",
     };
     /// How many results one search may have.
@@ -335,16 +335,16 @@ settings! {
         flag: None,
         variable: "LOCI_CONVERSATION_RESULTS_MAX",
         alias: Some("MAX_RESULTS_PER_QUERY"),
-        default: Preset::Text("100"),
-        form: Form::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
+        default: DefaultValue::Text("100"),
+        form: ValueType::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
     /// How much of long texts a reply shows.
     REPLY_TOKENS = Setting {
         key: "reply_tokens",
         variable: "LOCI_REPLY_TOKENS",
-        default: Preset::Text("25000"),
-        form: Form::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
+        default: DefaultValue::Text("25000"),
+        form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
         ..UNNAMED
     };
@@ -354,8 +354,8 @@ settings! {
         flag: None,
         variable: "LOCI_CONVERSATION_PURGE_DAYS",
         alias: Some("SOFT_DELETE_PURGE_DAYS"),
-        default: Preset::Text("30"),
-        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        default: DefaultValue::Text("30"),
+        form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days after which softly deleted memories are removed for good",
     };
     /// How near a cached question must be.
@@ -364,8 +364,8 @@ settings! {
         flag: None,
         variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
         alias: Some("CACHE_SIMILARITY_THRESHOLD"),
-        default: Preset::Text("0.95"),
-        form: Form::Number { max: 1.0 },
+        default: DefaultValue::Text("0.95"),
+        form: ValueType::Number { max: 1.0 },
         meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
     };
     /// How long answers are cached.
@@ -374,8 +374,8 @@ settings! {
         flag: None,
         variable: "LOCI_CACHE_TTL_SECONDS",
         alias: Some("CACHE_TTL_SECONDS"),
-        default: Preset::Text("3600"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("3600"),
+        form: ValueType::Seconds,
         meaning: "Seconds that a cached answer is kept",
     };
     /// What a place by meaning counts.
@@ -384,8 +384,8 @@ settings! {
         flag: None,
         variable: "LOCI_FUSION_VECTOR_WEIGHT",
         alias: Some("RRF_VECTOR_WEIGHT"),
-        default: Preset::Text("1.0"),
-        form: Form::Number { max: WEIGHT_MAX },
+        default: DefaultValue::Text("1.0"),
+        form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by meaning in `hybrid_search`",
     };
     /// What a place by words counts.
@@ -394,16 +394,16 @@ settings! {
         flag: None,
         variable: "LOCI_FUSION_TEXT_WEIGHT",
         alias: Some("RRF_TEXT_WEIGHT"),
-        default: Preset::Text("0.7"),
-        form: Form::Number { max: WEIGHT_MAX },
+        default: DefaultValue::Text("0.7"),
+        form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by words in `hybrid_search`",
     };
     /// What recency counts.
     RANKING_RECENCY = Setting {
         key: "ranking.recency_weight",
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
-        default: Preset::Text("0.2"),
-        form: Form::Number { max: WEIGHT_MAX },
+        default: DefaultValue::Text("0.2"),
+        form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
         ..UNNAMED
     };
@@ -411,8 +411,8 @@ settings! {
     RANKING_IMPORTANCE = Setting {
         key: "ranking.importance_weight",
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
-        default: Preset::Text("0.3"),
-        form: Form::Number { max: WEIGHT_MAX },
+        default: DefaultValue::Text("0.3"),
+        form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
         ..UNNAMED
     };
@@ -420,8 +420,8 @@ settings! {
     RANKING_RELEVANCE = Setting {
         key: "ranking.relevance_weight",
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
-        default: Preset::Text("0.5"),
-        form: Form::Number { max: WEIGHT_MAX },
+        default: DefaultValue::Text("0.5"),
+        form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
         ..UNNAMED
     };
@@ -429,8 +429,8 @@ settings! {
     RANKING_DECAY_DAYS = Setting {
         key: "ranking.decay_days",
         variable: "LOCI_RANKING_DECAY_DAYS",
-        default: Preset::Text("30"),
-        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        default: DefaultValue::Text("30"),
+        form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
         ..UNNAMED
     };
@@ -440,8 +440,8 @@ settings! {
         flag: None,
         variable: "LOCI_WEB_SEARCH_URL",
         alias: Some("TAVILY_BASE_URL"),
-        default: Preset::Text("https://api.tavily.com"),
-        form: Form::Text,
+        default: DefaultValue::Text("https://api.tavily.com"),
+        form: ValueType::Text,
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
     /// The key for it.
@@ -450,15 +450,15 @@ settings! {
         flag: None,
         variable: "LOCI_WEB_SEARCH_API_KEY",
         alias: Some("TAVILY_API_KEY"),
-        default: Preset::Unset,
-        form: Form::Secret,
+        default: DefaultValue::Unset,
+        form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
     /// A language model.
     LLM_URL = Setting {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
         ..UNNAMED
     };
@@ -466,7 +466,7 @@ settings! {
     LLM_MODEL = Setting {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
-        default: Preset::Unset,
+        default: DefaultValue::Unset,
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
@@ -474,8 +474,8 @@ settings! {
     LLM_API_KEY = Setting {
         key: "llm.api_key",
         variable: "LOCI_LLM_API_KEY",
-        default: Preset::Unset,
-        form: Form::Secret,
+        default: DefaultValue::Unset,
+        form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
         ..UNNAMED
     };
@@ -483,8 +483,8 @@ settings! {
     LLM_TIMEOUT_SECONDS = Setting {
         key: "llm.timeout_seconds",
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
-        default: Preset::Text("30"),
-        form: Form::Whole { min: 1, max: LLM_SECONDS_MAX },
+        default: DefaultValue::Text("30"),
+        form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
         ..UNNAMED
     };
@@ -492,8 +492,8 @@ settings! {
     AUDIT_RETENTION_DAYS = Setting {
         key: "audit.retention_days",
         variable: "LOCI_AUDIT_RETENTION_DAYS",
-        default: Preset::Text("90"),
-        form: Form::Whole { min: 1, max: TTL_DAYS_MAX },
+        default: DefaultValue::Text("90"),
+        form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
         ..UNNAMED
     };
@@ -501,8 +501,8 @@ settings! {
     AUDIT_FLUSH_SECONDS = Setting {
         key: "audit.flush_seconds",
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
-        default: Preset::Text("2"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("2"),
+        form: ValueType::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
         ..UNNAMED
     };
@@ -510,8 +510,8 @@ settings! {
     AUDIT_FLUSH_ENTRIES = Setting {
         key: "audit.flush_entries",
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
-        default: Preset::Text("100"),
-        form: Form::Whole { min: 1, max: BUFFERED_MAX as u64 },
+        default: DefaultValue::Text("100"),
+        form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
         ..UNNAMED
     };
@@ -519,8 +519,8 @@ settings! {
     PHASES_QUERIES = Setting {
         key: "phases.queries",
         variable: "LOCI_PHASES_QUERIES",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
         ..UNNAMED
     };
@@ -528,8 +528,8 @@ settings! {
     PHASES_TAGS = Setting {
         key: "phases.tags",
         variable: "LOCI_PHASES_TAGS",
-        default: Preset::Text(""),
-        form: Form::List,
+        default: DefaultValue::Text(""),
+        form: ValueType::List,
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
         ..UNNAMED
     };
@@ -537,8 +537,8 @@ settings! {
     IDEMPOTENCY_HOURS = Setting {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
-        default: Preset::Text("24"),
-        form: Form::Whole { min: 1, max: HOURS_MAX },
+        default: DefaultValue::Text("24"),
+        form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
         ..UNNAMED
     };
@@ -546,8 +546,8 @@ settings! {
     MAINTENANCE_SECONDS = Setting {
         key: "maintenance_seconds",
         variable: "LOCI_MAINTENANCE_SECONDS",
-        default: Preset::Text("60"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("60"),
+        form: ValueType::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
         ..UNNAMED
     };
@@ -555,8 +555,8 @@ settings! {
     INDEX_FILE_MEMORIES = Setting {
         key: "index_file_memories",
         variable: "LOCI_INDEX_FILE_MEMORIES",
-        default: Preset::Text("2000"),
-        form: Form::Whole { min: 1, max: 1_000_000_000 },
+        default: DefaultValue::Text("2000"),
+        form: ValueType::Whole { min: 1, max: 1_000_000_000 },
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
         ..UNNAMED
     };
@@ -564,8 +564,8 @@ settings! {
     BUSY_TIMEOUT_SECONDS = Setting {
         key: "busy_timeout_seconds",
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",
-        default: Preset::Text("10"),
-        form: Form::Seconds,
+        default: DefaultValue::Text("10"),
+        form: ValueType::Seconds,
         meaning: "Seconds that a write waits for other processes that write to the same data",
         ..UNNAMED
     };

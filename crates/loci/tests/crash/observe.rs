@@ -101,11 +101,11 @@ fn seen(record: Record) -> Option<(u32, Seen)> {
 fn of_memory(memory: Memory) -> Option<(u32, Seen)> {
     let (number, version) = version_of(&memory.content)?;
     let is_kept = memory.origin == "memory-mcp" && memory.tier == Tier::LongTerm;
-    let collection = memory.place.collection.as_deref().unwrap_or("global");
+    let collection = memory.location.collection.as_deref().unwrap_or("global");
     let seen = Seen {
         id: memory.id.to_string(),
         version,
-        place: format!("{collection}/{}", memory.place.section),
+        place: format!("{collection}/{}", memory.location.section),
         visibility: memory.visibility.name().to_owned(),
         is_forgotten: memory.forgotten_at.is_some(),
     };

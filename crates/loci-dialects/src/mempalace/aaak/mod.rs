@@ -60,11 +60,11 @@ pub struct Header<'a> {
 
 /// A memory in AAAK.
 pub fn compressed(memory: &Memory) -> String {
-    let wing = wing(memory.place.collection.clone());
+    let wing = wing(memory.location.collection.clone());
     let (date, source) = (date(memory.created_at), source_file(memory));
     let header = Header {
         wing: Some(&wing),
-        room: Some(&memory.place.section),
+        room: Some(&memory.location.section),
         date: Some(&date),
         source: source.as_deref(),
     };

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::{iter, mem};
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Memory,
-    MemoryId, Page, Place, Result, Scope, SourceFile, Thread, Timestamp,
+    Batch, Caller, Change, CollectionFilter, Error, ErrorCode, Expect, Filter, Forgotten, Location,
+    Memory, MemoryId, Page, Result, Scope, SourceFile, Thread, Timestamp,
 };
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
@@ -376,7 +376,7 @@ impl<'a> Filing<'a> {
         attributes.insert(SOURCE_FILE.to_owned(), read.file.path.clone());
         Memory {
             title: title.clone(),
-            place: Place {
+            location: Location {
                 collection: read.file.collection.clone(),
                 section: section.clone(),
             },
@@ -477,7 +477,7 @@ impl Before {
             memory.attributes.extend(part.attributes.clone());
             // What outlasts its file is where somebody has put it since.
             if file.is_whole {
-                memory.place.section.clone_from(&part.section);
+                memory.location.section.clone_from(&part.section);
             }
         }
         if self.is_moved {
@@ -540,8 +540,9 @@ fn matched<'b>(
         {
             let same = unmatched.get_mut(&(part.thread.as_str(), part.content.as_str()));
             *matched = same.and_then(|same| {
-                let fits =
-                    |before: &&Before| any_section || before.memory.place.section == part.section;
+                let fits = |before: &&Before| {
+                    any_section || before.memory.location.section == part.section
+                };
                 let index = same.iter().position(fits)?;
                 same.remove(index)
             });

@@ -2,7 +2,7 @@
 
 use loci_core::{
     ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,
-    DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, KeyedAnswer,
+    DecisionStore, Direction, FactQuery, FactStore, FileStamp, IdempotencyStore, IdempotentReply,
     MemoryId, Name, NoteStore, Period, SettingStore, SourceFile, SourceStore, Space, Timestamp,
     TokenStore, Tunnel, TunnelEnd, TunnelStore, Vector,
 };
@@ -111,7 +111,7 @@ fn decision(key: &str) -> Decision {
 }
 
 fn answer(key: &str) -> Change {
-    Change::KeepAnswer(Box::new(KeyedAnswer {
+    Change::KeepAnswer(Box::new(IdempotentReply {
         space: Space::default(),
         owner: Some("ann".to_owned()),
         origin: "vault".to_owned(),
@@ -284,7 +284,7 @@ const CASES: [Case; 11] = [
         &[
             |store| {
                 store
-                    .keyed_answer(&HOME(), Some("ann"), "operation", "lost", NOW)
+                    .idempotent_reply(&HOME(), Some("ann"), "operation", "lost", NOW)
                     .map(|_| true)
             },
             // It takes the place of what has expired.
@@ -293,7 +293,7 @@ const CASES: [Case; 11] = [
         &[
             |store| {
                 store
-                    .keyed_answer(&HOME(), Some("ann"), "operation", "kept", NOW)
+                    .idempotent_reply(&HOME(), Some("ann"), "operation", "kept", NOW)
                     .map(|answer| answer.is_some())
             },
             |store| commit(store, answer("kept")).map(|()| true),

@@ -19,7 +19,7 @@ use self::stored::Stored;
 use super::laboratory::{Laboratory, SetClock};
 use crate::cli::AgentBench;
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 
 pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<(), Failure> {
@@ -32,7 +32,7 @@ pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<
     let calls = material::calls(options.seed, options.memories as usize)?;
     let stored = Stored::of(&calls, folder, &laboratory, &clock)?;
     let tasks = tasks::sample(tasks::read()?, options.tasks);
-    note(format_args!("asking {} tasks …", tasks.len()));
+    status_line(format_args!("asking {} tasks …", tasks.len()));
     let asked = tasks::ask(&tasks, &stored, &laboratory, &clock)?;
     let memories = calls.iter().map(material::Call::memories).sum();
     let report = Report {

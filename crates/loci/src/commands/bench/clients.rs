@@ -12,7 +12,7 @@ use super::corpus::{Random, memory, question, sentence};
 use super::http::{HttpClient, Server};
 use super::speed::{engine, milliseconds, side_by_side};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 
 /// Clients, each with a user and a connection of its own.
 const CLIENTS: usize = 16;
@@ -42,11 +42,11 @@ pub fn run(
         Failure::new(Exit::Failure, message)
     })?;
     let data = folder.path().join("clients");
-    note(format_args!("storing {memories} memories …"));
+    status_line(format_args!("storing {memories} memories …"));
     fill(&engine(&data)?, memories)?;
-    note(format_args!("{CLIENTS} clients call …"));
+    status_line(format_args!("{CLIENTS} clients call …"));
     let traffic = traffic(&data, calls)?;
-    note(format_args!(
+    status_line(format_args!(
         "storing conversations of {USERS_FEW} and of {USERS} users …"
     ));
     let few = one_user(&folder.path().join("few"), USERS_FEW)?;
@@ -230,7 +230,7 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     let (mut healths, mut wipes) = (Vec::new(), Vec::new());
     for number in 0..WIPES {
         let begin = Instant::now();
-        engine.census(&user(number))?;
+        engine.count_by_status(&user(number))?;
         healths.push(milliseconds(begin.elapsed()));
     }
     for number in 0..WIPES {
@@ -257,7 +257,7 @@ fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), l
         MemoryId::new(format!("{number}-{}", counter.get()))
     };
     engine
-        .converse(
+        .store_messages(
             &user(number),
             Conversation {
                 thread: "bench".to_owned(),

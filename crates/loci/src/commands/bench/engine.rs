@@ -16,7 +16,7 @@ use self::synthetic::Synthetic;
 use super::client::without_settings;
 use crate::cli::EngineBench;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 
 /// Passages of one transaction.
 const BATCH: usize = 5_000;
@@ -32,18 +32,18 @@ pub fn run(options: &EngineBench, output: Output) -> Result<(), Failure> {
         return measure::run(&data, &corpus, output);
     }
     if cfg!(debug_assertions) {
-        note(
+        status_line(
             "note: this is a build for debugging; neither its times nor its bandwidth mean anything",
         );
     }
     if !data.join(COMPLETE).exists() {
         // What an interrupted run left is not all there.
         let _ = std::fs::remove_dir_all(&data);
-        note(format_args!("storing {} passages …", options.passages));
+        status_line(format_args!("storing {} passages …", options.passages));
         let begun = Instant::now();
         file(&data, &corpus)?;
         std::fs::write(data.join(COMPLETE), "")?;
-        note(format_args!(
+        status_line(format_args!(
             "stored in {:.1} s",
             begun.elapsed().as_secs_f64()
         ));

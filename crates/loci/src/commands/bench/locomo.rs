@@ -24,7 +24,7 @@ use self::stored::Stored;
 use super::laboratory::{Laboratory, object};
 use crate::cli::Locomo;
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
@@ -86,7 +86,7 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
     let mut scores: Vec<ToolScores> = tools.into_iter().map(ToolScores::of).collect();
     for conversation in &conversations {
         let stored = Stored::of(conversation, folder, view, &laboratory)?;
-        note(format_args!(
+        status_line(format_args!(
             "asking {}: {} questions …",
             conversation.name,
             conversation.questions.len()

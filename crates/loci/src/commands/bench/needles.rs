@@ -18,7 +18,7 @@ use self::material::Shelf;
 use super::laboratory::{Laboratory, SetClock, copy, object, settle};
 use crate::cli::Needles;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -122,7 +122,7 @@ fn ask(
     let original = tempfile::tempdir()?;
     let ids = {
         let parts = laboratory.open(original.path())?;
-        note(format_args!(
+        status_line(format_args!(
             "storing {} facts and {} conversations …",
             shelf.facts.len(),
             shelf.conversations.len()
@@ -144,7 +144,7 @@ fn ask(
         let folder = tempfile::tempdir()?;
         copy(original.path(), folder.path())?;
         let parts = laboratory.open_searching(folder.path(), search)?;
-        note(format_args!(
+        status_line(format_args!(
             "asking {} questions, {ranking} …",
             shelf.questions.len()
         ));

@@ -15,7 +15,7 @@ use super::corpus::{NoCostModel, Random};
 use super::figure::{self, Figure};
 use super::speed::{folder_in, milliseconds, searches};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::wiring::SystemClock;
 
 /// Starts with an unchanged folder that are measured.
@@ -34,16 +34,16 @@ const AGE: Duration = Duration::from_hours(1);
 pub fn run(folder: Option<&Path>, notes: usize, output: Output) -> Result<(), Failure> {
     let folder = folder_in(folder)?;
     let (data, vault) = (folder.path().join("data"), folder.path().join("vault"));
-    note(format_args!("writing {notes} notes …"));
+    status_line(format_args!("writing {notes} notes …"));
     write_notes(&vault, notes)?;
-    note("indexing …");
+    status_line("indexing …");
     let mut figures = vec![first_indexing(&data, &vault, notes)?];
     figures.push(unchanged(&data, &vault, notes)?);
     let engine = engine(&data, &vault)?;
     figures.push(one_changed(&engine, &vault)?);
-    note("appending …");
+    status_line("appending …");
     figures.extend(appends(&engine, &vault)?);
-    note("searching …");
+    status_line("searching …");
     figures.extend(searches(&engine, notes)?);
     figure::print(&figures, output)
 }

@@ -22,7 +22,7 @@ use super::figure::{self, Figure};
 use super::speed::{engine, folder_in, milliseconds, searches};
 use crate::exit::{Exit, Failure};
 use crate::mining::{self, Report, project};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::wiring::SystemClock;
 
@@ -53,7 +53,7 @@ const GROWN_TRANSCRIPTS: usize = 20;
 pub fn run(folder: Option<&Path>, drawers: usize, output: Output) -> Result<(), Failure> {
     let folder = folder_in(folder)?;
     let data = folder.path().join("data");
-    note(format_args!("storing {drawers} drawers …"));
+    status_line(format_args!("storing {drawers} drawers …"));
     let mut figures = Vec::new();
     {
         let engine = engine(&data)?;
@@ -65,18 +65,18 @@ pub fn run(folder: Option<&Path>, drawers: usize, output: Output) -> Result<(), 
             "MB",
             "150",
         ));
-        note("calling tools …");
+        status_line("calling tools …");
         figures.extend(calls(&engine, drawers)?);
         figures.extend(searches(&engine, drawers)?);
-        note("adding …");
+        status_line("adding …");
         figures.extend(adds(&engine, folder.path())?);
     }
     figures.extend(
         resident(&data, drawers).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?,
     );
-    note("running hooks …");
+    status_line("running hooks …");
     figures.extend(hooks(folder.path(), &data)?);
-    note("mining …");
+    status_line("mining …");
     figures.extend(mines(folder.path())?);
     figure::print(&figures, output)
 }

@@ -28,7 +28,7 @@ use self::stored::Stored;
 use super::laboratory::{Laboratory, SetClock};
 use crate::cli;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 
 /// The tools that file the texts of a set.
@@ -80,12 +80,12 @@ pub fn run(settings: &Settings, options: &cli::Sets, output: Output) -> Result<(
             .filter(|tool| options.tool.as_ref().is_none_or(|asked| asked == *tool))
             .collect();
         if questions.is_empty() || tools.is_empty() {
-            note(format_args!("{} has nothing to ask", set.about.name));
+            status_line(format_args!("{} has nothing to ask", set.about.name));
             continue;
         }
         let stored = Stored::of(&set, &laboratory, &clock)?;
         clock.set(0);
-        note(format_args!(
+        status_line(format_args!(
             "asking {}: {} questions …",
             set.about.name,
             questions.len()

@@ -19,7 +19,7 @@ use super::client::Client;
 use super::corpus::{NoCostModel, Random, memory};
 use super::figure::{self, Figure};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::wiring::SystemClock;
 
 /// Starts of a process that are measured.
@@ -45,19 +45,19 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
     let folder = folder_in(folder)?;
     let data = folder.path().join("data");
     let engine = engine(&data)?;
-    note(format_args!("storing {memories} memories …"));
+    status_line(format_args!("storing {memories} memories …"));
     let text_bytes = fill(&engine, memories)?;
 
     let mut figures = vec![disk(&engine, text_bytes)?];
-    note("searching …");
+    status_line("searching …");
     figures.extend(searches(&engine, memories)?);
-    note("starting processes …");
+    status_line("starting processes …");
     figures.extend(
         starts(&data, memories).map_err(|error| Failure::new(Exit::Failure, error.to_string()))?,
     );
-    note("embedding …");
+    status_line("embedding …");
     figures.push(embeddings()?);
-    note("writing …");
+    status_line("writing …");
     figures.extend(writes(&engine, folder.path())?);
     figures.push(writers(&engine)?);
 

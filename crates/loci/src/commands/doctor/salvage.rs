@@ -14,7 +14,7 @@ use crate::commands::backup::Target;
 use crate::commands::export::Export;
 use crate::damage::DATABASE;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, Vault, open_failure};
 
@@ -92,22 +92,22 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     );
     output.either(&value, text)?;
     if let Some(problem) = log_state.problem() {
-        note(format_args!("log: {problem}"));
+        status_line(format_args!("log: {problem}"));
     }
     for what in &lost {
-        note(format_args!("lost: {what}"));
+        status_line(format_args!("lost: {what}"));
     }
     if lost_more > 0 {
-        note(format_args!("lost: {lost_more} more"));
+        status_line(format_args!("lost: {lost_more} more"));
     }
     for problem in &export.left_out {
-        note(format_args!("left out: {problem}"));
+        status_line(format_args!("left out: {problem}"));
     }
     if is_whole && export.left_out.is_empty() {
         // So it is at first, and what is stored then is in the log alone.
         if records == 0 && !log.exists() {
             let log = log.display();
-            note(format_args!(
+            status_line(format_args!(
                 "nothing that was stored is in this database: if memories were in it, {log} is missing"
             ));
         }

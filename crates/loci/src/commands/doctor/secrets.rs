@@ -10,7 +10,7 @@ use loci_engine::{Engine, StoredSecret};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, counted, note};
+use crate::output::{Output, counted, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
@@ -46,15 +46,15 @@ pub fn run(
     };
     report(&found, redacted, pending, output)?;
     if redacted > 0 {
-        note(
+        status_line(
             "backups and exports that were made before keep what they hold; change the keys that were in them",
         );
     } else if redactable > 0 {
-        note("nothing is changed; --redact takes out what can be taken out");
+        status_line("nothing is changed; --redact takes out what can be taken out");
     }
     let left = found.len() - redactable;
     if left > 0 {
-        note(format_args!(
+        status_line(format_args!(
             "{} stay as they are: change the file, the fact or the tunnel; store again under another name what has a \
              secret in its id, place or key, and forget it there; kept answers and audit entries expire",
             counted(left as u64, "record")
@@ -132,7 +132,7 @@ fn is_confirmed(records: u64) -> Result<bool, Failure> {
         ));
     }
     let records = counted(records, "record");
-    note(format_args!(
+    status_line(format_args!(
         "take the secrets out of {records} for good? What is taken out cannot be brought back. [y/N]"
     ));
     let mut answer = String::new();

@@ -13,7 +13,7 @@ use super::rewriting;
 use super::shell::{self, quoted};
 use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::settings_file;
 
@@ -70,12 +70,12 @@ pub fn install(
         &format!("loci's hooks for {host} {said} {file}"),
     )?;
     if outcome.has_changed && host == "codex" {
-        note(
+        status_line(
             "Codex runs new or changed hooks only after you have trusted them: review them with /hooks in Codex",
         );
     }
     if let Some(folder) = build_folder(&executable) {
-        note(format_args!(
+        status_line(format_args!(
             "warning: these hooks call {}, which `cargo clean` or the next build in {} removes; copy the program to a \
              folder that stays, such as ~/.local/bin, and install the hooks with that copy",
             executable.display(),
@@ -290,7 +290,7 @@ impl Outcome {
             json!({"host": host, "file": file, "changed": self.has_changed, "backup": backup});
         output.either(&value, format_args!("{sentence}\n"))?;
         if let Some(backup) = backup {
-            note(format_args!("a copy of the file as it was is {backup}"));
+            status_line(format_args!("a copy of the file as it was is {backup}"));
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use zip::ZipArchive;
 
 use crate::commands::backup::archive::flush_folder;
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::secret::hex;
 use crate::settings::{Settings, model_folder};
 
@@ -57,12 +57,12 @@ pub fn run(
             from,
         };
         install.put_into(models, &folder)?;
-        note(format_args!(
+        status_line(format_args!(
             "installed {name} in {}; choose it with `loci model use {name}`",
             folder.display()
         ));
     } else {
-        note(format_args!(
+        status_line(format_args!(
             "{name} is installed in {} already",
             folder.display()
         ));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::exit::{Exit, Failure};
 use crate::mining::trust::{Trust, plan_in};
 use crate::mining::{absolute, named};
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 
 /// The wish of the user.
 pub enum Wish {
@@ -63,7 +63,7 @@ fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure
             let value = json!({"folder": folder, "wing": wing, "rooms": rooms});
             output.either(&value, plan.to_text())?;
             trust.add(folder, &text)?;
-            note(format_args!(
+            status_line(format_args!(
                 "{} counts from now on, until its text changes",
                 file.display()
             ));

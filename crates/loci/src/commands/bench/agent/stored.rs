@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::material::{Call, expanded, in_strings};
 use crate::commands::bench::laboratory::{Laboratory, SetClock, copy, settle};
 use crate::exit::{Exit, Failure};
-use crate::output::note;
+use crate::output::status_line;
 use crate::secret::hex;
 use crate::wiring::Parts;
 
@@ -57,7 +57,7 @@ impl Stored {
         }
         // An interrupted run leaves a part of it.
         let _ = fs::remove_dir_all(&data);
-        note(format_args!("filing {} calls …", calls.len()));
+        status_line(format_args!("filing {} calls …", calls.len()));
         let parts = laboratory.open(&data)?;
         let mut stored = Stored {
             data,

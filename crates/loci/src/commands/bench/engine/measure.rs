@@ -15,7 +15,7 @@ use super::super::client::resident_bytes;
 use super::super::speed::{cpu_time, milliseconds};
 use super::synthetic::{DIMENSION, Prepared, Question, Synthetic, id, quantised};
 use crate::exit::Failure;
-use crate::output::{Output, note};
+use crate::output::{Output, status_line};
 use crate::wiring::SystemClock;
 
 /// Searches of each kind that are measured.
@@ -70,12 +70,12 @@ pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failur
         .zip(resident_bytes("self"))
         .map(|(before, after)| after.saturating_sub(before) as f64 / f64::from(1 << 20));
 
-    note("searching …");
+    status_line("searching …");
     let mut searches = Vec::new();
     for (name, mode) in MODES {
         searches.push(measured(name, &engine(mode), &questions)?);
     }
-    note("scanning exactly …");
+    status_line("scanning exactly …");
     let recall = recall(&engine(SearchMode::Vector), corpus, &questions)?;
     let bytes_per_millisecond = bandwidth() / 1e3;
     let postings = postings_bytes(corpus, &questions);

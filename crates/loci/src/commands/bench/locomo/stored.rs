@@ -11,7 +11,7 @@ use super::View;
 use super::data::{Conversation, Session};
 use crate::commands::bench::laboratory::{Laboratory, copy, object, settle};
 use crate::exit::{Exit, Failure};
-use crate::output::note;
+use crate::output::status_line;
 
 /// A conversation in its store, which nobody has asked anything yet.
 pub struct Stored {
@@ -45,7 +45,7 @@ impl Stored {
         }
         // What an interrupted run left is not all there.
         let _ = fs::remove_dir_all(&data);
-        note(format_args!("storing {} …", conversation.name));
+        status_line(format_args!("storing {} …", conversation.name));
         let parts = laboratory.open(&data)?;
         let mut turns = HashMap::new();
         for session in &conversation.sessions {

@@ -12,7 +12,7 @@ use super::data::{Question, Set};
 use super::stored::Stored;
 use crate::commands::bench::laboratory::Laboratory;
 use crate::exit::Failure;
-use crate::output::note;
+use crate::output::status_line;
 
 /// How many times its size a miss of the better side alone counts.
 const DEFICIT: f64 = 3.0;
@@ -346,7 +346,7 @@ fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
                 }
             }
         }
-        note(format_args!(
+        status_line(format_args!(
             "round {round}: {before:.4} to {best_worth:.4}"
         ));
         if round >= 3 && best_worth - before < 1e-4 {
@@ -380,7 +380,7 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     };
     let mut rows = Vec::new();
     if fits {
-        note(format_args!(
+        status_line(format_args!(
             "{}",
             numbers(weights)
                 .map(|(name, value)| format!("{name} {value:.4}"))
@@ -389,7 +389,7 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     }
     for (left_out, set) in captured.iter().enumerate() {
         let without = fits.then(|| {
-            note(format_args!("without {} …", set.name));
+            status_line(format_args!("without {} …", set.name));
             let others: Vec<&Captured> = all
                 .iter()
                 .enumerate()

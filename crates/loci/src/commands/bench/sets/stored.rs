@@ -14,7 +14,7 @@ use super::data::{FILES, Set, Text};
 use crate::commands::bench::laboratory::{Laboratory, SetClock, copy, object, settle};
 use crate::exit::{Exit, Failure};
 use crate::mining::{self, project};
-use crate::output::note;
+use crate::output::status_line;
 use crate::progress::Progress;
 use crate::wiring::Parts;
 
@@ -76,7 +76,7 @@ impl Stored {
         }
         // An interrupted run left a part.
         let _ = fs::remove_dir_all(&data);
-        note(format_args!("filing {} …", set.about.name));
+        status_line(format_args!("filing {} …", set.about.name));
         clock.set(DAYS_AGO);
         let parts = laboratory.open(&data)?;
         let texts = match &root {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use loci_core::limits::{LIST_RESULTS_MAX, TRAVERSED_MAX, TUNNELS_MAX};
 use loci_core::{
-    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, Memory, MemoryId,
-    Page, Reader, RecordVerb, Result, Scope, Tally, Tunnel, TunnelEnd,
+    Caller, Change, CollectionFilter, Error, ErrorCode, FilingOrder, Filter, LocationCount, Memory,
+    MemoryId, Page, Reader, RecordVerb, Result, Scope, Tunnel, TunnelEnd,
 };
 use sha2::{Digest, Sha256};
 
 use crate::ops::names::{alike, hint};
-use crate::ops::walk::{GENERAL_SECTION, is_type};
+use crate::ops::room_graph::{GENERAL_SECTION, is_type};
 use crate::{Engine, check};
 
 /// What lies at the other end of a tie.
@@ -34,12 +34,12 @@ fn place(end: &TunnelEnd) -> Place<'_> {
     (end.collection.as_deref(), &end.section)
 }
 
-fn is_at(found: &loci_core::Place, end: &TunnelEnd) -> bool {
+fn is_at(found: &loci_core::Location, end: &TunnelEnd) -> bool {
     (found.collection.as_deref(), found.section.as_str()) == place(end)
 }
 
 /// How many memories each place holds.
-fn totals(places: &[Tally]) -> BTreeMap<Place<'_>, u64> {
+fn totals(places: &[LocationCount]) -> BTreeMap<Place<'_>, u64> {
     let mut totals = BTreeMap::new();
     for tally in places {
         *totals
@@ -68,7 +68,7 @@ impl Engine {
     /// memory of an end is elsewhere; that or `too_large` for the `label`; `too_large` if the
     /// caller has [`TUNNELS_MAX`] already (callers without a name have them together);
     /// `unavailable` if the store cannot be written.
-    pub fn tie(
+    pub fn create_tunnel(
         &self,
         caller: &Caller,
         source: TunnelEnd,
@@ -95,7 +95,7 @@ impl Engine {
             let with_id = |id: &String| seen.iter().find(|tunnel| tunnel.id == *id);
             let before = with_id(&common).or_else(|| with_id(&own));
             let tunnel = match before {
-                Some(before) => self.tied_again(before, ends, label),
+                Some(before) => self.replaced_tunnel(before, ends, label),
                 None if seen.iter().filter(|tunnel| tunnel.owner == owner).count()
                     >= TUNNELS_MAX =>
                 {
@@ -174,7 +174,7 @@ impl Engine {
     /// # Errors
     /// `not_found` if the caller sees none with that id; `forbidden` without the scope `write`;
     /// `unavailable` if the store cannot be written.
-    pub fn untie(&self, caller: &Caller, id: &str) -> Result<()> {
+    pub fn delete_tunnel(&self, caller: &Caller, id: &str) -> Result<()> {
         if !caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
                 ErrorCode::Forbidden,
@@ -201,7 +201,7 @@ impl Engine {
     /// # Errors
     /// `not_found` if the caller can read nothing there, naming up to five places that sound alike;
     /// `unavailable` if the store cannot be read.
-    pub fn follow(
+    pub fn follow_tunnels(
         &self,
         caller: &Caller,
         collection: Option<&str>,
@@ -304,7 +304,7 @@ impl Engine {
             let Some(id) = &end.memory else { continue };
             let found = self
                 .store
-                .places_of(&self.places_filter(caller), std::slice::from_ref(id))?
+                .locations_of(&self.places_filter(caller), std::slice::from_ref(id))?
                 .pop();
             let (_, found) = found
                 .ok_or_else(|| Error::not_found(format!("there is no memory with the id {id}")))?;
@@ -325,7 +325,7 @@ impl Engine {
             shared: false,
             ..Reader::of(None)
         };
-        let places = self.store.tally(&Filter {
+        let places = self.store.count_by_location(&Filter {
             reader: everyone,
             ..self.places_filter(caller)
         })?;
@@ -333,7 +333,12 @@ impl Engine {
         Ok(ends.into_iter().all(|end| totals.contains_key(&place(end))))
     }
 
-    fn tied_again(&self, before: &Tunnel, ends: [&TunnelEnd; 2], label: Option<&str>) -> Tunnel {
+    fn replaced_tunnel(
+        &self,
+        before: &Tunnel,
+        ends: [&TunnelEnd; 2],
+        label: Option<&str>,
+    ) -> Tunnel {
         let renewed = |end: &TunnelEnd| {
             let named = ends.into_iter().find(|other| place(other) == place(end));
             let memory = named
@@ -361,8 +366,10 @@ impl Engine {
                 .flat_map(|tunnel| [&tunnel.source, &tunnel.target])
         };
         let named: Vec<MemoryId> = ends().filter_map(|end| end.memory.clone()).collect();
-        let found = self.store.places_of(&self.places_filter(caller), &named)?;
-        let found: BTreeMap<MemoryId, loci_core::Place> = found.into_iter().collect();
+        let found = self
+            .store
+            .locations_of(&self.places_filter(caller), &named)?;
+        let found: BTreeMap<MemoryId, loci_core::Location> = found.into_iter().collect();
         for end in tunnels
             .iter_mut()
             .flat_map(|tunnel| [&mut tunnel.source, &mut tunnel.target])
@@ -393,9 +400,11 @@ impl Engine {
             Some(id) => self.store.get_all(&filter, std::slice::from_ref(id))?,
             None => Vec::new(),
         };
-        let filed = self
-            .store
-            .filed(&filter, FilingOrder::LastFirst, Page { offset: 0, limit })?;
+        let filed = self.store.list_by_insertion(
+            &filter,
+            FilingOrder::LastFirst,
+            Page { offset: 0, limit },
+        )?;
         memories.extend(
             filed
                 .into_iter()

@@ -1,4 +1,4 @@
-//! Bringing back what was in an archive.
+//! Imports the records of an archive.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use crate::{Engine, SearchMode, catch_panic, check};
 
 /// What came of bringing records back, call by call: durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BroughtBack {
+pub struct ImportReport {
     /// Records that were stored.
     pub stored: u64,
     /// Records that were left out, because what has their id or key is there already.
@@ -86,11 +86,11 @@ impl Engine {
     /// `forbidden` to anybody but the person at this machine; `too_large` for more than
     /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the
     /// records are stored then, and counted.
-    pub fn bring_back(
+    pub fn import_records(
         &self,
         caller: &Caller,
         records: &[Archived],
-        brought: &mut BroughtBack,
+        brought: &mut ImportReport,
     ) -> Result<()> {
         if caller.principal != Principal::local() {
             let message = "only the person at this machine brings records back, with `loci import`";
@@ -123,7 +123,7 @@ impl Engine {
         }
         let outcome = absent
             .chunk_by(|(_, left), (_, right)| left.space == right.space)
-            .try_for_each(|part| self.bring_together(part, since, brought));
+            .try_for_each(|part| self.import_batch(part, since, brought));
         if brought.stored > stored && self.search_mode != SearchMode::Words {
             self.to_embed.ring();
         }
@@ -181,7 +181,7 @@ impl Engine {
     fn with_vector<'a>(
         &self,
         archived: &'a Archived,
-        brought: &mut BroughtBack,
+        brought: &mut ImportReport,
     ) -> Cow<'a, Archived> {
         let Record::CacheEntry(entry) = &archived.record else {
             return Cow::Borrowed(archived);
@@ -204,11 +204,11 @@ impl Engine {
     }
 
     /// Commits records together, or else in halves, so that none is in the way of the others.
-    fn bring_together(
+    fn import_batch(
         &self,
         part: &[(usize, Cow<'_, Archived>)],
         since: u64,
-        brought: &mut BroughtBack,
+        brought: &mut ImportReport,
     ) -> Result<()> {
         let Some((first, rest)) = part.split_first() else {
             return Ok(());
@@ -237,8 +237,8 @@ impl Engine {
             Err(error) if error.code == ErrorCode::Unavailable => Err(error),
             Err(_) => {
                 let (left, right) = part.split_at(part.len() / 2);
-                self.bring_together(left, since, brought)?;
-                self.bring_together(right, since, brought)
+                self.import_batch(left, since, brought)?;
+                self.import_batch(right, since, brought)
             }
         }
     }
@@ -255,10 +255,11 @@ impl Engine {
             let record = match &archived.record {
                 Record::Memory(memory) => {
                     let mut memory = memory.clone();
-                    memory.place.collection = named_collection(memory.place.collection.take());
+                    memory.location.collection =
+                        named_collection(memory.location.collection.take());
                     // Archives of older versions have the name of a conversation there, too.
-                    if memory.place.collection.as_deref() == memory.conversation() {
-                        memory.place.collection = None;
+                    if memory.location.collection.as_deref() == memory.conversation() {
+                        memory.location.collection = None;
                     }
                     passages = Engine::passages_of(&memory);
                     let is_pending = memory.enrichment == Some(EnrichmentStatus::Pending);
@@ -305,7 +306,7 @@ impl Engine {
         number: usize,
         archived: &Archived,
         error: Error,
-        brought: &mut BroughtBack,
+        brought: &mut ImportReport,
     ) -> Result<()> {
         if error.code == ErrorCode::Unavailable {
             return Err(error);
@@ -331,7 +332,7 @@ impl Engine {
         }
         let mut known = Known::default();
         for (space, ids) in ids {
-            let places = self.store.places_of(&everything(space), &ids)?;
+            let places = self.store.locations_of(&everything(space), &ids)?;
             known
                 .memories
                 .extend(places.into_iter().map(|(id, _)| (space.clone(), id)));
@@ -393,7 +394,7 @@ impl Engine {
             Record::KeyedAnswer(kept) => {
                 let owner = kept.owner.as_deref();
                 self.store
-                    .keyed_answer(space, owner, &kept.operation, &kept.key, ever)?
+                    .idempotent_reply(space, owner, &kept.operation, &kept.key, ever)?
                     .is_some()
             }
         })

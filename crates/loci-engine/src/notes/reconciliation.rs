@@ -37,7 +37,7 @@ pub(crate) enum Extent {
 }
 
 /// What is known of the files, what is there, and what was found out so far.
-pub(super) struct Look<'a> {
+pub(super) struct Reconciliation<'a> {
     pub(super) engine: &'a Engine,
     pub(super) notes: &'a Notes,
     extent: Extent,
@@ -78,7 +78,7 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written.
-    pub(crate) fn look(
+    pub(crate) fn reconcile_folder(
         &self,
         notes: &Notes,
         extent: Extent,
@@ -102,7 +102,7 @@ impl Engine {
             .identity
             .clone()
             .filter(|identity| Some(identity) != noted.as_ref());
-        let mut look = Look {
+        let mut look = Reconciliation {
             engine: self,
             notes,
             extent,
@@ -145,7 +145,7 @@ impl Engine {
     }
 }
 
-impl Look<'_> {
+impl Reconciliation<'_> {
     /// What is known of the file by now.
     pub(super) fn row(&self, path: &str) -> Option<&NoteFile> {
         match self.after.get(path) {
@@ -202,7 +202,7 @@ impl Look<'_> {
         while let Some(path) = self.queue.pop_front() {
             self.waiting.remove(&path);
             match self.notes.folder.read(&path) {
-                Ok(Some(read)) => self.take(path, read),
+                Ok(Some(read)) => self.apply_read(path, read),
                 // It went meanwhile: the next look finds it missing.
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "a note cannot be read"),
@@ -248,7 +248,7 @@ impl Look<'_> {
     }
 
     /// Notes what was read of a file.
-    fn take(&mut self, path: String, read: FileRead) {
+    fn apply_read(&mut self, path: String, read: FileRead) {
         let FileRead {
             stamp,
             is_settled,

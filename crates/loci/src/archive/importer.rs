@@ -1,4 +1,4 @@
-//! Bringing an export back, part by part.
+//! Imports an export, part by part.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,7 +7,7 @@ use loci_core::{
     Archived, Caller, Error, ErrorCode, Expect, Memory, MemoryId, NoteFile, NoteFolder, Record,
     Space,
 };
-use loci_engine::{BroughtBack, Engine, NOTE_KIND};
+use loci_engine::{Engine, ImportReport, NOTE_KIND};
 use loci_vault::{Placed, VaultFolder};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::markdown::GLOBAL;
 use super::shapes::{Counts, Line};
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part, REFUSALS_TOLD, Refusals};
 use crate::exit::{Exit, Failure};
-use crate::output::note;
+use crate::output::status_line;
 use crate::visible::OneLine;
 
 /// Records that are stored together, at most.
@@ -24,7 +24,7 @@ const BATCH_RECORDS: usize = 1_000;
 const BATCH_BYTES: usize = 16 << 20;
 
 /// What came back so far, and what waits for it.
-pub struct Bringing<'a> {
+pub struct Importer<'a> {
     engine: &'a Engine,
     notes: &'a VaultFolder,
     /// Why no notes can be brought back, if so.
@@ -34,7 +34,7 @@ pub struct Bringing<'a> {
     places: Vec<String>,
     files: Vec<(String, Note)>,
     bytes: usize,
-    brought: BroughtBack,
+    brought: ImportReport,
     /// What was read, by kind.
     read: Counts,
     /// What the export says to have, once that was read.
@@ -72,7 +72,7 @@ struct Admitted {
     expect: Option<Expect>,
 }
 
-impl<'a> Bringing<'a> {
+impl<'a> Importer<'a> {
     /// Nothing yet. With `away`, the reason why the folder of notes is, it stops at the first note.
     /// Without `waits`, no model is waited for.
     pub fn new(
@@ -81,9 +81,9 @@ impl<'a> Bringing<'a> {
         away: Option<String>,
         waits: bool,
     ) -> Self {
-        let mut brought = BroughtBack::default();
+        let mut brought = ImportReport::default();
         brought.by_words_alone = !waits;
-        Bringing {
+        Importer {
             engine,
             notes,
             away,
@@ -170,7 +170,7 @@ impl<'a> Bringing<'a> {
     /// Stores what waits.
     ///
     /// # Errors
-    /// As for [`take`](Bringing::take).
+    /// As for [`take`](Importer::take).
     pub fn store(&mut self) -> Result<(), Failure> {
         self.bytes = 0;
         let (records, places) = (
@@ -341,7 +341,7 @@ impl<'a> Bringing<'a> {
         }
         let outcome = self
             .engine
-            .bring_back(&Caller::local(), records, &mut self.brought);
+            .import_records(&Caller::local(), records, &mut self.brought);
         for (number, error) in std::mem::take(&mut self.brought.refused) {
             let place = places
                 .get(number)
@@ -362,7 +362,7 @@ impl<'a> Bringing<'a> {
     }
 
     fn stopped(&self, error: Error) -> Failure {
-        let BroughtBack {
+        let ImportReport {
             stored, present, ..
         } = &self.brought;
         let message = format!(
@@ -398,7 +398,7 @@ impl<'a> Bringing<'a> {
 
     /// The same for people.
     pub fn text(&self) -> String {
-        let BroughtBack {
+        let ImportReport {
             stored, present, ..
         } = &self.brought;
         format!(
@@ -414,25 +414,25 @@ impl<'a> Bringing<'a> {
     pub fn verdict(&self) -> Result<(), Failure> {
         for path in self.others.iter().take(REFUSALS_TOLD as usize) {
             let path = OneLine(path);
-            note(format_args!(
+            status_line(format_args!(
                 "note: another file is in the place of the note {path}, or it is another memory, and stays"
             ));
         }
         for (path, now) in self.moved.iter().take(REFUSALS_TOLD as usize) {
             let (path, now) = (OneLine(path), OneLine(now));
-            note(format_args!(
+            status_line(format_args!(
                 "note: the note {path} is {now} now, and stays as it is there"
             ));
         }
         for path in self.missing.iter().take(REFUSALS_TOLD as usize) {
             let path = OneLine(path);
-            note(format_args!(
+            status_line(format_args!(
                 "note: the file of the note {path} is not there; its text is a memory without a file"
             ));
         }
         for path in self.changed.iter().take(REFUSALS_TOLD as usize) {
             let path = OneLine(path);
-            note(format_args!(
+            status_line(format_args!(
                 "note: the note {path} was changed or removed here before its file came, and stays so, without a file"
             ));
         }
@@ -504,7 +504,7 @@ fn digest(memory: &Memory) -> u64 {
         title,
         tags,
         forgotten_at,
-        place,
+        location: place,
         delivery,
         ..
     } = memory;

@@ -1,14 +1,14 @@
-//! Bringing back what was in an archive.
+//! Imports the records of an archive.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 
 use loci_core::{
     Access, Archived, Batch, CacheEntry, CacheStore, Change, Citation, CitationKind, ContentHash,
-    Decision, EnrichmentStatus, Expect, Fact, FileStamp, JobStore, KeyedAnswer, Link, Name,
+    Decision, EnrichmentStatus, Expect, Fact, FileStamp, IdempotentReply, JobStore, Link, Name,
     NoteFile, NoteStore, Period, Record, Relation, SourceFile, Store, Thread, Tunnel, TunnelEnd,
 };
-use loci_engine::BroughtBack;
+use loci_engine::ImportReport;
 
 use super::faulty_store::FaultyStore;
 use super::*;
@@ -138,7 +138,7 @@ fn everything_there_is() -> Vec<Archived> {
         ..owned("ann", filed("pending", "bees"))
     };
     let odd = Memory {
-        place: Place {
+        location: Location {
             collection: Some("\u{202e} ..".to_owned()),
             section: "/".to_owned(),
         },
@@ -158,7 +158,7 @@ fn everything_there_is() -> Vec<Archived> {
         updated_at: NOW,
         expires_at: None,
     };
-    let answer = KeyedAnswer {
+    let answer = IdempotentReply {
         space: Space::default(),
         owner: None,
         origin: "vault".to_owned(),
@@ -227,7 +227,7 @@ fn everything_there_is() -> Vec<Archived> {
     ]
 }
 
-fn counted(brought: &BroughtBack) -> (u64, u64, Vec<usize>) {
+fn counted(brought: &ImportReport) -> (u64, u64, Vec<usize>) {
     (
         brought.stored,
         brought.present,
@@ -239,15 +239,15 @@ fn counted(brought: &BroughtBack) -> (u64, u64, Vec<usize>) {
 fn what_was_archived_comes_back_as_it_was() {
     let Bench { engine, store, .. } = bench();
     let all = everything_there_is();
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     engine
-        .bring_back(&Caller::local(), &all, &mut brought)
+        .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
     // A second time everything is there.
     engine
-        .bring_back(&Caller::local(), &all, &mut brought)
+        .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), all);
@@ -276,15 +276,15 @@ fn what_was_archived_comes_back_as_it_was() {
 fn the_collection_global_is_none() {
     let Bench { engine, store, .. } = bench();
     let mut named = filed("a", "text");
-    named.place.collection = Some("global".to_owned());
+    named.location.collection = Some("global".to_owned());
     engine
-        .bring_back(
+        .import_records(
             &Caller::local(),
             &[record(named.clone())],
-            &mut BroughtBack::default(),
+            &mut ImportReport::default(),
         )
         .unwrap();
-    named.place.collection = None;
+    named.location.collection = None;
     assert_eq!(archive(&*store), [record(named)]);
 }
 
@@ -297,7 +297,7 @@ fn a_conversation_comes_back_as_no_collection() {
         position: 0,
     });
     let of = |id: &str, collection: &str, memory: Memory| {
-        let place = Place {
+        let place = Location {
             collection: Some(collection.to_owned()),
             section: "other".to_owned(),
         };
@@ -305,7 +305,7 @@ fn a_conversation_comes_back_as_no_collection() {
             "ann",
             Memory {
                 id: MemoryId::new(id),
-                place,
+                location: place,
                 thread: thread.clone(),
                 ..memory
             },
@@ -335,12 +335,12 @@ fn a_conversation_comes_back_as_no_collection() {
     let Bench { engine, store, .. } = bench();
     let records = rows.clone().map(|(memory, _)| record(memory));
     engine
-        .bring_back(&Caller::local(), &records, &mut BroughtBack::default())
+        .import_records(&Caller::local(), &records, &mut ImportReport::default())
         .unwrap();
     for (memory, expected) in rows {
         let found = store.get(&memory.space, &memory.id).unwrap().unwrap();
         assert_eq!(
-            (found.place.collection.as_deref(), found.thread),
+            (found.location.collection.as_deref(), found.thread),
             (expected, memory.thread),
             "{}",
             memory.id
@@ -373,13 +373,13 @@ fn newer() -> Vec<Archived> {
 fn what_is_there_stays_as_it_is() {
     let Bench { engine, store, .. } = bench();
     let there = newer();
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     engine
-        .bring_back(&Caller::local(), &there, &mut brought)
+        .import_records(&Caller::local(), &there, &mut brought)
         .unwrap();
     let before = archive(&*store);
     engine
-        .bring_back(&Caller::local(), &everything_there_is(), &mut brought)
+        .import_records(&Caller::local(), &everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), before);
@@ -421,9 +421,9 @@ fn a_file_is_the_memory_again_that_it_was() {
                 changes,
             })
             .unwrap();
-        let mut brought = BroughtBack::default();
+        let mut brought = ImportReport::default();
         engine
-            .bring_back(&Caller::local(), &archived, &mut brought)
+            .import_records(&Caller::local(), &archived, &mut brought)
             .unwrap();
         assert_eq!(
             counted(&brought),
@@ -447,7 +447,7 @@ fn a_file_is_the_memory_again_that_it_was() {
                 .is_some()
         );
         engine
-            .bring_back(&Caller::local(), &archived, &mut brought)
+            .import_records(&Caller::local(), &archived, &mut brought)
             .unwrap();
         assert_eq!(
             brought.stored,
@@ -500,8 +500,10 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     records.push(in_main(Record::CacheEntry(Box::new(cached(
         "ann", "taken", "q",
     )))));
-    let mut brought = BroughtBack::default();
-    engine.bring_back(&local, &records, &mut brought).unwrap();
+    let mut brought = ImportReport::default();
+    engine
+        .import_records(&local, &records, &mut brought)
+        .unwrap();
     assert_eq!(counted(&brought), (45, 1, vec![21, 46, 48]), "{brought:?}");
     let ids = archive(&*store)
         .into_iter()
@@ -557,10 +559,10 @@ fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
             "title",
         ),
         (
-            memory(|it| it.place.collection = Some("\n".to_owned())),
+            memory(|it| it.location.collection = Some("\n".to_owned())),
             "collection",
         ),
-        (memory(|it| it.place.section = String::new()), "section"),
+        (memory(|it| it.location.section = String::new()), "section"),
         (memory(|it| it.kind = "\u{9b}31m".into()), "kind"),
         (
             memory(|it| it.summary = Some("a".repeat(limits::REFERENCE_BYTES_MAX + 1))),
@@ -694,9 +696,9 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
     let (mut records, named): (Vec<Archived>, Vec<&str>) = beyond_the_limits().into_iter().unzip();
     let refused: Vec<usize> = (0..records.len()).collect();
     records.extend(everything_there_is());
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     engine
-        .bring_back(&Caller::local(), &records, &mut brought)
+        .import_records(&Caller::local(), &records, &mut brought)
         .unwrap();
     for ((_, error), (named, archived)) in brought.refused.iter().zip(named.iter().zip(&records)) {
         let is_limit = matches!(error.code, ErrorCode::InvalidArgument | ErrorCode::TooLarge);
@@ -760,13 +762,13 @@ fn nobody_else_brings_anything_back() {
         anonymous(),
     ] {
         let refused = engine
-            .bring_back(&caller, &records, &mut BroughtBack::default())
+            .import_records(&caller, &records, &mut ImportReport::default())
             .unwrap_err();
         assert_eq!(refused.code, ErrorCode::Forbidden, "{caller:?}");
     }
     let too_many = vec![records[0].clone(); limits::IMPORT_MEMORIES_MAX + 1];
     let refused = engine
-        .bring_back(&Caller::local(), &too_many, &mut BroughtBack::default())
+        .import_records(&Caller::local(), &too_many, &mut ImportReport::default())
         .unwrap_err();
     assert_eq!(
         (refused.code, engine.size().unwrap().memories),
@@ -779,9 +781,9 @@ fn nobody_else_brings_anything_back() {
 fn a_wipe_between_is_not_undone() {
     let Bench { engine, store, .. } = bench();
     let local = Caller::local();
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     engine
-        .bring_back(
+        .import_records(
             &local,
             &[record(owned("ann", filed("before", "x")))],
             &mut brought,
@@ -802,7 +804,9 @@ fn a_wipe_between_is_not_undone() {
     };
     records.push(record(of_mememory));
     brought.stored = 0;
-    engine.bring_back(&local, &records, &mut brought).unwrap();
+    engine
+        .import_records(&local, &records, &mut brought)
+        .unwrap();
     // Ann's message and memory, tunnel, setting, cached answer and decision, and Bob's.
     assert_eq!(
         counted(&brought),
@@ -811,8 +815,8 @@ fn a_wipe_between_is_not_undone() {
     );
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
     // Whoever begins anew after the wipe wants it.
-    let mut anew = BroughtBack::default();
-    engine.bring_back(&local, &records, &mut anew).unwrap();
+    let mut anew = ImportReport::default();
+    engine.import_records(&local, &records, &mut anew).unwrap();
     // With the answer that held what is Ann's, and was gone at once.
     assert_eq!(counted(&anew), (8, 8, vec![]));
 }
@@ -840,18 +844,18 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
         }
     });
     let all = everything_there_is();
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     let error = engine
-        .bring_back(&Caller::local(), &all, &mut brought)
+        .import_records(&Caller::local(), &all, &mut brought)
         .unwrap_err();
     assert_eq!(
         (error.code, counted(&brought)),
         (ErrorCode::Unavailable, (13, 0, vec![]))
     );
     is_away.store(false, Ordering::SeqCst);
-    let mut again = BroughtBack::default();
+    let mut again = ImportReport::default();
     engine
-        .bring_back(&Caller::local(), &all, &mut again)
+        .import_records(&Caller::local(), &all, &mut again)
         .unwrap();
     assert_eq!(counted(&again), (1, 13, vec![]));
     assert_eq!(archive(&*store.inner), all);
@@ -879,13 +883,13 @@ fn what_is_written_meanwhile_stays_as_it_is() {
     let was_written = AtomicBool::new(false);
     store.before(move |method| {
         if method == "commit" && !was_written.swap(true, Ordering::SeqCst) {
-            another.bring_back(&Caller::local(), &newer(), &mut BroughtBack::default())?;
+            another.import_records(&Caller::local(), &newer(), &mut ImportReport::default())?;
         }
         Ok(())
     });
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     engine
-        .bring_back(&Caller::local(), &everything_there_is(), &mut brought)
+        .import_records(&Caller::local(), &everything_there_is(), &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 14, vec![]), "{brought:?}");
     assert_eq!(archive(&*store), newer());
@@ -950,19 +954,19 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     // In one batch, in which neither is there yet, and one by one.
     for at_once in [all.len(), 1] {
         let Bench { engine, store, .. } = bench();
-        let mut brought = BroughtBack::default();
+        let mut brought = ImportReport::default();
         for part in all.chunks(at_once) {
             engine
-                .bring_back(&Caller::local(), part, &mut brought)
+                .import_records(&Caller::local(), part, &mut brought)
                 .unwrap();
         }
         assert_eq!(counted(&brought), (21, 1, vec![]), "{brought:?}");
         assert_eq!(said(&store).len(), 21);
         assert!(expected.iter().all(|fact| said(&store).contains(fact)));
     }
-    let mut brought = BroughtBack::default();
+    let mut brought = ImportReport::default();
     former
-        .bring_back(&Caller::local(), &all, &mut brought)
+        .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (0, 22, vec![]));
 }
@@ -1000,11 +1004,11 @@ fn a_model_that_is_away_is_asked_once() {
         let (store, clock) = (Arc::new(NaiveStore::new()), Arc::new(FixedClock::new(NOW)));
         let away = Arc::new(Away(Arc::default(), AtomicUsize::new(0)));
         let engine = Engine::new(store, away.clone(), clock, SearchMode::Hybrid);
-        let mut brought = BroughtBack::default();
+        let mut brought = ImportReport::default();
         brought.by_words_alone = by_words_alone;
         for part in questions.chunks(9) {
             engine
-                .bring_back(&Caller::local(), part, &mut brought)
+                .import_records(&Caller::local(), part, &mut brought)
                 .unwrap();
         }
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Caller, CollectionFilter, Filter, Memory, MemoryId, Result, Tally, Tier};
+use loci_core::{Caller, CollectionFilter, Filter, LocationCount, Memory, MemoryId, Result, Tier};
 
 use crate::{Engine, SearchMode};
 
@@ -11,9 +11,9 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn tally(&self, caller: &Caller) -> Result<Vec<Tally>> {
+    pub fn count_by_location(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
         self.store
-            .tally(&self.filter(caller, CollectionFilter::Any))
+            .count_by_location(&self.filter(caller, CollectionFilter::Any))
     }
 
     /// The same with what is kept apart and came in through the caller's tool set. Costs by the
@@ -21,8 +21,8 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn places(&self, caller: &Caller) -> Result<Vec<Tally>> {
-        self.store.tally(&self.places_filter(caller))
+    pub fn places(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
+        self.store.count_by_location(&self.places_filter(caller))
     }
 
     /// The same, after everything that this process holds in memory was dropped, and counted
@@ -30,16 +30,16 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn recount_places(&self, caller: &Caller) -> Result<Vec<Tally>> {
+    pub fn count_uncached(&self, caller: &Caller) -> Result<Vec<LocationCount>> {
         self.store.reload()?;
-        self.store.recount(&self.places_filter(caller))
+        self.store.count_uncached(&self.places_filter(caller))
     }
 
     /// The filter behind [`places`](Engine::places).
     pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
         let filter = self.filter(caller, CollectionFilter::Any);
         Filter {
-            tiers: vec![Tier::LongTerm, Tier::Apart],
+            tiers: vec![Tier::LongTerm, Tier::Unlisted],
             ..filter
         }
     }
@@ -67,7 +67,9 @@ impl Engine {
         if named.is_empty() {
             return Ok(());
         }
-        let found = self.store.places_of(&self.places_filter(caller), &named)?;
+        let found = self
+            .store
+            .locations_of(&self.places_filter(caller), &named)?;
         let found: BTreeSet<MemoryId> = found.into_iter().map(|(id, _)| id).collect();
         for memory in &mut memories {
             memory.links.retain(|link| found.contains(&link.target));
@@ -82,7 +84,7 @@ impl Engine {
     /// `unavailable` if the store cannot be read.
     pub fn collections(&self, caller: &Caller) -> Result<Vec<String>> {
         let mut names: Vec<String> = self
-            .tally(caller)?
+            .count_by_location(caller)?
             .into_iter()
             .filter_map(|tally| tally.collection)
             .collect();

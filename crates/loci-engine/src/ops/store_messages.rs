@@ -1,8 +1,8 @@
 //! Storing what was said in a conversation.
 
 use loci_core::{
-    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Memory, MemoryId, Passage, Place,
-    Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
+    Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
+    Passage, Redactions, Result, Scope, Thread, Tier, Timestamp, limits,
 };
 use loci_search::document;
 
@@ -65,7 +65,7 @@ pub struct Conversation<'a> {
 
 /// The outcome: durable when this exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conversed {
+pub struct StoredMessages {
     /// The ids of the messages, in their order.
     pub ids: Vec<MemoryId>,
     /// Why search by meaning does not find all of it yet, in a sentence; none if it does.
@@ -73,7 +73,7 @@ pub struct Conversed {
 }
 
 /// A message on its way into the store.
-struct Said {
+struct NewMessage {
     /// It, but for its thread, which is known when it is stored.
     memory: Memory,
     /// The id of the long-term memory that is made from it.
@@ -92,7 +92,11 @@ impl Engine {
     /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something is
     /// out of its limits; `forbidden` to an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
-    pub fn converse(&self, caller: &Caller, conversation: Conversation<'_>) -> Result<Conversed> {
+    pub fn store_messages(
+        &self,
+        caller: &Caller,
+        conversation: Conversation<'_>,
+    ) -> Result<StoredMessages> {
         let since = self.store.version()?;
         let Conversation {
             thread,
@@ -106,14 +110,14 @@ impl Engine {
         check_conversation(&thread, &messages)?;
         let owner = check::subject(caller)?;
         let now = self.now();
-        let mut said: Vec<Said> = messages
+        let mut said: Vec<NewMessage> = messages
             .into_iter()
-            .map(|message| self.said(caller, message, mint, now))
+            .map(|message| self.new_message(caller, message, mint, now))
             .collect();
         for (said, found) in said.iter_mut().zip(found) {
             found.write_to(&mut said.memory.attributes);
         }
-        let pending = self.embed_said(&mut said);
+        let pending = self.embed_messages(&mut said);
         let unwiped = Change::NotWiped {
             owner: owner.to_owned(),
             origin: caller.origin.to_owned(),
@@ -145,7 +149,7 @@ impl Engine {
         if pending.is_some() {
             self.to_embed.ring();
         }
-        Ok(Conversed {
+        Ok(StoredMessages {
             ids: said.into_iter().map(|said| said.memory.id).collect(),
             pending,
         })
@@ -163,13 +167,13 @@ impl Engine {
         found
     }
 
-    fn said(
+    fn new_message(
         &self,
         caller: &Caller,
         message: Message,
         mint: &dyn Fn() -> MemoryId,
         now: Timestamp,
-    ) -> Said {
+    ) -> NewMessage {
         let Message {
             role,
             content,
@@ -186,7 +190,7 @@ impl Engine {
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
             // The conversation is the thread, and no place.
-            place: Place {
+            location: Location {
                 collection: None,
                 section: "message".to_owned(),
             },
@@ -200,7 +204,7 @@ impl Engine {
             expires_at: Some(now.plus_seconds(ttl_seconds)),
             ..Memory::new(caller.space.clone(), mint(), content, role.name(), now)
         };
-        Said {
+        NewMessage {
             memory,
             candidate: is_candidate.then(mint),
             passages,
@@ -209,7 +213,7 @@ impl Engine {
 
     /// Embeds the messages before the acknowledgement, unless they are many: then they are found by
     /// their words at once, and embedded in the background. Says why search by meaning has to wait.
-    fn embed_said(&self, said: &mut [Said]) -> Option<String> {
+    fn embed_messages(&self, said: &mut [NewMessage]) -> Option<String> {
         if self.search_mode == SearchMode::Words {
             return None;
         }
@@ -259,7 +263,7 @@ fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
 }
 
 /// What stores the messages and what is made from them, from this position of the thread on.
-fn changes(said: &[Said], thread: &str, begin: u64, now: Timestamp) -> Vec<Change> {
+fn changes(said: &[NewMessage], thread: &str, begin: u64, now: Timestamp) -> Vec<Change> {
     let mut changes = Vec::with_capacity(said.len() * 3 + 1);
     for (said, position) in said.iter().zip(begin..) {
         let mut put = |memory: Memory| {
@@ -283,9 +287,9 @@ fn changes(said: &[Said], thread: &str, begin: u64, now: Timestamp) -> Vec<Chang
         };
         let candidate = Memory {
             id: id.clone(),
-            place: Place {
+            location: Location {
                 section: "other".to_owned(),
-                ..message.place.clone()
+                ..message.location.clone()
             },
             kind: "other".to_owned(),
             tier: Tier::LongTerm,

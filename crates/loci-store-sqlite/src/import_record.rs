@@ -5,12 +5,12 @@ use rusqlite::{Connection, params};
 
 use crate::failure::{Result, conflict};
 use crate::remove::not_wiped;
-use crate::write::within;
+use crate::write::assert_same_space;
 use crate::{
     answers, decisions, facts, keyed_answers, note_files, settings, source_files, tunnels, write,
 };
 
-pub(crate) fn bring_back(
+pub(crate) fn import_record(
     connection: &Connection,
     space: &Space,
     record: &Record,
@@ -23,8 +23,8 @@ pub(crate) fn bring_back(
     }
     match record {
         Record::Memory(memory) => {
-            within(space, &memory.space, "a memory")?;
-            write::bring_back(connection, memory, passages)
+            assert_same_space(space, &memory.space, "a memory")?;
+            write::import_memory(connection, memory, passages)
         }
         Record::NoteFolder(identity) => {
             absent(
@@ -44,11 +44,11 @@ pub(crate) fn bring_back(
             note_files::put(connection, space, file)
         }
         Record::Fact(fact) => {
-            within(space, &fact.space, "a fact")?;
+            assert_same_space(space, &fact.space, "a fact")?;
             facts::put(connection, fact)
         }
         Record::Tunnel(tunnel) => {
-            within(space, &tunnel.space, "a tunnel")?;
+            assert_same_space(space, &tunnel.space, "a tunnel")?;
             tunnels::put(connection, tunnel, None)
         }
         Record::Setting { owner, name, value } => {
@@ -61,11 +61,11 @@ pub(crate) fn bring_back(
         }
         Record::SourceFile(file) => source_files::put(connection, space, file, None),
         Record::CacheEntry(entry) => {
-            within(space, &entry.space, "a cached answer")?;
+            assert_same_space(space, &entry.space, "a cached answer")?;
             answers::put(connection, entry, since)
         }
         Record::Decision(decision) => {
-            within(space, &decision.space, "a decision")?;
+            assert_same_space(space, &decision.space, "a decision")?;
             let (owner, key) = (&decision.owner, &decision.key);
             let make_room = "DELETE FROM decision WHERE space = ?1 AND owner = ?2 AND key = ?3 AND expires_at <= ?4";
             connection.prepare_cached(make_room)?.execute(params![
@@ -81,7 +81,7 @@ pub(crate) fn bring_back(
             decisions::put(connection, decision, since).map(|_| ())
         }
         Record::KeyedAnswer(answer) => {
-            within(space, &answer.space, "an answer")?;
+            assert_same_space(space, &answer.space, "an answer")?;
             keyed_answers::keep(connection, answer)
         }
     }

@@ -1,8 +1,8 @@
 //! Doing once what is asked for several times under one key.
 
 use loci_core::{
-    Batch, Caller, Change, CollectionFilter, ContentHash, Error, ErrorCode, KeyedAnswer, MemoryId,
-    Result,
+    Batch, Caller, Change, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
+    MemoryId, Result,
 };
 use sha2::{Digest, Sha256};
 
@@ -10,7 +10,7 @@ use crate::{Engine, check};
 
 /// A caller's key for what it asks for.
 #[derive(Debug, Clone, Copy)]
-pub struct Keyed<'a> {
+pub struct KeyedRequest<'a> {
     /// What is asked for: keys of different operations have nothing to do with each other.
     pub operation: &'a str,
     /// The key: 1 to 256 characters.
@@ -48,7 +48,7 @@ impl Engine {
     pub fn once(
         &self,
         caller: &Caller,
-        keyed: Keyed<'_>,
+        keyed: KeyedRequest<'_>,
         work: impl FnOnce() -> Result<Answer>,
     ) -> Result<String> {
         let since = self.store.version()?;
@@ -56,7 +56,7 @@ impl Engine {
             .session
             .as_ref()
             .map(|session| format!("{} in {session}", keyed.operation));
-        let keyed = Keyed {
+        let keyed = KeyedRequest {
             operation: operation.as_deref().unwrap_or(keyed.operation),
             ..keyed
         };
@@ -107,7 +107,7 @@ impl Engine {
     fn still_serves<'a>(
         &self,
         caller: &Caller,
-        before: &'a KeyedAnswer,
+        before: &'a IdempotentReply,
         version: u64,
     ) -> Result<Option<&'a str>> {
         let text = before
@@ -118,7 +118,7 @@ impl Engine {
             return Ok(None);
         };
         let filter = self.filter(caller, CollectionFilter::Any);
-        let readable = self.store.places_of(&filter, &before.memories)?.len();
+        let readable = self.store.locations_of(&filter, &before.memories)?.len();
         Ok((readable == before.memories.len()).then_some(text))
     }
 
@@ -127,10 +127,14 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
     /// request; `unavailable` if the store cannot be read.
-    pub(crate) fn kept(&self, caller: &Caller, keyed: &Keyed<'_>) -> Result<Option<KeyedAnswer>> {
+    pub(crate) fn kept(
+        &self,
+        caller: &Caller,
+        keyed: &KeyedRequest<'_>,
+    ) -> Result<Option<IdempotentReply>> {
         check::name("idempotency_key", keyed.key)?;
         let owner = caller.principal.subject.as_deref();
-        let found = self.store.keyed_answer(
+        let found = self.store.idempotent_reply(
             &caller.space,
             owner,
             keyed.operation,
@@ -151,13 +155,13 @@ impl Engine {
     pub(crate) fn keep(
         &self,
         caller: &Caller,
-        keyed: &Keyed<'_>,
+        keyed: &KeyedRequest<'_>,
         answer: String,
         memories: Vec<MemoryId>,
     ) -> Change {
         let now = self.now();
         let seconds = i64::try_from(self.policy.keyed_answer_ttl_seconds).unwrap_or(i64::MAX);
-        Change::KeepAnswer(Box::new(KeyedAnswer {
+        Change::KeepAnswer(Box::new(IdempotentReply {
             space: caller.space.clone(),
             owner: caller.principal.subject.clone(),
             origin: caller.origin.to_owned(),
@@ -173,6 +177,6 @@ impl Engine {
 }
 
 /// What makes two requests the same, whatever token or transport they come through: the arguments.
-fn request_hash(keyed: &Keyed<'_>) -> ContentHash {
+fn request_hash(keyed: &KeyedRequest<'_>) -> ContentHash {
     ContentHash(Sha256::digest(keyed.request).into())
 }

@@ -1,6 +1,6 @@
 //! How many memories there are in each place.
 
-use loci_core::{Filter, OwnerFilter, Superseded, Tally};
+use loci_core::{Filter, LocationCount, OwnerFilter, Superseded};
 use rusqlite::Connection;
 
 use crate::failure::Result;
@@ -8,7 +8,10 @@ use crate::filter_sql::Conditions;
 use crate::read::{by_owner, parameters};
 
 /// Counts by what the database keeps count of, where the filter asks for nothing else.
-pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
+pub(crate) fn count_by_location(
+    connection: &Connection,
+    filter: &Filter,
+) -> Result<Vec<LocationCount>> {
     let conditions = Conditions::of(filter);
     let sql = if asks_for_places_alone(filter) {
         counted_sql(filter, &conditions)
@@ -19,16 +22,19 @@ pub(crate) fn tally(connection: &Connection, filter: &Filter) -> Result<Vec<Tall
 }
 
 /// Counts by a look at every memory.
-pub(crate) fn recount(connection: &Connection, filter: &Filter) -> Result<Vec<Tally>> {
+pub(crate) fn count_uncached(
+    connection: &Connection,
+    filter: &Filter,
+) -> Result<Vec<LocationCount>> {
     let conditions = Conditions::of(filter);
     read(connection, &recount_sql(filter, &conditions), &conditions)
 }
 
-fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<Vec<Tally>> {
+fn read(connection: &Connection, sql: &str, conditions: &Conditions) -> Result<Vec<LocationCount>> {
     let mut statement = connection.prepare_cached(sql)?;
     let tallies = statement.query_map(&*parameters(&conditions.values), |row| {
         let memories: i64 = row.get(3)?;
-        Ok(Tally {
+        Ok(LocationCount {
             collection: row.get(0)?,
             section: row.get(1)?,
             kind: row.get(2)?,

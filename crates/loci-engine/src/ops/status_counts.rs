@@ -1,6 +1,6 @@
 //! What a user has of conversations, in numbers.
 
-use loci_core::{Caller, CensusRow, Result};
+use loci_core::{Caller, Result, StatusCount};
 
 use crate::Engine;
 
@@ -10,10 +10,10 @@ impl Engine {
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn census(&self, caller: &Caller) -> Result<Vec<CensusRow>> {
+    pub fn count_by_status(&self, caller: &Caller) -> Result<Vec<StatusCount>> {
         let Some(owner) = &caller.principal.subject else {
             return Ok(Vec::new());
         };
-        self.store.census(&caller.space, owner, self.now())
+        self.store.count_by_status(&caller.space, owner, self.now())
     }
 }

@@ -200,7 +200,7 @@ impl Engine {
             };
             let last = self
                 .store
-                .filed(
+                .list_by_insertion(
                     &filter,
                     FilingOrder::LastFirst,
                     Page {

@@ -22,7 +22,7 @@ const READ_AT_ONCE: usize = 8;
 
 /// What resembles a text.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resembling {
+pub struct Duplicates {
     /// The memories, nearest first, ties by id.
     pub similar: Vec<Similar>,
     /// Why the comparison was less than it should be, in a sentence; none if it was whole.
@@ -38,12 +38,12 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the
     /// store cannot be read.
-    pub fn resembling(
+    pub fn find_duplicates(
         &self,
         caller: &Caller,
         content: &str,
         query: &SimilarQuery,
-    ) -> Result<Resembling> {
+    ) -> Result<Duplicates> {
         check::content("content", content)?;
         let mut filter = self.filter(caller, query.collections.clone());
         filter.superseded = Superseded::Hide;
@@ -103,7 +103,7 @@ impl Engine {
                 .then_with(|| a.memory.id.cmp(&b.memory.id))
         });
         similar.truncate(query.limit);
-        Ok(Resembling {
+        Ok(Duplicates {
             similar,
             degraded: (!notices.is_empty()).then(|| notices.join("; ")),
         })

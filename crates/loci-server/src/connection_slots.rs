@@ -15,15 +15,15 @@ use tokio::time::Instant;
 use crate::subscription::lock;
 
 /// All places of one server.
-pub(crate) struct Places {
+pub(crate) struct ConnectionSlots {
     free: Arc<Semaphore>,
-    taken: Mutex<HashMap<u64, Arc<Place>>>,
+    taken: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
     /// Rings when another connection may give way.
     freed: Arc<Notify>,
 }
 
 /// The place of one connection.
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     state: Mutex<State>,
     freed: Arc<Notify>,
     /// Rings when this connection is asked to give way.
@@ -45,29 +45,29 @@ struct State {
 
 impl State {
     /// Strangers always may: what they send costs nothing, and would else keep out those we know.
-    fn may_give_way(&self) -> bool {
+    fn may_be_evicted(&self) -> bool {
         !self.is_known || self.under_way == 0
     }
 }
 
 /// A taken place; free again when this is dropped.
-pub(crate) struct Taken {
+pub(crate) struct SlotGuard {
     number: u64,
-    pub(crate) place: Arc<Place>,
-    places: Arc<Places>,
+    pub(crate) slot: Arc<ConnectionSlot>,
+    places: Arc<ConnectionSlots>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Drop for Taken {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         lock(&self.places.taken).remove(&self.number);
     }
 }
 
-impl Places {
+impl ConnectionSlots {
     pub(crate) fn new(max: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(max));
-        Arc::new(Places {
+        Arc::new(ConnectionSlots {
             free,
             taken: Mutex::default(),
             freed: Arc::default(),
@@ -77,11 +77,11 @@ impl Places {
     /// Takes the place of that number, which no other has. If there is none left, the stranger
     /// gives way that has been here for longest, whatever it does; without strangers, the one that
     /// has been idle for longest; if all have requests under way, this waits.
-    pub(crate) async fn take(self: &Arc<Self>, number: u64) -> Taken {
+    pub(crate) async fn take(self: &Arc<Self>, number: u64) -> SlotGuard {
         let permit = loop {
             let freed = self.freed.notified();
             if self.free.available_permits() == 0 {
-                self.ask_one();
+                self.evict_one();
             }
             tokio::select! {
                 Ok(permit) = Arc::clone(&self.free).acquire_owned() => break permit,
@@ -95,23 +95,23 @@ impl Places {
             is_known: false,
             is_asked: false,
         };
-        let place = Place {
+        let place = ConnectionSlot {
             state: Mutex::new(state),
             freed: Arc::clone(&self.freed),
             asked: Notify::new(),
         };
         let place = Arc::new(place);
         lock(&self.taken).insert(number, Arc::clone(&place));
-        Taken {
+        SlotGuard {
             number,
-            place,
+            slot: place,
             places: Arc::clone(self),
             _permit: permit,
         }
     }
 
     /// Asks a connection to give way, if one may and none was asked that has not answered.
-    pub(crate) fn ask_one(&self) {
+    pub(crate) fn evict_one(&self) {
         let taken = lock(&self.taken);
         if taken.values().any(|place| lock(&place.state).is_asked) {
             return;
@@ -119,7 +119,7 @@ impl Places {
         let candidates = taken.values().filter_map(|place| {
             let state = lock(&place.state);
             state
-                .may_give_way()
+                .may_be_evicted()
                 .then_some(((state.is_known, state.since), place))
         });
         if let Some((_, place)) = candidates.min_by_key(|(rank, _)| *rank) {
@@ -129,14 +129,14 @@ impl Places {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Waits until this connection has to end for another one. To be waited for by the task of the
     /// connection itself, so that nothing begins between the decision and the end.
-    pub(crate) async fn gives_way(&self) {
+    pub(crate) async fn evicted(&self) {
         loop {
             self.asked.notified().await;
             let mut state = lock(&self.state);
-            if state.may_give_way() {
+            if state.may_be_evicted() {
                 return;
             }
             state.is_asked = false;
@@ -158,7 +158,7 @@ impl Place {
     fn change(&self, change: impl FnOnce(&mut State)) {
         let mut state = lock(&self.state);
         change(&mut state);
-        if state.is_known && state.may_give_way() {
+        if state.is_known && state.may_be_evicted() {
             state.since = Instant::now();
             self.freed.notify_waiters();
         }
@@ -174,7 +174,7 @@ impl Place {
 }
 
 /// A request under way.
-pub(crate) struct UnderWay(Arc<Place>);
+pub(crate) struct UnderWay(Arc<ConnectionSlot>);
 
 impl Drop for UnderWay {
     fn drop(&mut self) {
@@ -184,13 +184,13 @@ impl Drop for UnderWay {
 
 /// A stream that notes in its place whether the client takes what is written. A reply leaves the
 /// protocol's buffers (and those of the encryption) for good when no write is pending here.
-pub(crate) struct NotedStream<S> {
+pub(crate) struct ActivityStream<S> {
     pub(crate) inner: S,
-    pub(crate) place: Arc<Place>,
+    pub(crate) place: Arc<ConnectionSlot>,
     pub(crate) is_writing: bool,
 }
 
-impl<S> NotedStream<S> {
+impl<S> ActivityStream<S> {
     fn note<T>(&mut self, written: Poll<T>) -> Poll<T> {
         if written.is_pending() != self.is_writing {
             self.is_writing = written.is_pending();
@@ -206,7 +206,7 @@ impl<S> NotedStream<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for NotedStream<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ActivityStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -216,7 +216,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for NotedStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for NotedStream<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ActivityStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

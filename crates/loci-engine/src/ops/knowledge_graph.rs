@@ -16,7 +16,7 @@ const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
 
 /// A fact to note.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Relate {
+pub struct NewFact {
     /// What it is about.
     pub subject: String,
     /// The relation.
@@ -33,7 +33,7 @@ pub struct Relate {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Related {
+pub enum AddedFact {
     /// It is noted now.
     New(Fact),
     /// The same was noted before, and has an open end as this one has, or this one's beginning and
@@ -79,8 +79,8 @@ impl Engine {
     /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and
     /// for a `valid_to` that lies before `valid_from`; that or `too_large` for the `source`;
     /// `unavailable` if the store cannot be written.
-    pub fn relate(&self, caller: &Caller, request: Relate) -> Result<Related> {
-        let Relate {
+    pub fn add_fact(&self, caller: &Caller, request: NewFact) -> Result<AddedFact> {
+        let NewFact {
             subject,
             predicate,
             object,
@@ -123,22 +123,22 @@ impl Engine {
         self.locks.change(&(&caller.space, &triple), || {
             if let Some(before) = self.same_fact(caller, &triple, &fact)? {
                 return Ok(if is_blind {
-                    Related::New(fact.clone())
+                    AddedFact::New(fact.clone())
                 } else {
-                    Related::Before(before)
+                    AddedFact::Before(before)
                 });
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
             // A conflict if another process has noted it meanwhile, which the next attempt finds.
             self.commit(caller, changes)?;
             if is_blind {
-                return Ok(Related::New(fact.clone()));
+                return Ok(AddedFact::New(fact.clone()));
             }
             // Its names are spelled as they were at first.
             let stored = self
                 .same_fact(caller, &triple, &fact)?
                 .filter(|stored| stored.id == fact.id);
-            Ok(Related::New(stored.unwrap_or_else(|| fact.clone())))
+            Ok(AddedFact::New(stored.unwrap_or_else(|| fact.clone())))
         })
     }
 
@@ -150,7 +150,7 @@ impl Engine {
     /// # Errors
     /// `not_found` if there is none (so when called again); `invalid_argument`, naming `ended`, if
     /// those that there are begin after it only, and for an impossible name as for
-    /// [`relate`](Engine::relate); `unavailable` if the store cannot be written.
+    /// [`relate`](Engine::add_fact); `unavailable` if the store cannot be written.
     pub fn end_facts(
         &self,
         caller: &Caller,
