@@ -3,7 +3,7 @@
 //! A logistic formula: each sign has a weight, and a contradiction is told where their sum is above
 //! zero. The weights were fitted to the dev half of
 //! `crates/loci/src/commands/bench/contradictions.tsv` and to pairs across its rows, and judged by
-//! the other half (`loci bench contradictions`). They belong to a model, since each has a scale of
+//! the other half (`loci-bench contradictions`). They belong to a model, since each has a scale of
 //! its own for how near two texts are.
 
 use loci_core::ModelId;

@@ -9,7 +9,7 @@
 //!
 //! **The weight is the query's.** The weight of the words is a logistic function of a few
 //! [`Evidence`]s of how much either side has understood of the query; that of the meaning is the
-//! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci bench
+//! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci-bench
 //! fusion`, and checked with each set left out (`docs/retrieval.md`).
 //!
 //! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
@@ -135,7 +135,7 @@ impl WordsWeight {
     }
 }
 
-/// The weight of each part of the ranking. `loci bench fusion --fit` fits most numbers to the
+/// The weight of each part of the ranking. `loci-bench fusion --fit` fits most numbers to the
 /// training halves of sets; `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was
 /// chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -153,7 +153,7 @@ pub struct Weights {
     /// The same power of the normalised cosine.
     pub meaning_contrast: f64,
     /// The likeness to the query of a phase of work from which a text matters in it: the cosine of
-    /// this model, and what the words add. Chosen on one half of `loci bench phases`.
+    /// this model, and what the words add. Chosen on one half of `loci-bench phases`.
     pub phase_floor: f64,
     /// How many times the share of such a query that the words of a text cover is added to the
     /// cosine.

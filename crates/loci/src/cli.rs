@@ -1,7 +1,7 @@
 //! The command line as data. Help texts are the doc comments; those of settings come from
 //! [`crate::settings`].
 
-mod bench;
+mod common;
 
 use std::path::PathBuf;
 
@@ -12,7 +12,8 @@ use loci_core::Scope;
 use loci_core::limits::SESSION_START_HOSTS;
 use loci_dialects::{DIALECTS, mememory};
 
-pub use self::bench::{AgentBench, Bench, EngineBench, Fusion, Locomo, Needles, Pairs, Sets};
+pub use self::common::Common;
+use self::common::given;
 use crate::exit::Exit;
 use crate::settings::{self, Flags};
 
@@ -28,31 +29,6 @@ pub struct Cli {
     pub common: Common,
     #[command(subcommand)]
     pub command: Command,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Options of every command")]
-pub struct Common {
-    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::DATA.help())]
-    data: Option<String>,
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::CONFIG_MEANING)]
-    config: Option<String>,
-    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::VAULT.help())]
-    vault: Option<String>,
-    #[arg(long, global = true, value_name = "LEVEL", help = settings::LOG.help())]
-    log: Option<String>,
-    #[arg(long, global = true, value_name = "MODE", help = settings::SEARCH.help())]
-    search: Option<String>,
-    /// Print data as JSON
-    #[arg(long, global = true)]
-    pub json: bool,
-    /// Print texts as they are; without it, control, bidi and zero-width characters are shown as
-    /// `\u{1b}`
-    ///
-    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them,
-    /// escaped.
-    #[arg(long, global = true)]
-    pub raw: bool,
 }
 
 #[derive(Subcommand)]
@@ -175,9 +151,6 @@ pub enum Command {
     /// Print the reference page
     #[command(hide = true)]
     Reference,
-    /// Measure speed, size and quality
-    #[command(subcommand)]
-    Bench(Bench),
 }
 
 #[derive(Args)]
@@ -611,38 +584,16 @@ pub enum Model {
 impl Cli {
     /// The settings among the flags of this call.
     pub fn flags(&self) -> Flags {
-        let serve = match &self.command {
-            Command::Serve(serve) => Some(serve),
-            _ => None,
-        };
-        let common = &self.common;
-        let flags = [
-            (settings::DATA.flag, common.data.as_ref()),
-            (Some(settings::CONFIG_FLAG), common.config.as_ref()),
-            (settings::VAULT.flag, common.vault.as_ref()),
-            (settings::LOG.flag, common.log.as_ref()),
-            (settings::SEARCH.flag, common.search.as_ref()),
-            (
-                settings::BIND.flag,
-                serve.and_then(|serve| serve.bind.as_ref()),
-            ),
-            (
-                settings::PUBLIC_URL.flag,
-                serve.and_then(|serve| serve.public_url.as_ref()),
-            ),
-            (
-                settings::TLS_CERTIFICATE.flag,
-                serve.and_then(|serve| serve.tls_cert.as_ref()),
-            ),
-            (
-                settings::TLS_KEY.flag,
-                serve.and_then(|serve| serve.tls_key.as_ref()),
-            ),
-        ];
+        let mut flags = self.common.flags();
+        if let Command::Serve(serve) = &self.command {
+            flags.extend(given([
+                (settings::BIND.flag, &serve.bind),
+                (settings::PUBLIC_URL.flag, &serve.public_url),
+                (settings::TLS_CERTIFICATE.flag, &serve.tls_cert),
+                (settings::TLS_KEY.flag, &serve.tls_key),
+            ]));
+        }
         flags
-            .into_iter()
-            .filter_map(|(flag, value)| Some((flag?, value?.clone())))
-            .collect()
     }
 }
 

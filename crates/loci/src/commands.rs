@@ -3,7 +3,6 @@
 pub mod add;
 pub mod audit;
 pub mod backup;
-pub mod bench;
 pub mod bootstrap;
 pub mod completions;
 pub mod config;

@@ -76,6 +76,7 @@ pub static RULES: Rules = Rules {
         ("loci-dialects", 3),
         ("loci-server", 4),
         ("loci", 5),
+        ("loci-bench", 6),
     ],
     only_in: &[
         ("rmcp", &["loci-server"]),

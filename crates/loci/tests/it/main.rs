@@ -5,7 +5,6 @@
 mod archive;
 mod audit;
 mod backup;
-mod bench;
 mod commands;
 mod doctor;
 mod faults;
@@ -23,3 +22,6 @@ mod servers;
 mod settings;
 #[cfg(unix)]
 mod terminal;
+
+/// The program that the tests start.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_loci");

@@ -1,4 +1,4 @@
-//! A `loci` with a folder, a home and an environment of its own.
+//! A program of loci with a folder, a home and an environment of its own.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ impl Place {
     }
 
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_loci"));
+        let mut command = Command::new(crate::PROGRAM);
         command.current_dir(self.folder.path());
         let kept: Vec<_> = std::env::vars_os()
             .filter(|(name, _)| {

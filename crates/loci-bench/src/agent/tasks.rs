@@ -1,0 +1,415 @@
+//! The tasks, and what is in the replies to them.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Stdio;
+
+use loci::exit::{Exit, Failure};
+use loci::wiring::Parts;
+use loci_core::TokenCounter;
+use loci_dialects::Context;
+use loci_tokens::BpeTokens;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::material::{Call, read as read_file};
+use super::stored::{Ids, Stored, caller, id_beside};
+use crate::client::loci;
+use crate::laboratory::{Laboratory, SetClock};
+
+/// When the tasks are asked: so many milliseconds after noon, after everything was filed and before
+/// cached answers expire.
+const ASKED_AFTER_NOON_MS: i64 = 50 * 60 * 1_000;
+/// An id that stands for all ids, whose digits differ from run to run and therefore their tokens.
+const ANY_ID: &str = "019a3c7e-5b21-7d40-9f86-e2c4d81b07a5";
+/// The length from which digits to the base 16 are an id, and from which other letters and digits
+/// are one or a cursor.
+const ID_CHARACTERS_MIN: usize = 8;
+const OPAQUE_CHARACTERS_MIN: usize = 32;
+/// The length of a date.
+const DATE_CHARACTERS: usize = 10;
+
+/// A task: one call, after some steps, and what its reply should and should not hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// Its name.
+    pub name: String,
+    /// The dialect that the agent has.
+    pub dialect: String,
+    /// The tool. Without it, the task is the start of a session.
+    pub tool: Option<String>,
+    /// The arguments of the tool.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
+    /// The project in whose folder a session starts, by the hook of the host.
+    pub starts_in: Option<String>,
+    /// The resource that a session starts with.
+    pub resource: Option<String>,
+    /// Who asks: the person at this machine, if left out.
+    #[serde(rename = "as")]
+    pub caller: Option<String>,
+    /// Calls that come first.
+    #[serde(default)]
+    pub steps: Vec<Call>,
+    /// Parts of the memories that the agent needs.
+    #[serde(default)]
+    pub must: Vec<String>,
+    /// Parts of memories that would mislead it, or that are none of its business.
+    #[serde(default)]
+    pub must_not: Vec<String>,
+    /// The same for what the reply itself says, beside the memories.
+    #[serde(default)]
+    pub must_say: Vec<String>,
+    /// The same for what it must not say.
+    #[serde(default)]
+    pub must_not_say: Vec<String>,
+    /// Tokens that the reply may have.
+    pub budget_tokens: usize,
+}
+
+/// The outcome of a task.
+pub struct Asked<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// Evidence that is not in the reply.
+    pub missing: Vec<String>,
+    /// Distractors that are in the reply.
+    pub shown: Vec<String>,
+    /// The tokens of the reply.
+    pub tokens: usize,
+    /// Why the call, or a step before it, failed.
+    pub refused: Option<String>,
+}
+
+impl Asked<'_> {
+    /// Whether the reply stays within its tokens.
+    pub fn is_within_budget(&self) -> bool {
+        self.tokens <= self.task.budget_tokens
+    }
+
+    /// Whether everything is as it should be.
+    pub fn is_right(&self) -> bool {
+        self.missing.is_empty() && self.shown.is_empty() && self.is_within_budget()
+    }
+}
+
+impl Task {
+    /// The parts that should be in the reply.
+    pub fn evidence(&self) -> impl Iterator<Item = &String> {
+        self.must.iter().chain(&self.must_say)
+    }
+
+    /// The parts that should not.
+    pub fn distractors(&self) -> impl Iterator<Item = &String> {
+        self.must_not.iter().chain(&self.must_not_say)
+    }
+}
+
+/// All tasks.
+///
+/// # Errors
+/// If the file is not in the form above.
+pub fn read() -> Result<Vec<Task>, Failure> {
+    #[derive(Deserialize)]
+    struct Tasks {
+        tasks: Vec<Task>,
+    }
+    Ok(read_file::<Tasks>("tasks.toml", include_str!("tasks.toml"))?.tasks)
+}
+
+/// That many of the tasks, evenly from all of them; all without a number.
+pub fn sample(tasks: Vec<Task>, number: Option<u32>) -> Vec<Task> {
+    let all = tasks.len();
+    let number = number.map_or(all, |number| (number as usize).min(all));
+    let is_taken = |index: usize| (index + 1) * number / all > index * number / all;
+    tasks
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| is_taken(*index))
+        .map(|(_, task)| task)
+        .collect()
+}
+
+/// Asks the tasks, one after the other, of a copy of the store.
+///
+/// # Errors
+/// If the copy cannot be made or opened. A call that fails is no error: its reply says why.
+pub fn ask<'a>(
+    tasks: &'a [Task],
+    stored: &Stored,
+    laboratory: &Laboratory<'_>,
+    clock: &SetClock,
+) -> Result<Vec<Asked<'a>>, Failure> {
+    let folder = tempfile::tempdir()?;
+    stored.copy_to(folder.path())?;
+    clock.set_after_noon(0, ASKED_AFTER_NOON_MS);
+    let parts = laboratory.open(folder.path())?;
+    let asked = |task: &'a Task| {
+        let mut ids = Ids::default();
+        let outcome = take_steps(task, stored, &parts, &mut ids)
+            .map(|()| reply(task, stored, &parts, folder.path(), &ids));
+        // An agent reads why a call was refused. A step that fails leaves what it should have
+        // changed.
+        let (text, refused, is_begun) = match outcome {
+            Ok(Ok(text)) => (text, None, true),
+            Ok(Err(failure)) => (failure.message.clone(), Some(failure.message), true),
+            Err(failure) => (String::new(), Some(failure.message), false),
+        };
+        let is_there = |part: &&String| text.contains(&stored.with_ids(part, &ids));
+        Asked {
+            task,
+            missing: task
+                .evidence()
+                .filter(|part| !is_there(part))
+                .cloned()
+                .collect(),
+            shown: task
+                .distractors()
+                .filter(|part| !is_begun || is_there(part))
+                .cloned()
+                .collect(),
+            tokens: BpeTokens.count(&with_one_id(&text)),
+            refused,
+        }
+    };
+    Ok(tasks.iter().map(asked).collect())
+}
+
+/// A call with what it leaves to its task.
+fn completed(call: &Call, task: &Task) -> Call {
+    let mut call = call.clone();
+    call.dialect.get_or_insert_with(|| task.dialect.clone());
+    call.caller = call.caller.or_else(|| task.caller.clone());
+    call
+}
+
+/// Makes the calls that come first.
+fn take_steps(task: &Task, stored: &Stored, parts: &Parts, ids: &mut Ids) -> Result<(), Failure> {
+    for step in &task.steps {
+        let reply = stored.call(&completed(step, task), ids, parts)?;
+        if let Some(part) = &step.shows {
+            let id = id_beside(&reply.structured, part).map(str::to_owned);
+            let missing = || {
+                Failure::new(
+                    Exit::Failure,
+                    format!("no result of {} holds {part}", step.tool),
+                )
+            };
+            ids.shown = Some(id.ok_or_else(missing)?);
+        }
+    }
+    Ok(())
+}
+
+/// The text that the agent reads in the end.
+fn reply(
+    task: &Task,
+    stored: &Stored,
+    parts: &Parts,
+    data: &Path,
+    ids: &Ids,
+) -> Result<String, Failure> {
+    if let Some(tool) = &task.tool {
+        let call = Call::now(tool, task.arguments.clone());
+        return Ok(stored.call(&completed(&call, task), ids, parts)?.text);
+    }
+    if let Some(uri) = &task.resource {
+        let resources =
+            loci_dialects::dialect(&task.dialect).and_then(|dialect| dialect.resources.as_ref());
+        let context = Context {
+            engine: &parts.engine,
+            caller: &caller(task.caller.as_deref()),
+        };
+        let text = resources
+            .map(|resources| (resources.read)(context, uri))
+            .transpose()?
+            .flatten();
+        return text
+            .ok_or_else(|| Failure::new(Exit::Failure, format!("there is no resource {uri}")));
+    }
+    session_start(task, data)
+}
+
+/// The text that the hook of a host adds to a new session, by a process of its own.
+fn session_start(task: &Task, data: &Path) -> Result<String, Failure> {
+    let temporary = tempfile::tempdir()?;
+    let folder = temporary
+        .path()
+        .join(task.starts_in.as_deref().unwrap_or("global"));
+    std::fs::create_dir(&folder)?;
+    let mut command = loci(data)?;
+    command.args([
+        "hook",
+        "run",
+        "--host",
+        "claude-code",
+        "--event",
+        "session-start",
+        "--dialect",
+        &task.dialect,
+    ]);
+    command
+        .arg("--data")
+        .arg(data)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(json!({"cwd": folder}).to_string().as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let text = said["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .map(str::to_owned);
+    text.ok_or_else(|| {
+        let problem = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Failure::new(
+            Exit::Failure,
+            format!("the hook said nothing that a host can use: {problem}"),
+        )
+    })
+}
+
+/// The text with the same digits in all ids and cursors, but for dates.
+fn with_one_id(text: &str) -> String {
+    let is_of_id =
+        |character: &char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');
+    let mut rest = text;
+    let mut with_one_id = String::with_capacity(text.len());
+    while let Some(start) = rest.find(|character: char| is_of_id(&character)) {
+        let (before, run) = rest.split_at(start);
+        let characters = run.chars().take_while(is_of_id).count();
+        let (run, after) = run.split_at(characters);
+        let is_date = characters == DATE_CHARACTERS
+            && !run.contains(|character: char| character.is_ascii_alphabetic());
+        let is_short_id = run
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+            && !is_date;
+        let characters_min = if is_short_id {
+            ID_CHARACTERS_MIN
+        } else {
+            OPAQUE_CHARACTERS_MIN
+        };
+        with_one_id.push_str(before);
+        if characters >= characters_min
+            && run.contains(|character: char| character.is_ascii_digit())
+        {
+            with_one_id.extend(ANY_ID.chars().cycle().take(characters));
+        } else {
+            with_one_id.push_str(run);
+        }
+        rest = after;
+    }
+    with_one_id + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::material::calls;
+    use super::*;
+
+    #[test]
+    fn tasks_ask_for_what_was_filed_and_do_not_hold_it_themselves() {
+        let (tasks, filed) = (read().unwrap(), calls(1, 5_000).unwrap());
+        let names: HashSet<&str> = tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!((tasks.len(), names.len()), (200, 200));
+        let known: HashSet<&str> = filed
+            .iter()
+            .filter_map(|call| call.name.as_deref())
+            .collect();
+        let texts = |arguments: &Map<String, Value>| Value::Object(arguments.clone()).to_string();
+        let of_tasks: Vec<String> = calls(1, 0)
+            .unwrap()
+            .iter()
+            .map(|call| texts(&call.arguments))
+            .collect();
+        let around: Vec<String> = filed
+            .iter()
+            .map(|call| texts(&call.arguments))
+            .filter(|text| !text.contains("{id ") && !of_tasks.contains(text))
+            .collect();
+        for task in &tasks {
+            let dialect = loci_dialects::dialect(&task.dialect).unwrap();
+            assert!(
+                task.tool.iter().all(|tool| dialect.tool(tool).is_some()),
+                "{}",
+                task.name
+            );
+            assert!(
+                task.evidence().chain(task.distractors()).next().is_some(),
+                "{} asks for nothing",
+                task.name
+            );
+            let asked = texts(&task.arguments);
+            let steps: Vec<String> = task
+                .steps
+                .iter()
+                .map(|step| texts(&step.arguments))
+                .collect();
+            for part in task.must.iter().chain(&task.must_not) {
+                if let Some(id) = part
+                    .strip_prefix("{id ")
+                    .and_then(|part| part.strip_suffix('}'))
+                {
+                    assert!(
+                        known.contains(id),
+                        "{}: no memory has the name {id}",
+                        task.name
+                    );
+                    continue;
+                }
+                let is_filed = of_tasks
+                    .iter()
+                    .chain(&steps)
+                    .any(|text| text.contains(part));
+                assert!(is_filed, "{}: no memory holds: {part}", task.name);
+                assert!(
+                    !asked.contains(part),
+                    "{}: the call itself holds: {part}",
+                    task.name
+                );
+                assert!(
+                    !around.iter().any(|text| text.contains(part)),
+                    "{}: others hold, too: {part}",
+                    task.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_sample_is_taken_from_all_tasks() {
+        let of = |number| {
+            sample(read().unwrap(), number)
+                .into_iter()
+                .map(|task| task.dialect)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(of(None).len(), 200);
+        assert_eq!(of(Some(10)).len(), 10);
+        assert_eq!(of(Some(1_000)).len(), 200);
+        assert!(of(Some(10)).iter().collect::<HashSet<_>>().len() > 3);
+    }
+
+    #[test]
+    fn the_digits_of_ids_do_not_count() {
+        let with = |id: &str| {
+            format!(
+                r#"{{"id":"{id}","created_at":"2026-03-18T12:00:00Z","text":"a cabbage, 12 days"}}"#
+            )
+        };
+        let [first, second] = [
+            "019f0000-1111-7222-8333-444455556666",
+            "018abcde-f012-7345-9678-9abcdef01234",
+        ]
+        .map(with);
+        assert_eq!(with_one_id(&first), with_one_id(&second));
+        assert_eq!(with_one_id(&first), with(ANY_ID));
+    }
+}

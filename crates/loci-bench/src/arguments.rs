@@ -1,0 +1,270 @@
+//! The arguments of `loci-bench`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use loci::Common;
+
+/// Measure speed, size and quality of loci on this machine
+///
+/// The settings are those of loci itself. Commands that measure processes start the `loci` that
+/// LOCI_BIN names, else the one in the same folder.
+#[derive(Parser)]
+#[command(
+    name = "loci-bench",
+    version,
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(subcommand)]
+    pub command: Bench,
+}
+
+#[derive(Subcommand)]
+pub enum Bench {
+    /// Measure start, write, search and memory against the goals, on made-up memories
+    Speed {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many memories to search in
+        #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+        memories: u32,
+    },
+    /// Measure a folder of notes: first indexing, a start without changes, appended notes
+    ///
+    /// Without a model. Half of the notes have frontmatter.
+    Notes {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many notes
+        #[arg(long, value_name = "NUMBER", default_value_t = 10_000)]
+        notes: u32,
+    },
+    /// Measure the tools of a palace of many drawers, hooks, and mining a project
+    Palace {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many drawers
+        #[arg(long, value_name = "NUMBER", default_value_t = 50_000)]
+        drawers: u32,
+    },
+    /// Measure many clients of many users over HTTP, and what a user's health and wipe cost
+    Clients {
+        /// Work in this folder, on the disk to be measured [default: a temporary one]
+        #[arg(long = "in", value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+        folder: Option<PathBuf>,
+        /// How many memories the users have together
+        #[arg(long, value_name = "NUMBER", default_value_t = 100_000)]
+        memories: u32,
+        /// How many calls each client makes
+        #[arg(long, value_name = "NUMBER", default_value_t = 250)]
+        calls: u32,
+    },
+    /// Measure how well the tools find the evidence of LoCoMo's questions
+    ///
+    /// Every conversation is filed by tool calls into a store of its own, the background settles,
+    /// then every question is asked. The metric is the mean share of a question's evidence among
+    /// the first results.
+    Locomo(Locomo),
+    /// Measure whether the tools find what must be found, among invented facts
+    ///
+    /// Paraphrases, identifiers, names, phrases, dates, relative times, scripts, near-duplicates,
+    /// long documents and facts among chat, filed and asked by tool calls, beside what words and
+    /// vectors alone find. Fails if a kind of question stays below its floor.
+    Needles(Needles),
+    /// Measure whether the tools find the texts that answer the questions of sets, and whether
+    /// words or vectors alone do
+    ///
+    /// The sets are those that scripts/retrieval-sets builds from what packages ship. Each is filed
+    /// by tool calls into a store beside it, which later runs use again; then every question is
+    /// asked.
+    Sets(Sets),
+    /// Measure the fusion of words and meaning on these sets, and fit its weights
+    ///
+    /// The weights are fitted to the training halves, and checked with each set left out in turn.
+    Fusion(Fusion),
+    /// Measure which memories matter in which phases of work, and where the floor of
+    /// `memory_recall` is best
+    ///
+    /// Invented memories of two projects, with the phases in which they matter: the floor is fitted
+    /// on the first and reported on the second. Fails if the floor in use is much worse than the
+    /// best one.
+    Phases {
+        /// Write the figures into this file, too, as JSON
+        #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+        out: Option<PathBuf>,
+    },
+    /// Measure what the replies to an agent hold: the evidence it needs, distractors, tokens
+    ///
+    /// Scripted tasks through the tools of every dialect and at the start of a session, without a
+    /// language model, in a store of many projects and people that a seed determines. Every task
+    /// says which parts of memories its reply must hold, which it must not, and how many tokens it
+    /// may have.
+    Agent(AgentBench),
+    /// Measure which contradictions and duplicates `remember` tells of, and which it imagines
+    ///
+    /// Pairs of memories of five domains, each pair in a project of its own, filed by tool calls;
+    /// the half for tuning and the half for judging are told apart. Fails if the half for judging
+    /// stays below its floor.
+    Contradictions(Pairs),
+    /// Measure which questions the cache of answers takes for the same
+    ///
+    /// Pairs of questions that ask the same and pairs that do not, by tool calls. Fails if the half
+    /// for judging has wrong hits beyond their limit.
+    CachedQuestions(Pairs),
+    /// Measure searches in many passages, without a model, beside what the memory allows
+    ///
+    /// Made-up passages with vectors in a store on the disk; a process of its own then searches.
+    Engine(EngineBench),
+}
+
+#[derive(Args)]
+pub struct Locomo {
+    /// LoCoMo's locomo10.json, or the folder with it
+    // The same name as the option of every command, which it stands in for: a benchmark has
+    // stores of its own.
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    pub data: String,
+    /// Whose tools: memory-mcp files the turns as messages of conversations, mememory as facts
+    #[arg(long, value_name = "DIALECT", default_value = "memory-mcp", value_parser = ["memory-mcp", "mememory"])]
+    pub dialect: String,
+    /// Which conversations: the first five (dev), the others (test), or all
+    #[arg(long, value_name = "SPLIT", default_value = "all", value_parser = ["dev", "test", "all"])]
+    pub split: String,
+    /// Which of memory-mcp's tools to ask: recall_memory, hybrid_search or both
+    #[arg(long, value_name = "TOOL", default_value = "both", value_parser = ["recall_memory", "hybrid_search", "both"])]
+    pub tool: String,
+    /// Rank without this step, to see what it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Keep the stores in this folder, and use those that an earlier run left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// Write the figures into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Needles {
+    /// Which questions: the reported ones in English (test), those in or to other languages
+    /// (languages), or those that the weights were fitted on (train)
+    #[arg(long, value_name = "SET", default_value = "test", value_parser = ["test", "languages", "train"])]
+    pub set: String,
+    /// How many facts answer no question
+    #[arg(long, value_name = "NUMBER", default_value_t = 1_500, value_parser = clap::value_parser!(u32).range(..=20_000))]
+    pub distractors: u32,
+    /// Seed of the invented facts
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// Rank without this step, to see what it gives; may be given several times
+    #[arg(long, value_name = "STEP")]
+    pub without: Vec<String>,
+    /// Write the figures and the rank of every fact into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Sets {
+    /// The folder of the sets
+    // The same name as the option of every command, which it stands in for: a benchmark has
+    // stores of its own.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// Only the sets of these names, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Which questions: those that weights are fitted on (train), the others (test), or all
+    #[arg(long, value_name = "HALF", default_value = "all", value_parser = ["train", "test", "all"])]
+    pub half: String,
+    /// Ask this tool alone [default: the tools that search of the dialect that a set is filed
+    /// through]
+    #[arg(long, value_name = "TOOL", value_parser = ["recall", "recall_memory", "hybrid_search", "mempalace_search", "memory_search"])]
+    pub tool: Option<String>,
+    /// Write the figures into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Fusion {
+    /// The folder that scripts/retrieval-sets has filled
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub data: String,
+    /// Only these sets
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Fit the weights, else report those in use
+    #[arg(long)]
+    pub fit: bool,
+    /// How many times each number is tried again, at most
+    #[arg(long, value_name = "NUMBER", default_value_t = 8)]
+    pub rounds: u32,
+}
+
+#[derive(Args)]
+pub struct AgentBench {
+    /// How many memories the store has
+    #[arg(long, value_name = "NUMBER", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(..=20_000))]
+    pub memories: u32,
+    /// Ask so many of the tasks, evenly from all [default: all]
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    pub tasks: Option<u32>,
+    /// The seed of the memories around those of the tasks
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub seed: u64,
+    /// List tasks, with what they miss: those that are not right (failed), or all
+    #[arg(long, value_name = "TASKS", value_parser = ["failed", "all"])]
+    pub show: Option<String>,
+    /// Keep the store in this folder, and use the one that an earlier run of the same loci left
+    /// there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub store: Option<PathBuf>,
+    /// Write the figures and the outcome of every task into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct Pairs {
+    /// Write the figures and the outcome of every pair into this file, too, as JSON
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct EngineBench {
+    /// How many passages: 10k, 100k, 1M
+    #[arg(long, value_name = "NUMBER", default_value = "100k", value_parser = count)]
+    pub passages: usize,
+    /// Keep the store in this folder, and use the one that an earlier run left there
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub folder: Option<PathBuf>,
+    /// Only measure, in this process
+    #[arg(long, hide = true, requires = "folder")]
+    pub measure: bool,
+}
+
+/// A number above 0, with `k` for thousands and `M` for millions.
+fn count(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
+        Some(digits) => (digits, 1_000),
+        None => text
+            .strip_suffix(['m', 'M'])
+            .map_or((text, 1), |digits| (digits, 1_000_000)),
+    };
+    let number = digits
+        .parse()
+        .ok()
+        .and_then(|number: usize| number.checked_mul(unit));
+    number
+        .filter(|number| (1..=u32::MAX as usize).contains(number))
+        .ok_or_else(|| "give a number such as 500, 10k or 1M".to_owned())
+}

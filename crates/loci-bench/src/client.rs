@@ -1,0 +1,149 @@
+//! A `loci mcp` in a process of its own, as a host starts it.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use loci::settings::{CONFIG_VARIABLE, SETTINGS, Setting};
+use serde_json::{Value, json};
+
+/// The server and both ends of its pipes. It ends when this is dropped.
+pub struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Client {
+    /// Starts it, without any of the user's own settings, and sends the handshake, whose answer
+    /// [`Client::request`] skips.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(data: &Path, search: &str) -> io::Result<Self> {
+        let mut command = loci(data)?;
+        command.arg("mcp").arg("mememory").arg("--data").arg(data);
+        command.args(["--search", search]);
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let stdout = BufReader::new(stdout.ok_or(io::ErrorKind::BrokenPipe)?);
+        let mut client = Client {
+            child,
+            stdin,
+            stdout,
+        };
+        let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}});
+        client
+            .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}))?;
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
+        Ok(client)
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    /// If the server ends, or fails the request.
+    pub fn request(&mut self, id: u64, method: &str, params: &Value) -> io::Result<Value> {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
+        loop {
+            let mut line = String::new();
+            if self.stdout.read_line(&mut line)? == 0 {
+                return Err(io::Error::other("the server that is measured ended"));
+            }
+            let mut reply: Value = serde_json::from_str(&line)?;
+            if reply["id"] != json!(id) {
+                continue;
+            }
+            if reply["result"].is_null() || reply["result"]["isError"] == json!(true) {
+                return Err(io::Error::other(format!(
+                    "the server that is measured answered {line}"
+                )));
+            }
+            return Ok(reply["result"].take());
+        }
+    }
+
+    fn send(&mut self, message: &Value) -> io::Result<()> {
+        let stdin = self.stdin.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        writeln!(stdin, "{message}")
+    }
+
+    /// Its proportional memory in bytes, where Linux says it: what it has alone, and of what it
+    /// shares with other processes, such as the program itself, the part that falls to each.
+    pub fn proportional_bytes(&self) -> Option<u64> {
+        memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
+    }
+
+    /// Its resident memory in bytes, where Linux says it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        resident_bytes(&self.child.id().to_string())
+    }
+}
+
+/// The resident memory in bytes of a process (or `self`), where Linux says it.
+pub fn resident_bytes(process: &str) -> Option<u64> {
+    memory(&format!("/proc/{process}/status"), "VmRSS:")
+}
+
+/// A number of kB in a file of Linux, in bytes.
+fn memory(file: &str, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(file).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
+}
+
+/// The `loci` that is measured, without any of the user's own settings: the program that `LOCI_BIN`
+/// names, else the one beside this program.
+///
+/// # Errors
+/// `NotFound` if there is no such program; a file that cannot be written.
+pub fn loci(data: &Path) -> io::Result<Command> {
+    let program = match std::env::var_os("LOCI_BIN") {
+        Some(program) => PathBuf::from(program),
+        None => {
+            std::env::current_exe()?.with_file_name(format!("loci{}", std::env::consts::EXE_SUFFIX))
+        }
+    };
+    if !program.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!(
+                "there is no loci at {}: build it with `cargo build --release --package loci`, or \
+                 name it with LOCI_BIN",
+                program.display()
+            ),
+        ));
+    }
+    without_settings(Command::new(program), data)
+}
+
+/// The program of this process, without any of the user's own settings.
+///
+/// # Errors
+/// A file that cannot be written.
+pub fn loci_bench(data: &Path) -> io::Result<Command> {
+    without_settings(Command::new(std::env::current_exe()?), data)
+}
+
+fn without_settings(mut command: Command, data: &Path) -> io::Result<Command> {
+    for variable in SETTINGS.iter().flat_map(Setting::variables) {
+        command.env_remove(variable);
+    }
+    let no_settings = data.join("no-settings.toml");
+    fs::write(&no_settings, "")?;
+    command.env(CONFIG_VARIABLE, no_settings);
+    Ok(command)
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // At the end of its input it ends by itself.
+        drop(self.stdin.take());
+        let _ = self.child.wait();
+    }
+}

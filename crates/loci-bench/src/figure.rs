@@ -1,0 +1,87 @@
+//! What a benchmark prints.
+
+use loci::exit::Failure;
+use loci::output::Output;
+use serde_json::{Value, json};
+
+/// One thing measured.
+pub struct Figure {
+    /// What.
+    pub name: String,
+    /// The one value, or the median of several.
+    pub p50: f64,
+    /// The 95th percentile of several.
+    pub p95: Option<f64>,
+    /// Of both.
+    pub unit: &'static str,
+    /// What the design asks for; empty, if nothing.
+    pub goal: &'static str,
+}
+
+impl Figure {
+    /// One value.
+    pub fn one(
+        name: impl Into<String>,
+        value: f64,
+        unit: &'static str,
+        goal: &'static str,
+    ) -> Self {
+        Figure {
+            name: name.into(),
+            p50: value,
+            p95: None,
+            unit,
+            goal,
+        }
+    }
+
+    /// The median and the 95th percentile of several.
+    pub fn many(
+        name: impl Into<String>,
+        mut values: Vec<f64>,
+        unit: &'static str,
+        goal: &'static str,
+    ) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            values
+                .get((values.len() as f64 * share) as usize)
+                .copied()
+                .unwrap_or(f64::NAN)
+        };
+        Figure {
+            name: name.into(),
+            p50: at(0.5),
+            p95: Some(at(0.95)),
+            unit,
+            goal,
+        }
+    }
+}
+
+/// Prints figures as a table, or as JSON.
+///
+/// # Errors
+/// If stdout is closed or full.
+pub fn print(figures: &[Figure], output: Output) -> Result<(), Failure> {
+    let mut text = format!("{:58} {:>9} {:>9}  {:6}  goal\n", "", "p50", "p95", "");
+    for Figure {
+        name,
+        p50,
+        p95,
+        unit,
+        goal,
+    } in figures
+    {
+        let p95 = p95.map_or_else(String::new, |p95| format!("{p95:.3}"));
+        text += &format!("{name:58} {p50:>9.3} {p95:>9}  {unit:6}  {goal}\n");
+    }
+    let row = |Figure {
+                   name,
+                   p50,
+                   p95,
+                   unit,
+                   goal,
+               }: &Figure| json!({"name": name, "p50": p50, "p95": p95, "unit": unit, "goal": goal});
+    Ok(output.either(&figures.iter().map(row).collect::<Value>(), text)?)
+}

@@ -1,0 +1,156 @@
+//! A `loci serve` in a process of its own, and a client of it that costs little.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use serde_json::{Value, json};
+
+use super::client::loci;
+
+/// The server. It ends when this is dropped.
+pub struct Server {
+    child: Child,
+    /// Where it listens.
+    pub address: String,
+}
+
+impl Server {
+    /// Starts it on a free port of this machine, without authentication and without any of the
+    /// user's own settings.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn start(data: &Path) -> io::Result<Self> {
+        let mut command = loci(data)?;
+        command
+            .args([
+                "serve",
+                "--no-auth",
+                "--bind",
+                "127.0.0.1:0",
+                "--log",
+                "error",
+                "--data",
+            ])
+            .arg(data);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let mut lines = BufReader::new(child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?);
+        let mut line = String::new();
+        let address = loop {
+            line.clear();
+            if lines.read_line(&mut line)? == 0 {
+                return Err(io::Error::other(
+                    "the server that is measured did not start",
+                ));
+            }
+            if let Some(address) = line.trim_end().strip_prefix("listening on http://") {
+                break address.to_owned();
+            }
+        };
+        // A full pipe would stop it.
+        std::thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
+        Ok(Server { child, address })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One connection, kept open.
+pub struct HttpClient {
+    stream: BufReader<TcpStream>,
+    address: String,
+    requests: u64,
+}
+
+impl HttpClient {
+    /// Connects.
+    ///
+    /// # Errors
+    /// If nobody listens.
+    pub fn connect(address: &str) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(HttpClient {
+            stream: BufReader::new(stream),
+            address: address.to_owned(),
+            requests: 0,
+        })
+    }
+
+    /// Calls a tool and waits for its reply.
+    ///
+    /// # Errors
+    /// If the connection breaks, or the tool fails.
+    pub fn call(&mut self, dialect: &str, tool: &str, arguments: &Value) -> io::Result<Value> {
+        self.requests += 1;
+        let params = json!({"name": tool, "arguments": arguments});
+        let body = json!({"jsonrpc": "2.0", "id": self.requests, "method": "tools/call", "params": params}).to_string();
+        let head = format!(
+            "POST /mcp/{dialect} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, \
+             text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\nContent-Length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        self.stream.get_mut().write_all((head + &body).as_bytes())?;
+        let mut reply: Value = serde_json::from_slice(&self.read_reply()?)?;
+        let failed = reply["result"].is_null() || reply["result"]["isError"] == json!(true);
+        if failed {
+            Err(io::Error::other(format!("the server answered {reply}")))
+        } else {
+            Ok(reply["result"].take())
+        }
+    }
+
+    fn read_reply(&mut self) -> io::Result<Vec<u8>> {
+        let (mut length, mut chunked) = (0, false);
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if self.stream.read_line(&mut line)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if line.trim_end().is_empty() {
+                break;
+            }
+            if let Some((name, value)) = line.split_once(':') {
+                match name.to_ascii_lowercase().as_str() {
+                    "content-length" => length = value.trim().parse().map_err(io::Error::other)?,
+                    "transfer-encoding" => chunked = true,
+                    _ => {}
+                }
+            }
+        }
+        let mut body = Vec::new();
+        if !chunked {
+            self.read_part(length, &mut body)?;
+            return Ok(body);
+        }
+        loop {
+            line.clear();
+            self.stream.read_line(&mut line)?;
+            let length = usize::from_str_radix(line.trim_end(), 16).map_err(io::Error::other)?;
+            self.read_part(length, &mut body)?;
+            self.stream.read_line(&mut line)?;
+            if length == 0 {
+                return Ok(body);
+            }
+        }
+    }
+
+    fn read_part(&mut self, length: usize, body: &mut Vec<u8>) -> io::Result<()> {
+        let begin = body.len();
+        body.resize(begin + length, 0);
+        self.stream.read_exact(&mut body[begin..])
+    }
+}

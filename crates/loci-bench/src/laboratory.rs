@@ -1,0 +1,171 @@
+//! Stores of a benchmark's own, reached by the same tool calls that agents make.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use loci::exit::{Exit, Failure};
+use loci::settings::Settings;
+use loci::wiring::{Parts, Wiring, embedder};
+use loci_core::{Clock, Embedder, Timestamp, limits};
+use loci_engine::{Policy, SearchMode, Weights};
+use serde_json::{Map, Value};
+
+/// Seconds in a day.
+pub const DAY_SECONDS: u64 = 86_400;
+/// The moment of the questions: noon (UTC) of Wednesday, 18 March 2026, in seconds since 1970.
+const ASKED_AT_SECONDS: i64 = 1_773_835_200;
+
+/// The time, which stands still until it is moved, so that every run finds the same.
+pub struct SetClock(AtomicI64);
+
+impl SetClock {
+    /// At the beginning of 1970.
+    pub fn new() -> Arc<Self> {
+        Arc::new(SetClock(AtomicI64::new(0)))
+    }
+
+    /// Moves to noon of that many days before the questions.
+    pub fn set(&self, days_ago: i64) {
+        self.set_after_noon(days_ago, 0);
+    }
+
+    /// Moves to that many milliseconds after noon of that many days before the questions.
+    pub fn set_after_noon(&self, days_ago: i64, milliseconds: i64) {
+        let day = i64::try_from(DAY_SECONDS).unwrap_or(i64::MAX);
+        let noon = (ASKED_AT_SECONDS - days_ago * day) * 1_000;
+        self.0
+            .store((noon + milliseconds) * 1_000, Ordering::Relaxed);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_microseconds(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// What the stores of one run have in common.
+pub struct Laboratory<'a> {
+    settings: &'a Settings,
+    embedder: Arc<dyn Embedder>,
+    clock: Arc<dyn Clock>,
+    weights: Weights,
+}
+
+impl<'a> Laboratory<'a> {
+    /// With the user's settings for the model, the search and the ranking, less these steps of it.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] if there is no such step, or the model's endpoint cannot be one.
+    pub fn new(
+        settings: &'a Settings,
+        clock: Arc<dyn Clock>,
+        without: &[String],
+    ) -> Result<Self, Failure> {
+        let weights = without
+            .iter()
+            .try_fold(Weights::default(), |weights, step| {
+                weights.without(step).ok_or_else(|| {
+                    let problem = format!(
+                        "there is no step {step}; --without takes {}",
+                        Weights::STEPS.join(", ")
+                    );
+                    Failure::new(Exit::Usage, problem)
+                })
+            })?;
+        Ok(Laboratory {
+            settings,
+            embedder: embedder(&settings.embedding)?,
+            clock,
+            weights,
+        })
+    }
+
+    /// The model that embeds, or `none`.
+    pub fn model(&self) -> String {
+        match self.settings.search {
+            SearchMode::Words => "none".to_owned(),
+            _ => self.embedder.model().to_string(),
+        }
+    }
+
+    /// How candidates are found.
+    pub fn search(&self) -> &'static str {
+        match self.settings.search {
+            SearchMode::Hybrid => "hybrid",
+            SearchMode::Vector => "vector",
+            SearchMode::Words => "words",
+        }
+    }
+
+    /// Opens a store. Messages stay, however long the run takes and whenever the next one is.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open(&self, data: &Path) -> Result<Parts, Failure> {
+        self.open_searching(data, self.settings.search)
+    }
+
+    /// The same, and finds candidates in this way.
+    ///
+    /// # Errors
+    /// As for [`Parts::open`].
+    pub fn open_searching(&self, data: &Path, search: SearchMode) -> Result<Parts, Failure> {
+        let policy = Policy {
+            message_ttl_seconds: limits::TTL_DAYS_MAX * DAY_SECONDS,
+            ..self.settings.policy
+        };
+        let wiring = Wiring {
+            embedder: Arc::clone(&self.embedder),
+            clock: Arc::clone(&self.clock),
+            policy,
+            weights: self.weights,
+            search_wait: None,
+        };
+        Parts::open_with(
+            &Settings {
+                search,
+                ..self.settings.clone()
+            },
+            data,
+            wiring,
+        )
+    }
+}
+
+/// Does at once what the background has to do.
+///
+/// # Errors
+/// Those of the work.
+pub fn settle(parts: &Parts) -> Result<(), Failure> {
+    while parts.engine.embed_pending()? > 0 || parts.engine.enrich()? {}
+    Ok(())
+}
+
+/// Copies the folder of a store, so that what is asked of the copy changes nothing in the original.
+///
+/// # Errors
+/// If a file cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// Arguments of a tool.
+pub fn object(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,82 @@
+//! `loci-bench`: measures, on this machine, the speed, the size and the quality that the design
+//! promises.
+//!
+//! Questions go through the tools that agents call, so that a figure is one that an agent sees.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
+
+mod agent;
+mod arguments;
+mod cached_questions;
+mod client;
+mod clients;
+mod contradictions;
+mod corpus;
+mod engine;
+mod figure;
+mod http;
+mod laboratory;
+mod locomo;
+mod needles;
+mod notes;
+mod palace;
+mod phases;
+mod sets;
+mod speed;
+
+use std::process::ExitCode;
+
+use loci::exit::Failure;
+use loci::output::Output;
+use loci::settings::Settings;
+use tracing::level_filters::LevelFilter;
+
+use crate::arguments::{Bench, Cli};
+
+fn main() -> ExitCode {
+    let outcome = match loci::parse::<Cli>() {
+        Ok(cli) => start(&cli),
+        Err(ended) => ended,
+    };
+    loci::exit_code(outcome)
+}
+
+fn start(cli: &Cli) -> Result<(), Failure> {
+    let output = Output::new(cli.common.json, cli.common.raw)?;
+    let settings = loci::start(&cli.common.flags(), LevelFilter::WARN)?;
+    run(&settings, &cli.command, output)
+}
+
+fn run(settings: &Settings, command: &Bench, output: Output) -> Result<(), Failure> {
+    match command {
+        Bench::Speed { folder, memories } => {
+            speed::run(folder.as_deref(), *memories as usize, output)
+        }
+        Bench::Notes { folder, notes } => notes::run(folder.as_deref(), *notes as usize, output),
+        Bench::Palace { folder, drawers } => {
+            palace::run(folder.as_deref(), *drawers as usize, output)
+        }
+        Bench::Clients {
+            folder,
+            memories,
+            calls,
+        } => clients::run(
+            folder.as_deref(),
+            *memories as usize,
+            *calls as usize,
+            output,
+        ),
+        Bench::Locomo(options) => locomo::run(settings, options, output),
+        Bench::Engine(options) => engine::run(options, output),
+        Bench::Agent(options) => agent::run(settings, options, output),
+        Bench::Contradictions(options) => contradictions::run(settings, options, output),
+        Bench::CachedQuestions(options) => cached_questions::run(settings, options, output),
+        Bench::Needles(options) => needles::run(settings, options, output),
+        Bench::Sets(options) => sets::run(settings, options, output),
+        Bench::Fusion(options) => sets::run_fusion(settings, options, output),
+        Bench::Phases { out } => phases::run(settings, out.as_deref(), output),
+    }
+}

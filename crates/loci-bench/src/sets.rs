@@ -1,0 +1,143 @@
+//! `loci-bench sets`: whether the tools find the texts that answer the questions of a folder of
+//! sets, which `scripts/retrieval-sets` builds, and whether they do so at least as well as words
+//! and vectors alone.
+//!
+//! A set is filed through the tools that an agent would file it with, and asked through those that
+//! it would ask. What is asked may count as an access, so each tool is asked of a copy of the
+//! store.
+//!
+//! `loci-bench fusion` takes the candidates of the same questions, and fits the weights of the
+//! fusion to the halves for training.
+
+mod ask;
+mod data;
+mod fit;
+mod report;
+mod stored;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use loci::exit::{Exit, Failure};
+use loci::output::{Output, status_line};
+use loci::settings::Settings;
+use loci_core::Clock;
+use loci_dialects::{Dialect, mememory, memory_mcp, mempalace, vault};
+use serde::Deserialize;
+
+use self::data::{Question, Set};
+use self::report::Row;
+use self::stored::Stored;
+use super::laboratory::{Laboratory, SetClock};
+use crate::arguments;
+
+/// The tools that file the texts of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Through {
+    /// Messages of conversations, each thread one of one user.
+    Messages,
+    /// Facts.
+    Facts,
+    /// Drawers of one room.
+    Drawers,
+    /// Notes.
+    Notes,
+    /// A folder of files that is mined as a project.
+    Mined,
+}
+
+impl Through {
+    /// The dialect of these tools, and its tools that search.
+    fn tools(self) -> (&'static Dialect, &'static [&'static str]) {
+        match self {
+            Through::Messages => (&memory_mcp::DIALECT, &["recall_memory", "hybrid_search"]),
+            Through::Facts => (&mememory::DIALECT, &["recall"]),
+            Through::Drawers | Through::Mined => (&mempalace::DIALECT, &["mempalace_search"]),
+            Through::Notes => (&vault::DIALECT, &["memory_search"]),
+        }
+    }
+}
+
+pub fn run(settings: &Settings, options: &arguments::Sets, output: Output) -> Result<(), Failure> {
+    let clock = SetClock::new();
+    let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
+    let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
+    // A quotation in a query keeps out all else, and a ranking by words alone or by vectors alone
+    // does not know that.
+    let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
+    let mut rows = Vec::new();
+    for folder in data::folders(Path::new(&options.data), &options.only)? {
+        let set = Set::read(&folder)?;
+        let questions: Vec<&Question> = set
+            .questions
+            .iter()
+            .filter(|question| options.half == "all" || question.half == options.half)
+            .collect();
+        let (dialect, tools) = set.about.through.tools();
+        let tools: Vec<_> = tools
+            .iter()
+            .filter(|tool| options.tool.as_ref().is_none_or(|asked| asked == *tool))
+            .collect();
+        if questions.is_empty() || tools.is_empty() {
+            status_line(format_args!("{} has nothing to ask", set.about.name));
+            continue;
+        }
+        let stored = Stored::of(&set, &laboratory, &clock)?;
+        clock.set(0);
+        status_line(format_args!(
+            "asking {}: {} questions …",
+            set.about.name,
+            questions.len()
+        ));
+        let [words, vectors] = ask::alone(&questions, &stored, &plain)?;
+        for tool in tools {
+            let tool_hits = ask::tool(&questions, &stored, &laboratory, dialect, tool)?;
+            rows.push(Row {
+                set: set.about.clone(),
+                tool,
+                questions: questions.len(),
+                loci: tool_hits,
+                words,
+                vectors,
+            });
+        }
+    }
+    if rows.is_empty() {
+        return Err(Failure::new(
+            Exit::Usage,
+            "no set has a question of this half for this tool; see --half and --tool",
+        ));
+    }
+    let value = report::value(&rows, options, &laboratory);
+    if let Some(file) = &options.out {
+        std::fs::write(file, format!("{value:#}\n"))?;
+    }
+    Ok(output.either(&value, report::text(&rows, &options.half))?)
+}
+
+pub fn run_fusion(
+    settings: &Settings,
+    options: &arguments::Fusion,
+    output: Output,
+) -> Result<(), Failure> {
+    let clock = SetClock::new();
+    let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
+    let laboratory = Laboratory::new(settings, shared, &[])?;
+    let data = Path::new(&options.data);
+    let mut sets = data::folders(data, &options.only)?
+        .iter()
+        .map(|folder| Set::read(folder))
+        .collect::<Result<Vec<_>, _>>()?;
+    if options.only.is_empty() {
+        sets.push(Set::of_needles(data)?);
+    }
+    let mut captured = Vec::new();
+    for set in &sets {
+        let stored = Stored::of(set, &laboratory, &clock)?;
+        clock.set(0);
+        captured.extend(fit::Captured::of(set, &stored, &laboratory)?);
+    }
+    let report = fit::report(&captured, options.fit, options.rounds);
+    Ok(output.either(&report.value(), report.text())?)
+}

@@ -1,0 +1,235 @@
+//! Sets on the disk.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use loci::exit::{Exit, Failure};
+use loci::secret::hex;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use super::Through;
+use crate::needles;
+
+/// Facts among the needles that answer no question.
+const DISTRACTORS: usize = 1_500;
+/// The file that makes a folder a set.
+const ABOUT: &str = "set.json";
+
+/// The description of a set.
+#[derive(Debug, Clone, Deserialize)]
+pub struct About {
+    /// Its name.
+    pub name: String,
+    /// The kind of texts; sets of one kind resemble each other.
+    pub kind: String,
+    /// The tools that file it.
+    pub through: Through,
+}
+
+/// A text that is filed.
+#[derive(Debug, Deserialize)]
+pub struct Text {
+    /// Its id in the set.
+    pub id: String,
+    /// The text that is filed.
+    #[serde(rename = "text")]
+    pub content: String,
+    /// The conversation that it is a message of.
+    #[serde(default)]
+    pub thread: String,
+    /// Who said it: `human`, `ai` or `tool`.
+    #[serde(default = "human")]
+    pub role: String,
+    /// Labels of a message.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// The title of a note.
+    #[serde(default)]
+    pub title: String,
+}
+
+fn human() -> String {
+    "human".to_owned()
+}
+
+/// A question.
+#[derive(Debug, Deserialize)]
+pub struct Question {
+    /// The question.
+    #[serde(rename = "question")]
+    pub query: String,
+    /// The texts of which any is an answer.
+    pub answers: Vec<String>,
+    /// `train` or `test`.
+    pub half: String,
+    /// The kind of question, where a set has several; each is judged by itself.
+    #[serde(default)]
+    pub kind: String,
+}
+
+/// A set as it was read.
+pub struct Set {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// Its description.
+    pub about: About,
+    /// The texts that are filed, in this order; none where files are mined.
+    pub texts: Vec<Text>,
+    /// The question.
+    pub questions: Vec<Question>,
+    /// The SHA-256 of all that is filed, in hexadecimal digits.
+    pub version: String,
+}
+
+impl Set {
+    /// Reads the set of a folder.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`], naming the file that cannot be read or understood.
+    pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let about: About = parsed(&folder.join(ABOUT), &text_of(&folder.join(ABOUT))?)?;
+        let mut digest = Sha256::new();
+        let texts = if about.through == Through::Mined {
+            for file in files(&folder.join(FILES))? {
+                digest.update(file.as_os_str().as_encoded_bytes());
+                digest.update(fs::read(&file).map_err(|error| unreadable(&file, &error))?);
+            }
+            Vec::new()
+        } else {
+            let file = folder.join("texts.jsonl");
+            let text = text_of(&file)?;
+            digest.update(&text);
+            lines(&file, &text)?
+        };
+        let file = folder.join("questions.jsonl");
+        let questions = lines(&file, &text_of(&file)?)?;
+        Ok(Set {
+            folder: folder.to_owned(),
+            about,
+            texts,
+            questions,
+            version: hex(&digest.finalize()),
+        })
+    }
+}
+
+impl Set {
+    /// The needles for training, as facts of a set whose store is kept in that folder.
+    ///
+    /// # Errors
+    /// If the folder cannot be made.
+    pub fn of_needles(data: &Path) -> Result<Self, Failure> {
+        let name = "needles".to_owned();
+        let folder = data.join(&name);
+        fs::create_dir_all(&folder)?;
+        let (facts, questions) = needles::facts(DISTRACTORS);
+        let version = hex(&Sha256::digest(facts.join("\n")));
+        let text = |(number, content): (usize, String)| Text {
+            id: number.to_string(),
+            content,
+            thread: String::new(),
+            role: human(),
+            tags: Vec::new(),
+            title: String::new(),
+        };
+        let question = |(kind, query, fact): (&str, String, usize)| Question {
+            kind: kind.to_owned(),
+            query,
+            answers: vec![fact.to_string()],
+            half: "train".to_owned(),
+        };
+        let about = About {
+            name,
+            kind: "isolated facts".to_owned(),
+            through: Through::Facts,
+        };
+        let texts = facts.into_iter().enumerate().map(text).collect();
+        let questions = questions.into_iter().map(question).collect();
+        Ok(Set {
+            folder,
+            about,
+            texts,
+            questions,
+            version,
+        })
+    }
+}
+
+/// The folder of what is mined.
+pub const FILES: &str = "files";
+
+/// The sets in a folder, or those of these names, in the order of their names.
+///
+/// # Errors
+/// [`Exit::Usage`] if there is none, or none of a name.
+pub fn folders(data: &Path, only: &[String]) -> Result<Vec<PathBuf>, Failure> {
+    let entries = fs::read_dir(data).map_err(|error| unreadable(data, &error))?;
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    folders.retain(|folder| folder.join(ABOUT).is_file());
+    folders.sort();
+    let is_named =
+        |folder: &Path, name: &str| folder.file_name().is_some_and(|found| found == name);
+    if let Some(name) = only
+        .iter()
+        .find(|name| !folders.iter().any(|folder| is_named(folder, name)))
+    {
+        let problem = format!("--only: there is no set {name} in {}", data.display());
+        return Err(Failure::new(Exit::Usage, problem));
+    }
+    folders.retain(|folder| only.is_empty() || only.iter().any(|name| is_named(folder, name)));
+    if folders.is_empty() {
+        let problem = format!(
+            "{} holds no set; build them with scripts/retrieval-sets {0}",
+            data.display()
+        );
+        return Err(Failure::new(Exit::Usage, problem));
+    }
+    Ok(folders)
+}
+
+/// The files in a folder and those in it, in the order of their paths.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let (mut found, mut waiting) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder).map_err(|error| unreadable(&folder, &error))? {
+            let path = entry.map_err(|error| unreadable(&folder, &error))?.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn text_of(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file).map_err(|error| unreadable(file, &error))
+}
+
+fn lines<T: DeserializeOwned>(file: &Path, text: &str) -> Result<Vec<T>, Failure> {
+    text.lines().map(|line| parsed(file, line)).collect()
+}
+
+fn parsed<T: DeserializeOwned>(file: &Path, text: &str) -> Result<T, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let problem = format!(
+            "{} is not as scripts/retrieval-sets writes it: {error}",
+            file.display()
+        );
+        Failure::new(Exit::Usage, problem)
+    })
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Failure {
+    let problem = format!(
+        "{} cannot be read ({error}); give --data a folder of sets",
+        path.display()
+    );
+    Failure::new(Exit::Usage, problem)
+}

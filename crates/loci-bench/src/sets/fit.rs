@@ -1,0 +1,467 @@
+//! Fits the weights of the fusion to the training halves of sets, and checks them with each set
+//! left out.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use loci::exit::Failure;
+use loci::output::status_line;
+use loci_core::{Caller, Tier};
+use loci_engine::{FusionInput, Recall, Weights};
+use serde_json::{Value, json};
+
+use super::ask::{DEPTHS, RESULTS};
+use super::data::{Question, Set};
+use super::stored::Stored;
+use crate::laboratory::Laboratory;
+
+/// How many times its size a miss of the better side alone counts.
+const DEFICIT: f64 = 3.0;
+/// The questions at which a set counts half: the shares of a small one are noise.
+const QUESTIONS_TO_COUNT_HALF: f64 = 50.0;
+/// How much the mean reciprocal rank counts beside hits, so that steps between two hits show.
+const RECIPROCAL: f64 = 0.2;
+
+/// The share of questions with an answer among the first results, at each depth.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Hits {
+    questions: usize,
+    found: [usize; DEPTHS.len()],
+}
+
+impl Hits {
+    /// Counts a question whose first answer has this place among the candidates, from 1.
+    fn add(&mut self, place: Option<usize>) {
+        self.questions += 1;
+        for (found, depth) in self.found.iter_mut().zip(DEPTHS) {
+            *found += usize::from(place.is_some_and(|place| place <= depth));
+        }
+    }
+
+    fn shares(&self) -> [f64; DEPTHS.len()] {
+        self.found
+            .map(|found| found as f64 / self.questions.max(1) as f64)
+    }
+
+    fn text(&self) -> String {
+        self.shares()
+            .iter()
+            .fold(String::new(), |text, share| text + &format!(" {share:.3}"))
+    }
+}
+
+/// A question with its candidates.
+struct Case {
+    half: String,
+    kind: String,
+    input: FusionInput,
+    /// Whether each candidate is an answer.
+    answers: Vec<bool>,
+    /// The first candidate with the text of each: equal texts are one result.
+    first_equals: Vec<usize>,
+}
+
+/// The questions of a set, or those of one kind where it has several.
+pub struct Captured {
+    name: String,
+    cases: Vec<Case>,
+}
+
+impl Captured {
+    /// Takes the candidates of every question through the engine, as a tool call does.
+    ///
+    /// # Errors
+    /// If the store cannot be searched.
+    pub fn of(
+        set: &Set,
+        stored: &Stored,
+        laboratory: &Laboratory<'_>,
+    ) -> Result<Vec<Self>, Failure> {
+        let folder = tempfile::tempdir()?;
+        let parts = stored.open(folder.path(), laboratory)?;
+        let mut cases = Vec::new();
+        for question in &set.questions {
+            let tiers = Tier::OF_CONVERSATIONS.to_vec();
+            let request = Recall {
+                tiers,
+                ..Recall::new(&question.query, RESULTS, &|signals| signals.relevance)
+            };
+            let input = parts.engine.fusion_input(&Caller::local(), &request)?;
+            let texts = stored.texts_of_ids(input.ids.iter(), &parts)?;
+            let is_answer = |id| {
+                texts
+                    .get(id)
+                    .is_some_and(|text| question.answers.contains(text))
+            };
+            let answers = input.ids.iter().map(is_answer).collect();
+            let mut firsts = HashMap::new();
+            let first = |(index, id)| {
+                texts
+                    .get(id)
+                    .map_or(index, |text| *firsts.entry(text).or_insert(index))
+            };
+            let first_equals = input.ids.iter().enumerate().map(first).collect();
+            let Question { half, kind, .. } = question;
+            cases.push(Case {
+                half: half.clone(),
+                kind: kind.clone(),
+                input,
+                answers,
+                first_equals,
+            });
+        }
+        let mut of_kinds: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+        for case in cases {
+            of_kinds.entry(case.kind.clone()).or_default().push(case);
+        }
+        let captured = |(kind, cases): (String, Vec<Case>)| {
+            let parts = [set.about.name.clone(), kind];
+            let name = parts
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(": ");
+            Captured { name, cases }
+        };
+        Ok(of_kinds.into_iter().map(captured).collect())
+    }
+
+    fn hits(&self, half: &str, place: impl Fn(&Case) -> Option<usize>) -> Hits {
+        let mut hits = Hits::default();
+        self.cases
+            .iter()
+            .filter(|case| case.half == half)
+            .for_each(|case| hits.add(place(case)));
+        hits
+    }
+}
+
+impl Case {
+    fn place(&self, order: &[usize]) -> Option<usize> {
+        let answer = order.iter().position(|index| self.answers[*index])?;
+        let before: HashSet<usize> = order[..answer]
+            .iter()
+            .map(|index| self.first_equals[*index])
+            .collect();
+        Some(before.len() + 1)
+    }
+
+    /// The place of the first answer by BM25 alone, from 1.
+    fn place_by_words(&self) -> Option<usize> {
+        let score = |index: usize| f64::from(self.input.scores[index].bm25);
+        self.place(
+            &self
+                .input
+                .ordered(&score)
+                .into_iter()
+                .filter(|index| score(*index) > 0.0)
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// The place of the first answer by cosine alone, from 1.
+    fn place_by_meaning(&self) -> Option<usize> {
+        self.place(
+            &self
+                .input
+                .ordered(&|index| self.input.scores[index].cosine.map_or(-1.0, f64::from)),
+        )
+    }
+
+    fn place_by(&self, weights: &Weights) -> Option<usize> {
+        self.place(&self.input.ranked(weights))
+    }
+}
+
+/// A number of [`Weights`] that is fitted.
+struct Number {
+    name: &'static str,
+    of: fn(&mut Weights) -> &mut f64,
+    /// From the least to the most that it may be.
+    range: (f64, f64),
+}
+
+const NUMBERS: [Number; 15] = [
+    Number {
+        name: "bias",
+        of: |weights| &mut weights.words_weight.bias,
+        range: (-6.0, 4.0),
+    },
+    Number {
+        name: "coverage",
+        of: |weights| &mut weights.words_weight.coverage,
+        range: (0.0, 12.0),
+    },
+    Number {
+        name: "words_margin",
+        of: |weights| &mut weights.words_weight.words_margin,
+        range: (0.0, 8.0),
+    },
+    Number {
+        name: "meaning_margin",
+        of: |weights| &mut weights.words_weight.meaning_margin,
+        range: (-8.0, 0.0),
+    },
+    Number {
+        name: "brevity",
+        of: |weights| &mut weights.words_weight.brevity,
+        range: (-4.0, 0.0),
+    },
+    Number {
+        name: "foreign",
+        of: |weights| &mut weights.words_weight.foreign,
+        range: (0.0, 4.0),
+    },
+    Number {
+        name: "contrast",
+        of: |weights| &mut weights.contrast,
+        range: (0.6, 2.5),
+    },
+    Number {
+        name: "matched",
+        of: |weights| &mut weights.matched,
+        range: (0.0, 1.5),
+    },
+    Number {
+        name: "meaning_contrast",
+        of: |weights| &mut weights.meaning_contrast,
+        range: (0.6, 4.0),
+    },
+    Number {
+        name: "near_neighbour",
+        of: |weights| &mut weights.near_neighbour,
+        range: (0.0, 0.6),
+    },
+    Number {
+        name: "far_neighbour",
+        of: |weights| &mut weights.far_neighbour,
+        range: (0.0, 0.3),
+    },
+    Number {
+        name: "neighbours_meaning",
+        of: |weights| &mut weights.neighbours_meaning,
+        range: (0.0, 1.0),
+    },
+    Number {
+        name: "thread",
+        of: |weights| &mut weights.thread,
+        range: (0.0, 0.8),
+    },
+    Number {
+        name: "thread_members",
+        of: |weights| &mut weights.thread_members,
+        range: (5.0, 85.0),
+    },
+    Number {
+        name: "thread_follows",
+        of: |weights| &mut weights.thread_follows,
+        range: (0.0, 1.0),
+    },
+];
+
+/// The weight of a set, and the hits of the better side alone at each depth.
+struct Alone {
+    weight: f64,
+    best: [f64; DEPTHS.len()],
+}
+
+impl Alone {
+    fn of(set: &Captured, half: &str) -> Self {
+        let words = set.hits(half, Case::place_by_words).shares();
+        let meaning = set.hits(half, Case::place_by_meaning).shares();
+        let questions = set.cases.iter().filter(|case| case.half == half).count() as f64;
+        let weight = questions / (questions + QUESTIONS_TO_COUNT_HALF);
+        Alone {
+            weight,
+            best: std::array::from_fn(|depth| words[depth].max(meaning[depth])),
+        }
+    }
+}
+
+/// The worth of weights: the weighted mean over sets of hits at each depth and the reciprocal rank,
+/// less what is lost to the better side alone.
+fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
+    let of = |(set, alone): &(&Captured, Alone)| {
+        let places: Vec<Option<usize>> = set
+            .cases
+            .iter()
+            .filter(|case| case.half == "train")
+            .map(|case| case.place_by(weights))
+            .collect();
+        let mut hits = Hits::default();
+        for place in &places {
+            hits.add(*place);
+        }
+        let shares = hits.shares();
+        let mean = shares.iter().sum::<f64>() / shares.len() as f64;
+        let deficit: f64 = shares
+            .iter()
+            .zip(alone.best)
+            .map(|(share, best)| (best - share).max(0.0))
+            .sum();
+        let reciprocal = places
+            .iter()
+            .flatten()
+            .map(|place| 1.0 / *place as f64)
+            .sum::<f64>();
+        let reciprocal = RECIPROCAL * reciprocal / places.len().max(1) as f64;
+        alone.weight * (mean + reciprocal - DEFICIT * deficit / shares.len() as f64)
+    };
+    let total: f64 = std::thread::scope(|scope| {
+        let (left, right) = sets.split_at(sets.len() / 2);
+        let other = scope.spawn(|| left.iter().map(of).sum::<f64>());
+        let own: f64 = right.iter().map(of).sum();
+        own + other.join().unwrap_or(f64::NEG_INFINITY)
+    });
+    total
+        / sets
+            .iter()
+            .map(|(_, alone)| alone.weight)
+            .sum::<f64>()
+            .max(f64::MIN_POSITIVE)
+}
+
+/// Coordinate search from these weights: each number in turn takes steps of falling size while they
+/// help.
+fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
+    let sets: Vec<(&Captured, Alone)> = sets
+        .iter()
+        .map(|set| (*set, Alone::of(set, "train")))
+        .collect();
+    let (mut best, mut best_worth) = (from, worth(&sets, &from));
+    for round in 0..rounds {
+        let before = best_worth;
+        for number in &NUMBERS {
+            let (least, most) = number.range;
+            let step = (most - least) / [4.0, 8.0, 16.0, 32.0][round.min(3) as usize];
+            for direction in [step, -step] {
+                loop {
+                    let mut tried = best;
+                    let value = (number.of)(&mut tried);
+                    *value = (*value + direction).clamp(least, most);
+                    let tried_worth = worth(&sets, &tried);
+                    if tried_worth <= best_worth + 1e-9 {
+                        break;
+                    }
+                    (best, best_worth) = (tried, tried_worth);
+                }
+            }
+        }
+        status_line(format_args!(
+            "round {round}: {before:.4} to {best_worth:.4}"
+        ));
+        if round >= 3 && best_worth - before < 1e-4 {
+            break;
+        }
+    }
+    best
+}
+
+/// A row of the report: hits of a set on one half.
+struct Row {
+    set: String,
+    half: &'static str,
+    columns: Vec<(&'static str, Hits)>,
+}
+
+/// The weights and what they find.
+pub struct Report {
+    weights: Weights,
+    rows: Vec<Row>,
+}
+
+/// Fits, if asked to, and reports both halves of every set with the weights and, where they were
+/// fitted, with weights that were fitted without the set.
+pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
+    let all: Vec<&Captured> = captured.iter().collect();
+    let weights = if fits {
+        fitted(&all, Weights::default(), rounds)
+    } else {
+        Weights::default()
+    };
+    let mut rows = Vec::new();
+    if fits {
+        status_line(format_args!(
+            "{}",
+            numbers(weights)
+                .map(|(name, value)| format!("{name} {value:.4}"))
+                .join(", ")
+        ));
+    }
+    for (left_out, set) in captured.iter().enumerate() {
+        let without = fits.then(|| {
+            status_line(format_args!("without {} …", set.name));
+            let others: Vec<&Captured> = all
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| *at != left_out)
+                .map(|(_, set)| *set)
+                .collect();
+            fitted(&others, weights, rounds)
+        });
+        for half in ["train", "test"] {
+            let mut columns = vec![(
+                "in use",
+                set.hits(half, |case| case.place_by(&Weights::default())),
+            )];
+            if let Some(without) = &without {
+                columns.push(("fitted", set.hits(half, |case| case.place_by(&weights))));
+                columns.push(("left out", set.hits(half, |case| case.place_by(without))));
+            }
+            columns.push(("words alone", set.hits(half, Case::place_by_words)));
+            columns.push(("vectors alone", set.hits(half, Case::place_by_meaning)));
+            if columns[0].1.questions > 0 {
+                rows.push(Row {
+                    set: set.name.clone(),
+                    half,
+                    columns,
+                });
+            }
+        }
+    }
+    Report { weights, rows }
+}
+
+/// The fitted numbers of the weights, by name.
+fn numbers(mut weights: Weights) -> [(&'static str, f64); NUMBERS.len()] {
+    NUMBERS.map(|number| (number.name, *(number.of)(&mut weights)))
+}
+
+impl Report {
+    pub fn value(&self) -> Value {
+        let column = |(name, hits): &(&str, Hits)| json!({"ranking": name, "hits": hits.shares()});
+        let row = |row: &Row| {
+            let columns: Vec<Value> = row.columns.iter().map(column).collect();
+            json!({"set": row.set, "half": row.half, "questions": row.columns[0].1.questions, "rankings": columns})
+        };
+        let numbers: serde_json::Map<String, Value> = numbers(self.weights)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), json!(value)))
+            .collect();
+        json!({"weights": numbers, "sets": self.rows.iter().map(row).collect::<Vec<_>>()})
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in numbers(self.weights) {
+            text += &format!("{name:20} {value:.4}\n");
+        }
+        text += &format!("\n{:20} {:5} {:>9}", "set", "half", "questions");
+        if let Some(row) = self.rows.first() {
+            row.columns
+                .iter()
+                .for_each(|(name, _)| text += &format!("   {name:17}"));
+        }
+        text += "\n";
+        for row in &self.rows {
+            text += &format!(
+                "{:20} {:5} {:>9}",
+                row.set, row.half, row.columns[0].1.questions
+            );
+            row.columns
+                .iter()
+                .for_each(|(_, hits)| text += &format!("  {}", hits.text()));
+            text += "\n";
+        }
+        text
+    }
+}

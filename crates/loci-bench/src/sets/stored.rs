@@ -1,0 +1,238 @@
+//! Sets filed through tool calls, each in a store of its own beside it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use loci::exit::{Exit, Failure};
+use loci::mining::{self, project};
+use loci::output::status_line;
+use loci::progress::Progress;
+use loci::wiring::Parts;
+use loci_core::{Caller, Filter, Memory, MemoryId, Store, Timestamp, limits};
+use loci_engine::SOURCE_FILE;
+use loci_mine::project::propose;
+use serde_json::{Value, json};
+
+use super::Through;
+use super::data::{FILES, Set, Text};
+use crate::laboratory::{Laboratory, SetClock, copy, object, settle};
+
+/// The user of the conversations, the wing and the room of the drawers.
+pub const USER: &str = "sets";
+/// How old the texts are when they are asked for, in days.
+const DAYS_AGO: i64 = 1;
+
+/// A set in its store, of which nothing was asked yet.
+pub struct Stored {
+    /// The data folder.
+    data: PathBuf,
+    /// The text that each memory is, by id.
+    texts: HashMap<String, String>,
+    /// The folder that was mined, where one was.
+    root: Option<PathBuf>,
+}
+
+impl Stored {
+    /// Takes the store that an earlier run left beside the set, or files it.
+    ///
+    /// # Errors
+    /// [`Exit::Usage`] if that store holds another version of the set; else if the folder cannot be
+    /// used, or a tool refuses.
+    pub fn of(set: &Set, laboratory: &Laboratory<'_>, clock: &SetClock) -> Result<Self, Failure> {
+        let model = laboratory.model();
+        let name: String = model
+            .chars()
+            .map(|letter| {
+                if letter.is_ascii_alphanumeric() {
+                    letter
+                } else {
+                    '-'
+                }
+            })
+            .collect();
+        let data = set.folder.join(format!("store-{name}"));
+        let list = set.folder.join(format!("store-{name}.json"));
+        let root = match set.about.through {
+            Through::Mined => Some(PathBuf::from(mining::absolute(&set.folder.join(FILES))?)),
+            _ => None,
+        };
+        if let Ok(kept) = fs::read_to_string(&list) {
+            let kept: Value = serde_json::from_str(&kept).unwrap_or_default();
+            if kept["model"] != json!(model) || kept["version"] != json!(set.version) {
+                let problem = format!(
+                    "{} holds another version of the set or vectors of another model; remove it and {}, so that the set is \
+                     filed again",
+                    data.display(),
+                    list.display()
+                );
+                return Err(Failure::new(Exit::Usage, problem));
+            }
+            let texts = kept["texts"].as_object().into_iter().flatten();
+            let texts = texts
+                .filter_map(|(id, text)| Some((id.clone(), text.as_str()?.to_owned())))
+                .collect();
+            return Ok(Stored { data, texts, root });
+        }
+        // An interrupted run left a part.
+        let _ = fs::remove_dir_all(&data);
+        status_line(format_args!("filing {} …", set.about.name));
+        clock.set(DAYS_AGO);
+        let parts = laboratory.open(&data)?;
+        let texts = match &root {
+            Some(root) => mine(root, &parts)?,
+            None => file(set, &parts)?,
+        };
+        settle(&parts)?;
+        drop(parts);
+        fs::write(
+            &list,
+            json!({"model": model, "version": set.version, "texts": texts}).to_string(),
+        )?;
+        Ok(Stored { data, texts, root })
+    }
+
+    /// Opens a copy of the store, so that what is asked of it changes nothing in the original.
+    ///
+    /// # Errors
+    /// If it cannot be copied or opened.
+    pub fn open(&self, folder: &Path, laboratory: &Laboratory<'_>) -> Result<Parts, Failure> {
+        copy(&self.data, folder).map_err(|error| {
+            Failure::new(
+                Exit::Failure,
+                format!("{} cannot be copied: {error}", self.data.display()),
+            )
+        })?;
+        laboratory.open(folder)
+    }
+
+    /// The text that a memory is.
+    pub fn text_of(&self, memory: &Memory) -> Option<String> {
+        if let Some(root) = &self.root {
+            let path = Path::new(memory.attributes.get(SOURCE_FILE)?)
+                .strip_prefix(root)
+                .ok()?;
+            return Some(path.to_str()?.replace('\\', "/"));
+        }
+        let mut ids = [Some(&memory.id), memory.source.as_ref()]
+            .into_iter()
+            .flatten();
+        ids.find_map(|id| self.texts.get(id.as_str())).cloned()
+    }
+
+    /// The texts that the results of a tool are, in their order.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn texts_of(&self, reply: &Value, parts: &Parts) -> Result<Vec<Option<String>>, Failure> {
+        let results = reply
+            .get("results")
+            .unwrap_or(reply)
+            .as_array()
+            .map_or(&[][..], Vec::as_slice);
+        let id = |result: &Value| {
+            let ids = [
+                &result["_id"],
+                &result["drawer_id"],
+                &result["id"],
+                &result["memory"]["id"],
+            ];
+            ids.into_iter().find_map(Value::as_str).map(MemoryId::new)
+        };
+        let ids: Vec<Option<MemoryId>> = results.iter().map(id).collect();
+        let texts = self.texts_of_ids(ids.iter().flatten(), parts)?;
+        Ok(ids
+            .iter()
+            .map(|id| texts.get(id.as_ref()?).cloned())
+            .collect())
+    }
+
+    /// The texts that memories are, by id.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn texts_of_ids<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a MemoryId>,
+        parts: &Parts,
+    ) -> Result<HashMap<MemoryId, String>, Failure> {
+        let caller = Caller::local();
+        // Expired ones are none of the results.
+        let filter = Filter::of(
+            caller.space.clone(),
+            caller.reader(),
+            Timestamp::from_microseconds(0),
+        );
+        let ids: Vec<MemoryId> = ids.cloned().collect();
+        let memories = parts.store.get_all(&filter, &ids)?;
+        Ok(memories
+            .into_iter()
+            .filter_map(|memory| Some((memory.id.clone(), self.text_of(&memory)?)))
+            .collect())
+    }
+}
+
+/// Files the folder as `loci palace mine` does. Its files say themselves which text they are.
+fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
+    let plan = propose(root)?;
+    let root = mining::in_utf8(root.to_owned())?;
+    let mining = project::Mining {
+        root: &root,
+        plan: &plan,
+        is_dry: false,
+        rereads: false,
+        is_verbatim: false,
+    };
+    let report = project::mine(&parts.engine, &mining, &Progress::new("files"))?;
+    if report.read == 0 || report.failures > 0 {
+        let problem = format!(
+            "of {root}, {} files were filed and {} were not",
+            report.read, report.failures
+        );
+        return Err(Failure::new(Exit::Failure, problem));
+    }
+    Ok(HashMap::new())
+}
+
+/// Files the texts; returns the text that each memory is, by id.
+fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
+    let (dialect, _) = set.about.through.tools();
+    let call = |tool: &str, arguments: Value| {
+        Ok::<_, Failure>(parts.call_in(dialect, tool, object(arguments))?.structured)
+    };
+    let mut texts = HashMap::new();
+    let mut add = |id: &Value, text: &Text| {
+        texts.insert(id.as_str().unwrap_or_default().to_owned(), text.id.clone())
+    };
+    if set.about.through == Through::Messages {
+        for thread in set.texts.chunk_by(|one, next| one.thread == next.thread) {
+            for chunk in thread.chunks(limits::MESSAGES_MAX) {
+                let message = |text: &Text| json!({"role": text.role, "content": text.content, "tags": text.tags});
+                let messages: Vec<Value> = chunk.iter().map(message).collect();
+                let arguments = json!({"user_id": USER, "conversation_id": chunk[0].thread, "messages": messages});
+                let reply = call("store_memory", arguments)?;
+                let ids = reply["stm_ids"].as_array().map_or(&[][..], Vec::as_slice);
+                ids.iter().zip(chunk).for_each(|(id, text)| {
+                    add(id, text);
+                });
+            }
+        }
+        return Ok(texts);
+    }
+    for text in &set.texts {
+        let (tool, arguments, id) = match set.about.through {
+            Through::Facts => ("remember", json!({"content": text.content}), "id"),
+            Through::Notes => (
+                "memory_append",
+                json!({"title": text.title, "body": text.content}),
+                "id",
+            ),
+            _ => {
+                let arguments = json!({"wing": USER, "room": USER, "content": text.content});
+                ("mempalace_add_drawer", arguments, "drawer_id")
+            }
+        };
+        add(&call(tool, arguments)?[id], text);
+    }
+    Ok(texts)
+}

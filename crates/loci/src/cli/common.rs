@@ -1,0 +1,54 @@
+//! The options that every command has.
+
+use clap::{Args, ValueHint};
+
+use crate::settings::{self, Flags};
+
+/// The options of every command, of `loci` and of `loci-bench`.
+#[derive(Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct Common {
+    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::DATA.help())]
+    data: Option<String>,
+    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::CONFIG_MEANING)]
+    config: Option<String>,
+    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::VAULT.help())]
+    vault: Option<String>,
+    #[arg(long, global = true, value_name = "LEVEL", help = settings::LOG.help())]
+    log: Option<String>,
+    #[arg(long, global = true, value_name = "MODE", help = settings::SEARCH.help())]
+    search: Option<String>,
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Print texts as they are; without it, control, bidi and zero-width characters are shown as
+    /// `\u{1b}`
+    ///
+    /// For files and pipes alone, since a terminal obeys such characters. JSON has all of them,
+    /// escaped.
+    #[arg(long, global = true)]
+    pub raw: bool,
+}
+
+impl Common {
+    /// The settings among the flags that every command has.
+    pub fn flags(&self) -> Flags {
+        given([
+            (settings::DATA.flag, &self.data),
+            (Some(settings::CONFIG_FLAG), &self.config),
+            (settings::VAULT.flag, &self.vault),
+            (settings::LOG.flag, &self.log),
+            (settings::SEARCH.flag, &self.search),
+        ])
+        .collect()
+    }
+}
+
+/// The flags that have a value.
+pub(super) fn given<const COUNT: usize>(
+    flags: [(Option<&'static str>, &Option<String>); COUNT],
+) -> impl Iterator<Item = (&'static str, String)> {
+    flags
+        .into_iter()
+        .filter_map(|(flag, value)| Some((flag?, value.clone()?)))
+}

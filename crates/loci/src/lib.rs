@@ -1,0 +1,209 @@
+//! The `loci` command: one durable memory for AI agents.
+//!
+//! Settings choose a store and a model, [`wiring`] joins them to an engine, and a command uses it.
+//! Each command is one file under `commands`. The meaning of an operation is in the engine.
+//!
+//! It is a library so that `loci-bench` measures the same parts, opened by the same settings.
+
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
+
+mod access;
+mod archive;
+mod background;
+mod cli;
+mod commands;
+mod damage;
+pub mod exit;
+mod former_models;
+pub mod mining;
+pub mod output;
+mod panics;
+pub mod progress;
+pub mod secret;
+pub mod settings;
+mod settings_file;
+mod signal;
+mod visible;
+pub mod wiring;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+
+use clap::Parser;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::prelude::*;
+
+pub use crate::cli::Common;
+use crate::cli::{Cli, Command, Hook};
+use crate::exit::{Exit, Failure};
+use crate::output::{LogWriter, Output, status_line};
+use crate::settings::{Flags, SETTINGS, Settings, Variables};
+
+/// Runs the command that the arguments of this process name; returns its exit code.
+pub fn main() -> ExitCode {
+    panics::keep_contents_out();
+    let (outcome, is_hook) = match parse::<Cli>() {
+        Ok(cli) => (
+            run(&cli),
+            matches!(cli.command, Command::Hook(Hook::Run { .. })),
+        ),
+        Err(ended) => (ended, names_hook()),
+    };
+    exit_code(outcome.map_err(|failure| Failure {
+        // To a host 2 means that its agent must not go on; no failure of a hook is worth that.
+        exit: if is_hook { Exit::Failure } else { failure.exit },
+        ..failure
+    }))
+}
+
+/// Reads the arguments of this process. Prints help, or the error of arguments that cannot be used.
+///
+/// # Errors
+/// The outcome to end with: success after help, a failure without a message after an error.
+pub fn parse<Arguments: Parser>() -> Result<Arguments, Result<(), Failure>> {
+    Arguments::try_parse().map_err(|error| {
+        if error.use_stderr() {
+            // The error may quote an argument, and a terminal obeys control characters.
+            status_line(error.to_string().trim_end());
+            Err(Failure::new(Exit::Usage, ""))
+        } else {
+            // A closed stream is not a failure of the command.
+            let _ = error.print();
+            Ok(())
+        }
+    })
+}
+
+/// The exit code of an outcome; prints the message of a failure.
+pub fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
+    let Err(failure) = outcome else {
+        return ExitCode::SUCCESS;
+    };
+    if !failure.message.is_empty() {
+        status_line(format_args!("error: {}", failure.message));
+    }
+    ExitCode::from(failure.exit as u8)
+}
+
+/// Whether arguments that cannot be used seem to be those of `loci hook run`.
+fn names_hook() -> bool {
+    let mut words = std::env::args_os();
+    words.any(|word| word == "hook") && words.any(|word| word == "run")
+}
+
+fn run(cli: &Cli) -> Result<(), Failure> {
+    let output = Output::new(cli.common.json, cli.common.raw)?;
+    // These need no settings, so that a broken file is no obstacle to them.
+    match &cli.command {
+        Command::Completions { shell } => return commands::completions::run(*shell),
+        Command::Man { out } => return commands::man::run(out.as_deref()),
+        Command::Notices => return commands::notices::run(),
+        Command::Reference => return commands::reference::run(),
+        _ => {}
+    }
+    let usual = if matches!(cli.command, Command::Serve(_)) {
+        LevelFilter::INFO
+    } else {
+        LevelFilter::WARN
+    };
+    let settings = start(&cli.flags(), usual)?;
+    let outcome = execute(&cli.command, &settings, output);
+    // These say themselves what is damaged, or work where something is.
+    if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
+        return outcome;
+    }
+    outcome.map_err(|failure| damage::explained(failure, &settings))
+}
+
+fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(), Failure> {
+    match command {
+        Command::Serve(arguments) => commands::serve::run(settings, arguments, output),
+        Command::Mcp { dialect } => commands::mcp::run(settings, dialect),
+        Command::Add(arguments) => commands::add::run(settings, arguments, output),
+        Command::Import(arguments) => commands::import::run(settings, arguments, output),
+        Command::Search(arguments) => commands::search::run(settings, arguments, output),
+        Command::List(arguments) => commands::list::run(settings, arguments, output),
+        Command::Show { id } => commands::show::run(settings, id, output),
+        Command::Forget { id } => commands::forget::run(settings, id, output),
+        Command::Stats => commands::stats::run(settings, output),
+        Command::Bootstrap { project } => {
+            commands::bootstrap::run(settings, project.as_deref(), output)
+        }
+        Command::Trust(arguments) => commands::trust::run(settings, arguments, output),
+        Command::Palace(command) => commands::palace::run(settings, command, output),
+        Command::Hook(command) => commands::hook::run(settings, command, output),
+        Command::Vault(command) => commands::vault::run(settings, command, output),
+        Command::Token(command) => commands::token::run(settings, command, output),
+        Command::Model(command) => commands::model::run(settings, command, output),
+        Command::Config => commands::config::run(settings, output),
+        Command::Audit(arguments) => commands::audit::run(settings, arguments, output),
+        Command::Export(arguments) => commands::export::run(settings, arguments, output),
+        Command::Backup(arguments) => commands::backup::run(settings, arguments, output),
+        Command::Restore(arguments) => commands::restore::run(settings, arguments, output),
+        Command::Reindex { embeddings } => commands::reindex::run(settings, *embeddings, output),
+        Command::Doctor(arguments) => commands::doctor::run(settings, arguments, output),
+        Command::Completions { .. }
+        | Command::Man { .. }
+        | Command::Notices
+        | Command::Reference => Ok(()),
+    }
+}
+
+/// The environment variables that may be settings.
+fn variables() -> Result<Variables, Failure> {
+    let all =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let of_others: BTreeSet<&str> = SETTINGS
+        .iter()
+        .filter_map(|setting| setting.alias)
+        .collect();
+    let ours =
+        all.filter(|(name, _)| name.starts_with("LOCI_") || of_others.contains(name.as_str()));
+    ours.map(|(name, value)| match value.into_string() {
+        Ok(value) => Ok((name, value)),
+        Err(_) => Err(Failure::new(
+            Exit::Usage,
+            format!("the environment variable {name} is no UTF-8 text"),
+        )),
+    })
+    .collect()
+}
+
+/// Resolves the settings from these flags, the environment and the configuration file, and starts
+/// the log; `usual` is its level if no setting names one.
+///
+/// # Errors
+/// `Usage` if a setting has a value that it cannot have.
+pub fn start(flags: &Flags, usual: LevelFilter) -> Result<Settings, Failure> {
+    let settings = Settings::resolve(flags, &variables()?)?;
+    start_log(&settings, usual);
+    Ok(settings)
+}
+
+/// Logs to stderr. Libraries log errors alone: their finer levels may quote the text of a caller.
+fn start_log(settings: &Settings, usual: LevelFilter) {
+    let log = settings.log.unwrap_or(usual);
+    let targets = Targets::new()
+        .with_default(LevelFilter::ERROR)
+        // The SDK calls it an error that a client which cancelled its call, or is gone, gets no
+        // reply.
+        .with_target(
+            "rmcp::service",
+            if log >= LevelFilter::DEBUG {
+                LevelFilter::ERROR
+            } else {
+                LevelFilter::OFF
+            },
+        )
+        .with_target("loci", log);
+    let lines = tracing_subscriber::fmt::layer()
+        .with_writer(LogWriter)
+        .with_ansi(false);
+    tracing_subscriber::registry()
+        .with(lines.with_filter(targets))
+        .init();
+}
