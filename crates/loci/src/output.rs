@@ -1,6 +1,6 @@
 //! Data to stdout, words to stderr. Nothing else in loci writes to either.
 //!
-//! Texts of memories may hold what a terminal obeys: all of them pass [`Visible`] here, or are
+//! Texts of memories may hold what a terminal obeys: all of them pass `Visible` here, or are
 //! JSON.
 
 use std::fmt::Display;
@@ -53,7 +53,7 @@ impl Output {
         }
     }
 
-    /// A text with its hidden characters [visible](Visible), unless it is to be raw.
+    /// Writes a text with its hidden characters escaped, unless the output is raw.
     ///
     /// # Errors
     /// If stdout is closed or full.
