@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use data_encoding::HEXLOWER;
 use loci_core::{CosineScale, Embedder, Error, ModelId, Result};
 use sha2::{Digest, Sha256};
 
@@ -361,9 +362,7 @@ fn digest(graph: &[u8], tokenizer: &[u8]) -> String {
         .chain_update(graph)
         .chain_update(tokenizer)
         .finalize();
-    hash.iter().take(8).fold(String::new(), |digits, byte| {
-        digits + &format!("{byte:02x}")
-    })
+    HEXLOWER.encode(&hash[..8])
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use data_encoding::HEXLOWER;
 use loci_core::{ContentHash, FileStamp};
 
 use crate::disk::{Folder, flush, stamp};
@@ -387,13 +388,7 @@ fn hash_in(folder: &Folder, name: &str) -> io::Result<Option<ContentHash>> {
 
 /// The part of a hash that stands in names.
 pub(crate) fn short(hash: &ContentHash) -> String {
-    hex(&hash.0[..NAMED_BYTES])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    HEXLOWER.encode(&hash.0[..NAMED_BYTES])
 }
 
 #[cfg(test)]

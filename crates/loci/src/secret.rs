@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use loci_core::{
     Clock, Error, ErrorCode, Principal, Scope, Scopes, Space, Timestamp, Token, TokenStore,
 };
@@ -48,7 +49,7 @@ impl Grant {
     /// The record of the token with this secret.
     pub fn token(self, secret: &str) -> Token {
         let hash = token_hash(secret);
-        let mut id = hex(&hash);
+        let mut id = HEXLOWER.encode(&hash);
         id.truncate(ID_DIGITS);
         Token {
             id,
@@ -75,7 +76,7 @@ pub fn new_secret() -> Result<String, Failure> {
             format!("the system gives no randomness for a token: {error}"),
         )
     })?;
-    Ok(format!("{PREFIX}{}", hex(&bytes)))
+    Ok(format!("{PREFIX}{}", HEXLOWER.encode(&bytes)))
 }
 
 fn is_secret(text: &str) -> bool {
@@ -195,13 +196,6 @@ fn write_privately(file: &Path, secret: &str) -> io::Result<()> {
         let _ = fs::remove_file(&draft);
     }
     moved
-}
-
-/// The bytes in hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |digits, byte| {
-        digits + &format!("{byte:02x}")
-    })
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use loci::exit::{Exit, Failure};
 use loci::output::status_line;
-use loci::secret::hex;
 use loci::wiring::Parts;
 use loci_core::{Caller, Principal, Scope, Scopes, Space};
 use loci_dialects::{Context, Reply};
@@ -51,7 +51,7 @@ impl Stored {
     ) -> Result<Self, Failure> {
         let (data, list) = (folder.join("agent"), folder.join("agent.json"));
         let known = format!("{} {} {calls:?}", laboratory.model(), laboratory.search());
-        let known = hex(&Sha256::digest(known));
+        let known = HEXLOWER.encode(&Sha256::digest(known));
         if let Some(ids) = kept(&list, &known) {
             return Ok(Stored { data, ids });
         }

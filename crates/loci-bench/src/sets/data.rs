@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use loci::exit::{Exit, Failure};
-use loci::secret::hex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
@@ -110,7 +110,7 @@ impl Set {
             about,
             texts,
             questions,
-            version: hex(&digest.finalize()),
+            version: HEXLOWER.encode(&digest.finalize()),
         })
     }
 }
@@ -125,7 +125,7 @@ impl Set {
         let folder = data.join(&name);
         fs::create_dir_all(&folder)?;
         let (facts, questions) = needles::facts(DISTRACTORS);
-        let version = hex(&Sha256::digest(facts.join("\n")));
+        let version = HEXLOWER.encode(&Sha256::digest(facts.join("\n")));
         let text = |(number, content): (usize, String)| Text {
             id: number.to_string(),
             content,

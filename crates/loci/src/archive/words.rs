@@ -2,14 +2,13 @@
 
 use std::fmt;
 
+use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use loci_core::{
     CitationKind, ContentHash, Delivery, EnrichmentStatus, FileProblemKind, MemoryId, Relation,
     Space, Tier, Timestamp, Visibility,
 };
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::secret::hex;
 
 /// A value with a text of its own.
 pub trait TextForm: Sized {
@@ -93,18 +92,12 @@ impl TextForm for ContentHash {
     const MEANING: &'static str = "hash of 64 hexadecimal digits";
 
     fn text(&self) -> String {
-        hex(&self.0)
+        HEXLOWER.encode(&self.0)
     }
 
     fn of(text: &str) -> Option<Self> {
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return None;
-        }
-        let mut hash = [0; 32];
-        for (byte, place) in hash.iter_mut().zip((0..64).step_by(2)) {
-            *byte = u8::from_str_radix(text.get(place..place + 2)?, 16).ok()?;
-        }
-        Some(ContentHash(hash))
+        let hash = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok()?;
+        hash.try_into().ok().map(ContentHash)
     }
 }
 

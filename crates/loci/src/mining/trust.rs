@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use loci_mine::plain_file;
 use loci_mine::project::{PLAN_FILE, Plan, is_gone, place_name, plan_folders, read_plan, top_of};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,6 @@ use super::parse_plan;
 use crate::commands::backup::archive::{create_private_folder, write_privately};
 use crate::exit::{Exit, Failure};
 use crate::output::status_line;
-use crate::secret::hex;
 
 /// The file in the data folder that holds the plans which the user agreed to.
 const FILE_NAME: &str = "trusted-plans.json";
@@ -34,7 +34,7 @@ impl TrustedPlan {
     fn new(folder: &str, text: &str) -> Self {
         TrustedPlan {
             folder: folder.to_owned(),
-            sha256: hex(&Sha256::digest(text)),
+            sha256: HEXLOWER.encode(&Sha256::digest(text)),
         }
     }
 }

@@ -9,12 +9,12 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use data_encoding::HEXLOWER;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::archive::problem;
-use crate::secret::hex;
 
 /// The entry that is the database.
 pub const DATABASE: &str = "loci.db";
@@ -118,7 +118,7 @@ impl<Source: Read> Hashing<Source> {
     }
 
     fn sha256(self) -> String {
-        hex(&self.digest.finalize())
+        HEXLOWER.encode(&self.digest.finalize())
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use data_encoding::HEXLOWER;
 use loci_embed::{CatalogueModel, ModelFile};
 use loci_http::Downloads;
 use serde_json::json;
@@ -15,7 +16,6 @@ use zip::ZipArchive;
 use crate::commands::backup::archive::flush_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
-use crate::secret::hex;
 use crate::settings::{Settings, model_folder};
 
 /// How the folders of installs under way begin.
@@ -318,7 +318,7 @@ fn sum_while<E>(
         also(&buffer[..length])?;
         count += length as u64;
     }
-    Ok((hex(&hash.finalize()), count))
+    Ok((HEXLOWER.encode(&hash.finalize()), count))
 }
 
 /// Makes a folder that its owner alone can read, and those above it.
