@@ -11,7 +11,6 @@
 )]
 
 mod access;
-mod archive;
 mod background;
 mod cli;
 mod commands;

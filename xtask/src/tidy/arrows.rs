@@ -73,6 +73,7 @@ pub static RULES: Rules = Rules {
         ("loci-store-sqlite", 2),
         ("loci-oidc", 2),
         ("loci-engine", 2),
+        ("loci-archive", 3),
         ("loci-dialects", 3),
         ("loci-server", 4),
         ("loci", 5),

@@ -1,12 +1,12 @@
 //! `loci backup`: the whole store and its notes in one file.
 
-pub mod archive;
-pub mod notes;
-
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use loci_archive::backup::{ArchiveWriter, DATABASE, Manifest, NOTES};
+use loci_archive::files::{flush_folder, write_privately};
+use loci_archive::listing;
 use loci_core::{Clock, NoteFolder};
 use loci_engine::NoteStatus;
 use loci_store_sqlite::SqliteStore;
@@ -14,9 +14,6 @@ use serde_json::json;
 use tempfile::{NamedTempFile, TempPath};
 
 use crate::cli;
-use crate::commands::backup::archive::{
-    ArchiveWriter, DATABASE, Manifest, NOTES, flush_folder, write_privately,
-};
 use crate::damage::{LAST_BACKUP, damages, foreign, way_out};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
@@ -37,7 +34,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let parts = Parts::open_to_read(settings)?;
     let folder = &parts.vault.folder;
     target.refuse_within(folder)?;
-    let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
+    let listed = listing::list(folder).map_err(|error| unreadable(folder, &error))?;
     // Whatever else the status may not say, the look at the copy does.
     if let Ok(NoteStatus {
         away: Some(why), ..
@@ -72,7 +69,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     };
     let now = SystemClock.now();
     let snapshot = parts.store.snapshot()?;
-    let listed = notes::list(folder).map_err(|error| unreadable(folder, &error))?;
+    let listed = listing::list(folder).map_err(|error| unreadable(folder, &error))?;
     let (texts, others): (Vec<_>, Vec<_>) = listed.files.iter().partition(|path| is_note(path));
     let mut append = |paths: &[&String]| -> Result<(), Failure> {
         for path in paths {

@@ -5,19 +5,20 @@ use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
 use std::path::Path;
 use std::sync::Arc;
 
+use loci_archive::{HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, Refusals, begins_archive};
 use loci_core::{Caller, Delivery, Error, MemoryId, Timestamp, Visibility};
 use loci_engine::{Engine, Import, Imported, Reconciled, Remember, SearchMode};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::archive::{HEAD_BYTES, Importer, Lines, MarkdownFiles, Part, Refusals, begins_archive};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::signal::before_end;
-use crate::wiring::Parts;
+use crate::visible::OneLine;
+use crate::wiring::{Parts, SystemClock};
 
 /// Memories that are stored in one transaction, at most.
 const BATCH_MEMORIES: usize = 1_000;
@@ -117,7 +118,7 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
         |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
     let unreadable = |error: io::Error| usage(format!("cannot be read: {error}"));
     if file.is_dir() {
-        let mut entries = MarkdownFiles::open(file)
+        let mut entries = MarkdownFiles::open(file, Arc::new(SystemClock))
             .map_err(unreadable)?
             .map_err(usage)?;
         return bring_back(settings, arguments, output, || {
@@ -177,7 +178,13 @@ fn bring_back(
     // known of yet is what the export says.
     let away = reconciled(parts.engine.reconcile_known()).away;
     let notes = parts.vault.notes();
-    let mut bringing = Importer::new(&parts.engine, &notes, away, !arguments.no_wait);
+    let mut bringing = Importer::new(
+        &parts.engine,
+        &notes,
+        away,
+        !arguments.no_wait,
+        &|message| status_line(OneLine(message)),
+    );
     while let Some(part) = next()? {
         let before = bringing.stored();
         bringing.take(part)?;
@@ -196,7 +203,9 @@ fn bring_back(
         &value,
         format_args!("{}, waiting for the model {pending}\n", bringing.text()),
     )?;
-    bringing.verdict()
+    bringing
+        .verdict()
+        .map_err(|message| Failure::new(Exit::Failure, message))
 }
 
 /// What came of a look at the notes, as far as it got.
@@ -325,7 +334,11 @@ impl<'a> LineImporter<'a> {
     ) -> Result<(), Failure> {
         match line.and_then(|line| line.import().map_err(|error| error.message)) {
             Ok(import) => self.waiting.push(place, bytes, import),
-            Err(problem) => self.refused.add(&format!("{place}:"), &problem),
+            Err(problem) => self
+                .refused
+                .add(&format!("{place}:"), &problem, &|message| {
+                    status_line(OneLine(message));
+                }),
         }
         if self.waiting.is_full() {
             self.store()

@@ -12,15 +12,16 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use loci_archive::backup::{Archive, DATABASE, Refused, sha256_of};
+use loci_archive::files::create_private;
+use loci_archive::{HEAD_BYTES, begins_archive, listing};
 use loci_core::Clock;
 use loci_store_sqlite::{ExclusiveLock, OpenError, RESTORE_MARK, SqliteStore};
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::archive::{HEAD_BYTES, begins_archive};
 use crate::cli;
-use crate::commands::backup::archive::{Archive, DATABASE, Refused, create_private, sha256_of};
-use crate::commands::backup::{check_space, notes};
+use crate::commands::backup::check_space;
 use crate::damage::{damages, foreign};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
@@ -298,7 +299,7 @@ fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
         });
         !same
     };
-    let mut listed = notes::list(folder)
+    let mut listed = listing::list(folder)
         .map_err(|error| unusable(folder, &error))?
         .files;
     listed.retain(differs);

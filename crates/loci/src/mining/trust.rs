@@ -7,13 +7,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
+use loci_archive::files::{create_private_folder, write_privately};
 use loci_mine::plain_file;
 use loci_mine::project::{PLAN_FILE, Plan, is_gone, place_name, plan_folders, read_plan, top_of};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::parse_plan;
-use crate::commands::backup::archive::{create_private_folder, write_privately};
 use crate::exit::{Exit, Failure};
 use crate::output::status_line;
 

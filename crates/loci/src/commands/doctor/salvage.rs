@@ -5,16 +5,16 @@ use std::fmt::Write;
 use std::io::BufWriter;
 use std::path::Path;
 
+use loci_archive::{Export, JsonLines};
 use loci_core::Clock;
 use loci_store_sqlite::{DamagedPage, OpenError, Salvaged, SqliteStore, salvage};
 use serde_json::json;
 
-use crate::archive::JsonLines;
 use crate::commands::backup::Target;
-use crate::commands::export::Export;
 use crate::damage::DATABASE;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, Vault, open_failure};
 
@@ -38,9 +38,12 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let draft = target.draft(".part")?;
     let now = SystemClock.now();
     let mut lines = JsonLines::as_of(BufWriter::new(draft.as_file()), now);
-    let mut export = Export::new(&vault);
-    // How many there are is not known.
-    let salvaged = export.write(0, |visit| salvage(&database, now, visit), &mut lines)?;
+    let mut export = Export::new(vault.notes(), vault.folder.clone());
+    let progress = Progress::new("memories");
+    let salvaged = export.write(|visit| salvage(&database, now, visit), &mut lines, &|| {
+        progress.advance(1);
+    })?;
+    drop(progress);
     let salvaged = salvaged.map_err(|error| target.unwritable(&error))?;
     let counts = lines.counts().clone();
     let flushed = lines

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use data_encoding::HEXLOWER;
+use loci_archive::files::flush_folder;
 use loci_embed::{CatalogueModel, ModelFile};
 use loci_http::Downloads;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 use zip::ZipArchive;
 
-use crate::commands::backup::archive::flush_folder;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::{Settings, model_folder};

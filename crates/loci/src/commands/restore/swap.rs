@@ -16,13 +16,12 @@ use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use loci_archive::backup::{DATABASE, NOTES, sha256_of};
+use loci_archive::files::{create_private, flush_folder, write_privately};
+use loci_archive::listing;
 use loci_store_sqlite::{INDEX_FOLDER, RESTORE_MARK};
 use serde::{Deserialize, Serialize};
 
-use crate::commands::backup::archive::{
-    DATABASE, NOTES, create_private, flush_folder, sha256_of, write_privately,
-};
-use crate::commands::backup::notes;
 use crate::damage::BACKUPS;
 
 /// The folder in the data folder in which a backup is unpacked.
@@ -119,7 +118,7 @@ fn carry_out(
             put_aside(&old, &replaced.join(NOTES).join(path))?;
         }
     }
-    for path in notes::list(&staging.join(NOTES))?.files {
+    for path in listing::list(&staging.join(NOTES))?.files {
         before("a new note")?;
         place(
             &staging.join(NOTES),

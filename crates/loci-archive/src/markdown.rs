@@ -6,15 +6,14 @@ use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use loci_core::{Archived, Memory, Record, Timestamp};
+use loci_core::{Archived, Clock, Memory, Record};
 use loci_vault::{Placed, VaultFolder, slug};
 use serde_json::{Map, Value};
 
 use super::lines::{JsonLines, LINE_BYTES_MAX, Lines, json, problem};
 use super::shapes::ExportMemory;
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part};
-use crate::commands::backup::archive::create_private_folder;
-use crate::wiring::SystemClock;
+use crate::files::create_private_folder;
 
 /// The folder of the files of notes.
 const NOTES: &str = "notes";
@@ -46,11 +45,12 @@ pub struct MarkdownFolder {
 }
 
 impl MarkdownFolder {
-    /// An export as of that moment, in a folder that is made, or is empty.
+    /// An export as of now by that clock, in a folder that is made, or is empty.
     ///
     /// # Errors
     /// If the folder cannot be made, or is not empty.
-    pub fn create(root: &Path, moment: Timestamp) -> io::Result<Self> {
+    pub fn create(root: &Path, clock: Arc<dyn Clock>) -> io::Result<Self> {
+        let moment = clock.now();
         create_private_folder(root)?;
         if fs::read_dir(root)?.next().is_some() {
             return Err(io::Error::new(
@@ -62,7 +62,7 @@ impl MarkdownFolder {
         let records = create_new(&root.join(RECORDS))?;
         Ok(MarkdownFolder {
             root: root.to_owned(),
-            notes: notes_of(root),
+            notes: notes_of(root, clock),
             records: JsonLines::as_of(BufWriter::new(records), moment),
             filed: 0,
         })
@@ -138,13 +138,9 @@ impl MarkdownFolder {
     }
 }
 
-fn notes_of(root: &Path) -> VaultFolder {
+fn notes_of(root: &Path, clock: Arc<dyn Clock>) -> VaultFolder {
     // Nobody else writes into it, so that the lock is never taken.
-    VaultFolder::new(
-        root.join(NOTES),
-        root.join("notes.lock"),
-        Arc::new(SystemClock),
-    )
+    VaultFolder::new(root.join(NOTES), root.join("notes.lock"), clock)
 }
 
 /// Takes what is there from everybody but its owner.
@@ -264,7 +260,7 @@ impl MarkdownFiles {
     ///
     /// # Errors
     /// If it cannot be read; within, why it is no export that this loci can read.
-    pub fn open(root: &Path) -> io::Result<Result<Self, String>> {
+    pub fn open(root: &Path, clock: Arc<dyn Clock>) -> io::Result<Result<Self, String>> {
         let records = match File::open(root.join(RECORDS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 return Ok(Err(format!("is no export of loci: it has no {RECORDS}")));
@@ -286,7 +282,7 @@ impl MarkdownFiles {
         let memories = numbered.into_iter().map(|(_, path)| path).collect();
         Ok(Ok(MarkdownFiles {
             root: root.to_owned(),
-            notes: notes_of(root),
+            notes: notes_of(root, clock),
             memories,
             records,
         }))

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::archive::problem;
+use crate::files::{create_private, flush_folder};
+use crate::lines::problem;
 
 /// The entry that is the database.
 pub const DATABASE: &str = "loci.db";
@@ -456,55 +457,6 @@ fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
 pub fn is_within(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\0');
     path.split('/').all(is_name) && !(cfg!(windows) && path.contains(['\\', ':']))
-}
-
-/// Makes a file for its owner alone, where there is none.
-///
-/// # Errors
-/// There is one, or the folder cannot be written.
-pub fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
-}
-
-/// Makes a folder that only its owner may look into, and those above it; not if it is there.
-///
-/// # Errors
-/// The folder above cannot be written.
-pub fn create_private_folder(path: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(path)
-}
-
-/// Writes a file for its owner alone; whole or not at all, in the place of what was there.
-///
-/// # Errors
-/// The folder cannot be written.
-pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut draft = tempfile::Builder::new()
-        .suffix(".draft")
-        .tempfile_in(folder)?;
-    draft.write_all(bytes)?;
-    draft.as_file().sync_all()?;
-    draft.persist(path)?;
-    flush_folder(folder)
-}
-
-/// Makes a change of names in a folder durable.
-///
-/// # Errors
-/// The disk refuses.
-pub fn flush_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) {
-        File::open(folder)?.sync_all()?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,15 +1,28 @@
-//! The form of exports (`docs/archive.md`): JSON lines, or Markdown files with JSON lines beside
-//! them.
+//! The archive: how everything that a store holds leaves it, and how it comes back.
+//!
+//! An export (`docs/archive.md`) is JSON lines, or Markdown files with JSON lines beside them;
+//! [`Export`] writes one and [`Importer`] stores what one says. A [`backup`] is a tar archive
+//! of the database and the notes. Nothing here prints: messages for people go to a [`Notice`].
 
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that fails may panic")
+)]
+
+pub mod backup;
 mod convert;
+mod export;
+pub mod files;
 mod importer;
 mod lines;
+pub mod listing;
 mod markdown;
 mod shapes;
 #[cfg(test)]
 mod tests;
 mod words;
 
+pub use export::{Export, Sink, Visit};
 pub use importer::Importer;
 pub use lines::{HEAD_BYTES, JsonLines, Lines, begins_archive, problem};
 pub use markdown::{MarkdownFiles, MarkdownFolder};
@@ -17,9 +30,6 @@ pub use shapes::Counts;
 
 use loci_core::{Archived, NoteFile, Space};
 use loci_vault::FileCopy;
-
-use crate::output::status_line;
-use crate::visible::OneLine;
 
 /// Bytes of a file of notes; a larger one is left out of exports. No note is as large.
 pub const NOTE_FILE_BYTES_MAX: u64 = 16 << 20;
@@ -68,6 +78,9 @@ pub enum NoteBytes {
     Beside,
 }
 
+/// Takes a message for a person, of one line.
+pub type Notice<'a> = &'a dyn Fn(&str);
+
 /// Refusals that are told one by one.
 const REFUSALS_TOLD: u64 = 20;
 
@@ -79,14 +92,14 @@ pub struct Refusals {
 }
 
 impl Refusals {
-    /// Counts one, and tells it if few were told before.
-    pub fn add(&mut self, place: &str, problem: &str) {
+    /// Counts one; tells it if few were told before.
+    pub fn add(&mut self, place: &str, problem: &str, notice: Notice<'_>) {
         self.count += 1;
         if self.count <= REFUSALS_TOLD {
-            status_line(format_args!("{} {problem}", OneLine(place)));
+            notice(&format!("{place} {problem}"));
         }
         if self.count == REFUSALS_TOLD {
-            status_line("further ones are counted alone");
+            notice("more are refused, and only counted");
         }
     }
 }

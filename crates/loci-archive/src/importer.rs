@@ -13,10 +13,7 @@ use serde_json::{Value, json};
 
 use super::markdown::GLOBAL;
 use super::shapes::{Counts, Line};
-use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Part, REFUSALS_TOLD, Refusals};
-use crate::exit::{Exit, Failure};
-use crate::output::status_line;
-use crate::visible::OneLine;
+use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Notice, Part, REFUSALS_TOLD, Refusals};
 
 /// Records that are stored together, at most.
 const BATCH_RECORDS: usize = 1_000;
@@ -27,6 +24,7 @@ const BATCH_BYTES: usize = 16 << 20;
 pub struct Importer<'a> {
     engine: &'a Engine,
     notes: &'a VaultFolder,
+    notice: Notice<'a>,
     /// Why no notes can be brought back, if so.
     away: Option<String>,
     records: Vec<Archived>,
@@ -73,19 +71,21 @@ struct Admitted {
 }
 
 impl<'a> Importer<'a> {
-    /// Nothing yet. With `away`, the reason why the folder of notes is, it stops at the first note.
-    /// Without `waits`, no model is waited for.
+    /// An import that has read nothing yet. With `away`, the reason why the folder of notes is not
+    /// there, it stops at the first note. Without `waits`, it waits for no model.
     pub fn new(
         engine: &'a Engine,
         notes: &'a VaultFolder,
         away: Option<String>,
         waits: bool,
+        notice: Notice<'a>,
     ) -> Self {
         let mut brought = ImportReport::default();
         brought.by_words_alone = !waits;
         Importer {
             engine,
             notes,
+            notice,
             away,
             records: Vec::new(),
             places: Vec::new(),
@@ -124,7 +124,7 @@ impl<'a> Importer<'a> {
             bytes,
             entry,
         }: Part,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let waiting = self.records.len() + self.files.len();
         if waiting >= BATCH_RECORDS || (waiting > 0 && self.bytes + bytes > BATCH_BYTES) {
             self.store()?;
@@ -153,10 +153,7 @@ impl<'a> Importer<'a> {
                     "{why}; no note is brought back, since it would hide them: bring the folder back or, if they are \
                      gone for good, first `loci vault reconcile --accept-missing`"
                 );
-                return Err(Failure {
-                    exit: Exit::Usage,
-                    ..self.stopped(Error::unavailable(message))
-                });
+                return Err(self.stopped(Error::invalid("file", message)));
             }
             Ok(Entry::Note(file)) => {
                 self.count("note_file");
@@ -171,7 +168,7 @@ impl<'a> Importer<'a> {
     ///
     /// # Errors
     /// As for [`take`](Importer::take).
-    pub fn store(&mut self) -> Result<(), Failure> {
+    pub fn store(&mut self) -> Result<(), Error> {
         self.bytes = 0;
         let (records, places) = (
             std::mem::take(&mut self.records),
@@ -335,7 +332,7 @@ impl<'a> Importer<'a> {
             .is_some_and(|content| content.note.id.as_ref().is_none_or(|id| id == memory)))
     }
 
-    fn bring(&mut self, records: &[Archived], places: &[String]) -> Result<(), Failure> {
+    fn bring(&mut self, records: &[Archived], places: &[String]) -> Result<(), Error> {
         if records.is_empty() {
             return Ok(());
         }
@@ -358,10 +355,10 @@ impl<'a> Importer<'a> {
     }
 
     fn refuse(&mut self, place: &str, problem: &str) {
-        self.refused.add(place, problem);
+        self.refused.add(place, problem, self.notice);
     }
 
-    fn stopped(&self, error: Error) -> Failure {
+    fn stopped(&self, error: Error) -> Error {
         let ImportReport {
             stored, present, ..
         } = &self.brought;
@@ -369,10 +366,7 @@ impl<'a> Importer<'a> {
             "{}; {stored} records are stored now and {present} were there already; import it again to go on",
             error.message
         );
-        Failure {
-            message,
-            ..Failure::from(error)
-        }
+        Error { message, ..error }
     }
 
     /// What came of it all, for programs.
@@ -410,29 +404,25 @@ impl<'a> Importer<'a> {
     /// Whether everything is there now.
     ///
     /// # Errors
-    /// What is not, and why.
-    pub fn verdict(&self) -> Result<(), Failure> {
+    /// The message that says what is not there, and why.
+    pub fn verdict(&self) -> Result<(), String> {
         for path in self.others.iter().take(REFUSALS_TOLD as usize) {
-            let path = OneLine(path);
-            status_line(format_args!(
+            (self.notice)(&format!(
                 "note: another file is in the place of the note {path}, or it is another memory, and stays"
             ));
         }
         for (path, now) in self.moved.iter().take(REFUSALS_TOLD as usize) {
-            let (path, now) = (OneLine(path), OneLine(now));
-            status_line(format_args!(
+            (self.notice)(&format!(
                 "note: the note {path} is {now} now, and stays as it is there"
             ));
         }
         for path in self.missing.iter().take(REFUSALS_TOLD as usize) {
-            let path = OneLine(path);
-            status_line(format_args!(
+            (self.notice)(&format!(
                 "note: the file of the note {path} is not there; its text is a memory without a file"
             ));
         }
         for path in self.changed.iter().take(REFUSALS_TOLD as usize) {
-            let path = OneLine(path);
-            status_line(format_args!(
+            (self.notice)(&format!(
                 "note: the note {path} was changed or removed here before its file came, and stays so, without a file"
             ));
         }
@@ -447,9 +437,9 @@ impl<'a> Importer<'a> {
         if problems.is_empty() {
             return Ok(());
         }
-        Err(Failure::new(
-            Exit::Failure,
-            format!("{}; everything else is stored", problems.join(", and ")),
+        Err(format!(
+            "{}; everything else is stored",
+            problems.join(", and ")
         ))
     }
 

@@ -440,8 +440,13 @@ fn numbers_and_moments_come_back_to_the_last_bit() {
     }
 }
 
+/// A clock that stands still.
+fn clock() -> Arc<FixedClock> {
+    Arc::new(FixedClock::new(NOW))
+}
+
 fn write_folder(root: &std::path::Path, entries: &[Entry]) {
-    let mut folder = MarkdownFolder::create(root, NOW).unwrap();
+    let mut folder = MarkdownFolder::create(root, clock()).unwrap();
     for entry in entries {
         match entry {
             Entry::Record(archived) => folder.write(archived).unwrap(),
@@ -453,7 +458,7 @@ fn write_folder(root: &std::path::Path, entries: &[Entry]) {
 }
 
 fn read_folder(root: &std::path::Path) -> Read {
-    let mut files = MarkdownFiles::open(root).unwrap().unwrap();
+    let mut files = MarkdownFiles::open(root, clock()).unwrap().unwrap();
     let mut all = Vec::new();
     while let Some(Part { place, entry, .. }) = files.read().unwrap() {
         all.push((place, entry));
@@ -579,7 +584,7 @@ fn any_records_come_back_from_a_folder() {
         assert_eq!(read, entries, "seed {seed}");
         let outside: Vec<_> = fs::read_dir(place.path()).unwrap().collect();
         assert_eq!(outside.len(), 1, "nothing lies outside");
-        let refused = MarkdownFolder::create(&root, NOW).err().unwrap();
+        let refused = MarkdownFolder::create(&root, clock()).err().unwrap();
         assert_eq!(refused.kind(), std::io::ErrorKind::AlreadyExists);
     }
 }
@@ -666,7 +671,7 @@ fn the_form_stays_as_it_is() {
     let written = String::from_utf8(write(&golden_entries())).unwrap();
     if std::env::var_os("LOCI_BLESS").is_some() {
         fs::write(
-            concat!(env!("CARGO_MANIFEST_DIR"), "/src/archive/golden.jsonl"),
+            concat!(env!("CARGO_MANIFEST_DIR"), "/src/golden.jsonl"),
             &written,
         )
         .unwrap();
@@ -870,7 +875,7 @@ fn what_waits_is_bounded_by_the_bytes_that_were_read() {
         (8 << 20, [0, 0, 2]),
         (100 << 20, [0, 1, 2]),
     ] {
-        let mut bringing = Importer::new(&engine, &notes, None, false);
+        let mut bringing = Importer::new(&engine, &notes, None, false, &|_| {});
         let took = [1, 2, 3].map(|number| {
             let id = MemoryId::new(format!("{bytes} {number}"));
             let entry = Ok(entry(Memory::new(Space::default(), id, "x", "fact", NOW)));
@@ -945,6 +950,9 @@ fn what_is_damaged_in_a_folder_is_told_by_its_file() {
         );
     }
     fs::remove_file(place.path().join("records.jsonl")).unwrap();
-    let problem = MarkdownFiles::open(place.path()).unwrap().err().unwrap();
+    let problem = MarkdownFiles::open(place.path(), clock())
+        .unwrap()
+        .err()
+        .unwrap();
     assert!(problem.contains("records.jsonl"), "{problem}");
 }

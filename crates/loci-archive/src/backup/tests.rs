@@ -1,3 +1,5 @@
+use std::io::Write;
+
 use super::*;
 
 /// A file with these bytes, to read.
