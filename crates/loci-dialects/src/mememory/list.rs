@@ -75,13 +75,9 @@ impl TypedTool for List {
             offset,
             limit: arguments.limit.map_or(LIMIT_DEFAULT, |limit| limit.0),
         };
-        let mut listed = context
+        let listed = context
             .engine
             .list_within(context.caller, request, tokens)?;
-        context.engine.hide_references(
-            context.caller,
-            listed.shown.iter_mut().map(|shown| &mut shown.memory),
-        )?;
         let next = format!(
             "give `offset` {} for the others",
             offset + listed.shown.len()
@@ -96,10 +92,7 @@ impl TypedTool for List {
 /// The memory with this id alone, with a page of its text.
 fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
     let id = context.engine.memory_id(context.caller, "id", id)?;
-    let mut memory = context.engine.show(context.caller, &id)?;
-    context
-        .engine
-        .hide_references(context.caller, [&mut memory])?;
+    let memory = context.engine.show(context.caller, &id)?;
     let page = context.engine.text_page(memory, offset, tokens)?;
     Ok(Reply::json(crate::tool::to_value(&[Record::page(
         context.caller,

@@ -89,13 +89,9 @@ impl TypedTool for Recall {
             ranking: &score,
             counts_access: false,
         };
-        let mut recalled = context
+        let recalled = context
             .engine
             .recall_within(context.caller, &request, tokens)?;
-        context.engine.hide_references(
-            context.caller,
-            recalled.hits.iter_mut().map(|hit| &mut hit.memory),
-        )?;
         let explanations = recalled.hits.iter().map(explained).collect();
         let left_out = left_out(recalled.hits.len(), recalled.left_out, "ask more narrowly");
         let hit = |hit: loci_engine::Hit| Hit {

@@ -40,13 +40,10 @@ impl TypedTool for Update {
         let id = context
             .engine
             .memory_id(context.caller, "id", &arguments.id)?;
-        let (mut memory, embedding) =
+        let (memory, embedding) =
             context
                 .engine
                 .update(context.caller, &id, &arguments.content, None)?;
-        context
-            .engine
-            .hide_references(context.caller, [&mut memory])?;
         let notice = match embedding {
             Embedding::Done => None,
             Embedding::Pending(reason) => Some(format!(

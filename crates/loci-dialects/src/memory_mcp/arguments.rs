@@ -99,9 +99,8 @@ impl Search {
             (Some(query), None) => query,
             (None, Some(id)) => {
                 let id = engine.memory_id(caller, "memory_id", &id)?;
-                let mut memory =
+                let memory =
                     engine.show_of(caller, &id, &Tier::OF_CONVERSATIONS, Forgotten::Hide)?;
-                engine.hide_references(caller, [&mut memory])?;
                 let offset = self.offset.map_or(0, |offset| offset.0);
                 return Ok(Results::Page(Box::new(
                     engine.text_page(memory, offset, tokens)?,
@@ -141,7 +140,6 @@ impl Search {
             counts_access,
         };
         let mut recalled = engine.recall_within(caller, &request, tokens)?;
-        engine.hide_references(caller, recalled.hits.iter_mut().map(|hit| &mut hit.memory))?;
         recalled.degraded = both(named.notice, recalled.degraded);
         Ok(Results::Recalled(recalled))
     }

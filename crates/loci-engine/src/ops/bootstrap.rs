@@ -120,6 +120,7 @@ impl Engine {
                 break;
             }
         }
+        self.hide_references(caller, &mut memories)?;
         memories.sort_by(|a, b| {
             let by_weight = || b.weight.total_cmp(&a.weight);
             let by_age = || (a.created_at, &a.id).cmp(&(b.created_at, &b.id));

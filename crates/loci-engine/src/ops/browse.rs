@@ -54,7 +54,7 @@ impl Engine {
             .map(|tally| tally.memories)
             .sum();
         if let Some(from_end) = from_end(&request, total) {
-            let mut memories = self.filed_under(&filter, &from_end)?;
+            let mut memories = self.filed_under(caller, &filter, &from_end)?;
             // A change since the count may have moved the end.
             if self.store.version()? == version {
                 memories.reverse();
@@ -62,7 +62,7 @@ impl Engine {
             }
         }
         Ok(Browsed {
-            memories: self.filed_under(&filter, &request)?,
+            memories: self.filed_under(caller, &filter, &request)?,
             total,
         })
     }
@@ -72,7 +72,7 @@ impl Engine {
     /// # Errors
     /// As for [`browse`](Engine::browse).
     pub fn list_by_insertion(&self, caller: &Caller, request: &Browse) -> Result<Vec<Memory>> {
-        self.filed_under(&self.browsed(caller, request), request)
+        self.filed_under(caller, &self.browsed(caller, request), request)
     }
 
     /// The same memories, of this owner alone.
@@ -86,6 +86,7 @@ impl Engine {
         request: &Browse,
     ) -> Result<Vec<Memory>> {
         self.filed_under(
+            caller,
             &Filter {
                 owner,
                 ..self.browsed(caller, request)
@@ -109,7 +110,12 @@ impl Engine {
         }
     }
 
-    fn filed_under(&self, filter: &Filter, request: &Browse) -> Result<Vec<Memory>> {
+    fn filed_under(
+        &self,
+        caller: &Caller,
+        filter: &Filter,
+        request: &Browse,
+    ) -> Result<Vec<Memory>> {
         let Browse {
             order,
             mut offset,
@@ -143,6 +149,7 @@ impl Engine {
             }
             offset = offset.saturating_add(page.limit);
         }
+        self.hide_references(caller, &mut memories)?;
         Ok(memories)
     }
 }

@@ -44,12 +44,13 @@ impl Engine {
         }
     }
 
-    /// Takes off the memories what they name (links, and what they replaced) where the caller may
-    /// not read that, or it is gone or forgotten.
+    /// Removes the links of the memories, and the ids that they supersede, where the caller may not
+    /// read the other memory, or where it is gone or forgotten. Every operation that returns
+    /// memories to a caller calls this, so that no tool can forget it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
-    pub fn hide_references<'a>(
+    pub(crate) fn hide_references<'a>(
         &self,
         caller: &Caller,
         memories: impl IntoIterator<Item = &'a mut Memory>,

@@ -31,7 +31,8 @@ impl Engine {
                 Ok(([change].into_iter().chain(also).collect(), memory))
             })
         };
-        in_file_or_store(|| self.forget_note(caller, id), in_store)
+        let forgotten = in_file_or_store(|| self.forget_note(caller, id), in_store)?;
+        self.without_hidden(caller, forgotten)
     }
 
     /// The same for a note, in its file; none if the memory is no note.

@@ -41,7 +41,9 @@ impl Engine {
     /// `invalid_argument` or `too_large` for the tags; `unavailable` if the store cannot be read.
     pub fn list(&self, caller: &Caller, request: List) -> Result<Vec<Memory>> {
         let (filter, page) = self.listed(caller, request)?;
-        self.store.list(&filter, page)
+        let mut memories = self.store.list(&filter, page)?;
+        self.hide_references(caller, &mut memories)?;
+        Ok(memories)
     }
 
     /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget):
@@ -64,7 +66,8 @@ impl Engine {
                 offset: offset.saturating_add(shown.len()),
                 limit: left.min(READ_AT_ONCE),
             };
-            let read = self.store.list(&filter, page)?;
+            let mut read = self.store.list(&filter, page)?;
+            self.hide_references(caller, &mut read)?;
             let is_last = read.len() < page.limit || left == page.limit;
             let mut sharing = if is_last { read.len() } else { left };
             for mut memory in read {

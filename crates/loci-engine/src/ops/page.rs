@@ -198,7 +198,8 @@ impl Engine {
         let has_more = hits.len() > limit || !ranking.is_read();
         let is_quoted = ranking.is_quoted;
         let mut notices: Vec<String> = ranking.degraded().into_iter().collect();
-        let (hits, is_cut) = self.fitting(hits, request, limit)?;
+        let (mut hits, is_cut) = self.fitting(hits, request, limit)?;
+        self.hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
         // A result stands for all with its text.

@@ -50,6 +50,7 @@ impl Engine {
             }
             hits.push(hit);
         }
+        self.hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let left_out = all - hits.len() + ranking.len().min(limit - all);
         if request.counts_access {
             for hit in &mut hits {

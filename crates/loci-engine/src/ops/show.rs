@@ -85,7 +85,7 @@ impl Engine {
     /// `not_found` if there is none or the caller may not read it, in the same words;
     /// `unavailable` if the store cannot be read.
     pub fn show(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
-        self.readable(caller, id)
+        self.without_hidden(caller, self.readable(caller, id)?)
     }
 
     /// The same, be it forgotten or not, if forgotten ones are shown.
@@ -98,7 +98,7 @@ impl Engine {
         id: &MemoryId,
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.readable_among(caller, id, forgotten)
+        self.without_hidden(caller, self.readable_among(caller, id, forgotten)?)
     }
 
     /// The same of these tiers alone; messages of conversations come through them.
@@ -112,6 +112,15 @@ impl Engine {
         tiers: &[Tier],
         forgotten: Forgotten,
     ) -> Result<Memory> {
-        self.readable_of(caller, id, tiers, forgotten)
+        self.without_hidden(caller, self.readable_of(caller, id, tiers, forgotten)?)
+    }
+
+    /// The memory without references that the caller may not follow.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read.
+    pub(crate) fn without_hidden(&self, caller: &Caller, mut memory: Memory) -> Result<Memory> {
+        self.hide_references(caller, [&mut memory])?;
+        Ok(memory)
     }
 }

@@ -36,7 +36,8 @@ impl Engine {
             content: Some(content.text.into_owned()),
             ..Refile::default()
         };
-        self.revise(caller, &before, &change, shared, &found)
+        let (memory, embedding) = self.revise(caller, &before, &change, shared, &found)?;
+        Ok((self.without_hidden(caller, memory)?, embedding))
     }
 
     /// Makes these changes to a memory, of a note in its file, and says whether it is shared.
@@ -174,7 +175,7 @@ impl Engine {
             share(&mut memory, Some(shared))?;
             let (change, memory) = put_next(memory, None);
             self.commit(caller, vec![change])?;
-            Ok(memory)
+            self.without_hidden(caller, memory)
         })
     }
 }

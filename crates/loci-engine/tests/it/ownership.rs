@@ -5,8 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
 use std::thread;
 
-use loci_core::{Citation, CitationKind, Delivery, Ownership, Store, Wiped};
-use loci_engine::{Discard, check};
+use loci_core::{
+    Batch, Change, Citation, CitationKind, Delivery, Expect, FilingOrder, Link, Ownership,
+    Relation, Store, Wiped,
+};
+use loci_engine::{Browse, Discard, PageRequest, check};
 use loci_testkit::GatedEmbedder;
 
 use super::faulty_store::FaultyStore;
@@ -1115,4 +1118,104 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     let again = hears(&claiming("ann"));
     assert_eq!(again.len(), 1);
     assert!(!again.contains(&own.id));
+}
+
+#[test]
+fn no_read_names_a_memory_that_the_caller_may_not_read() {
+    let Bench { engine, store, .. } = bench();
+    let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
+    let secret = engine
+        .remember(&ann, fact("bees in May", Visibility::Private))
+        .unwrap()
+        .memory;
+    let seen = engine
+        .remember(&ann, fact("honey in June", Visibility::Shared))
+        .unwrap()
+        .memory;
+    let link = |target: &MemoryId| Link {
+        target: target.clone(),
+        relation: Relation::RelatedTo,
+        similarity: 0.5,
+    };
+    let common = Memory {
+        supersedes: Some(secret.id.clone()),
+        links: vec![link(&secret.id), link(&seen.id)],
+        revision: 2,
+        ..engine
+            .remember(&ann, fact("wax in July", Visibility::Common))
+            .unwrap()
+            .memory
+    };
+    let change = Change::Put {
+        memory: Box::new(common.clone()),
+        passages: None,
+        expect: Expect::Revision(1),
+    };
+    store
+        .commit(Batch {
+            space: common.space.clone(),
+            changes: vec![change],
+        })
+        .unwrap();
+    let reads = |caller: &Caller| {
+        let list = List {
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            tags: Vec::new(),
+            delivery: None,
+            offset: 0,
+            limit: 10,
+        };
+        let browse = Browse {
+            collections: CollectionFilter::Any,
+            sections: Vec::new(),
+            kinds: Vec::new(),
+            tiers: vec![Tier::LongTerm],
+            order: FilingOrder::FirstFirst,
+            offset: 0,
+            limit: 10,
+            characters_max: None,
+        };
+        let page = PageRequest {
+            query: "wax",
+            with_forgotten: false,
+            limit: 10,
+            cursor: None,
+            budget_tokens: None,
+        };
+        let all = [
+            vec![engine.show(caller, &common.id).unwrap()],
+            engine.list(caller, list.clone()).unwrap(),
+            engine.list_by_insertion(caller, &browse).unwrap(),
+            engine.browse(caller, browse).unwrap().memories,
+            (engine
+                .list_within(caller, list, None)
+                .unwrap()
+                .shown
+                .into_iter())
+            .map(|shown| shown.memory)
+            .collect(),
+            (engine
+                .recall(caller, &question("wax"))
+                .unwrap()
+                .hits
+                .into_iter())
+            .map(|hit| hit.memory)
+            .collect(),
+            (engine.page(caller, &page).unwrap().hits.into_iter())
+                .map(|hit| hit.memory)
+                .collect(),
+        ];
+        all.map(|memories: Vec<Memory>| {
+            let memory = memories.into_iter().find(|memory| memory.id == common.id);
+            let memory = memory.expect("every read has it");
+            (memory.supersedes, memory.links.len())
+        })
+    };
+    for read in reads(&ann) {
+        assert_eq!(read, (Some(secret.id.clone()), 2));
+    }
+    for read in reads(&bob) {
+        assert_eq!(read, (None, 1));
+    }
 }
