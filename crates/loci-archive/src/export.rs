@@ -136,7 +136,7 @@ impl Export {
 
     fn add(&mut self, archived: Archived, sink: &mut dyn Sink) -> Result<io::Result<()>, Error> {
         match archived.record {
-            // Which folder it was says nothing elsewhere, and here it is found out anew.
+            // Which folder it was says nothing elsewhere, and here it is found out again.
             Record::NoteFolder(_) => Ok(Ok(())),
             Record::NoteFile(file) if archived.space == Space::default() => {
                 self.add_note(file.path.clone(), Some(file), sink)
@@ -155,7 +155,7 @@ impl Export {
     ) -> Result<io::Result<()>, Error> {
         let file = match self.notes.copy_of(&path, NOTE_FILE_BYTES_MAX) {
             Ok(copy) => copy.map(NoteBytes::Inline),
-            Err(error) if matches!(error.code, ErrorCode::TooLarge | ErrorCode::Unavailable) => {
+            Err(error) if error.is_unavailable() || error.code == ErrorCode::TooLarge => {
                 self.left_out.push(error.message);
                 None
             }

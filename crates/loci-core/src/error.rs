@@ -25,12 +25,15 @@ pub enum ErrorCode {
     RateLimited,
     /// A part that is needed (disk, model, lock) does not answer now; trying later may help.
     Unavailable,
+    /// The database is corrupt: it holds something that loci did not write. On the wire it is
+    /// `unavailable`.
+    Corrupt,
     /// A fault of loci itself.
     Internal,
 }
 
 impl ErrorCode {
-    /// Every code, in the order of the documentation.
+    /// Every code that has a name of its own on the wire, in the order of the documentation.
     pub const ALL: [ErrorCode; 9] = [
         ErrorCode::InvalidArgument,
         ErrorCode::NotFound,
@@ -62,7 +65,7 @@ impl ErrorCode {
             ErrorCode::Forbidden => ("forbidden", 403),
             ErrorCode::TooLarge => ("too_large", 413),
             ErrorCode::RateLimited => ("rate_limited", 429),
-            ErrorCode::Unavailable => ("unavailable", 503),
+            ErrorCode::Unavailable | ErrorCode::Corrupt => ("unavailable", 503),
             ErrorCode::Internal => ("internal", 500),
         }
     }
@@ -125,6 +128,17 @@ impl Error {
     /// A part that is needed does not answer now.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Error::new(ErrorCode::Unavailable, message)
+    }
+
+    /// The database is corrupt.
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Error::new(ErrorCode::Corrupt, message)
+    }
+
+    /// Returns true if a part that is needed does not answer, a corrupt database among them: the
+    /// failure is not one of the request.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self.code, ErrorCode::Unavailable | ErrorCode::Corrupt)
     }
 
     /// A fault of loci itself.

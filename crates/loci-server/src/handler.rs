@@ -639,7 +639,9 @@ pub(crate) fn protocol_error(error: &Error) -> ErrorData {
         | ErrorCode::Forbidden
         | ErrorCode::Conflict
         | ErrorCode::RateLimited => ProtocolErrorCode::INVALID_REQUEST,
-        ErrorCode::Unavailable | ErrorCode::Internal => ProtocolErrorCode::INTERNAL_ERROR,
+        ErrorCode::Unavailable | ErrorCode::Corrupt | ErrorCode::Internal => {
+            ProtocolErrorCode::INTERNAL_ERROR
+        }
     };
     ErrorData::new(code, error.message.clone(), Some(error_fields(error)))
 }

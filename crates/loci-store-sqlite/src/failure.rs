@@ -44,7 +44,7 @@ impl Failure {
     pub(crate) fn is_damage(&self) -> bool {
         match self {
             Failure::Database(error) => is_damage(error),
-            Failure::Refused(error) => tells_of_damage(&error.message),
+            Failure::Refused(error) => error.code == loci_core::ErrorCode::Corrupt,
         }
     }
 }
@@ -81,24 +81,18 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
     }
 }
 
-/// What every message says that tells of damage.
+/// The end of every message about a corrupt database.
 const DAMAGED: &str =
     " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
 
-/// Whether this is the message of a failure that comes from a damaged database, be it only from
-/// what can be made anew.
-pub fn tells_of_damage(message: &str) -> bool {
-    message.contains(DAMAGED)
-}
-
 /// The database holds something that no version of loci writes.
 pub(crate) fn damaged() -> Error {
-    Error::unavailable(format!("the database{DAMAGED}"))
+    Error::corrupt(format!("the database{DAMAGED}"))
 }
 
 /// A row is not what was written: what it is, and what names it and tells nothing of its content.
 pub(crate) fn damaged_row(noun: &str, key: ValueRef<'_>) -> Error {
-    Error::unavailable(format!("{noun} `{}`{DAMAGED}", readable(key)))
+    Error::corrupt(format!("{noun} `{}`{DAMAGED}", readable(key)))
 }
 
 /// A name that may be damaged, too, as one can be shown.

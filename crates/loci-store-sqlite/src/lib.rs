@@ -61,7 +61,6 @@ mod writer;
 
 pub use backup::{DAMAGED_LOG, Inspected, RESTORE_MARK, Snapshot};
 pub use doctor::{Problem, ProblemKind};
-pub use failure::tells_of_damage;
 pub use folder::file_system;
 pub use holders::Holder;
 pub use open::{OpenError, Options};

@@ -6,9 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
 use loci_core::Error;
-use loci_store_sqlite::{
-    DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log, tells_of_damage,
-};
+use loci_store_sqlite::{DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -28,8 +26,10 @@ const FINDINGS_NAMED_MAX: usize = 2;
 /// The failure of a command; where that may come from a damaged database and the database is one,
 /// a failure that says so.
 pub fn explained(failure: Failure, settings: &Settings) -> Failure {
-    let may_be_damage =
-        matches!(failure.exit, Exit::DataFolder | Exit::Failure) && !failure.message.is_empty();
+    let may_be_damage = matches!(
+        failure.exit,
+        Exit::DataFolder | Exit::Database | Exit::Failure
+    ) && !failure.message.is_empty();
     if !may_be_damage || !settings.data.join(DATABASE).is_file() {
         return failure;
     }
@@ -55,15 +55,8 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         let _ = sender.send(problems.unwrap_or_default());
     });
     let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
-    told(&problems, settings).unwrap_or_else(|| {
-        // Nothing that was filed, or more than could be looked at in time.
-        let exit = if tells_of_damage(&failure.message) {
-            Exit::Database
-        } else {
-            failure.exit
-        };
-        Failure { exit, ..failure }
-    })
+    // Without a finding, nothing that was filed is damaged, or the look took too long.
+    told(&problems, settings).unwrap_or(failure)
 }
 
 /// The failure of a command that cannot go on with these problems; none if nothing that was filed
@@ -87,7 +80,7 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     Some(Failure::new(Exit::Database, message))
 }
 
-/// What is damaged among these, and not merely to be made anew.
+/// What is damaged among these, and not merely to be rebuilt.
 pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
         .iter()

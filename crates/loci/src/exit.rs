@@ -76,6 +76,7 @@ impl From<Error> for Failure {
             ErrorCode::InvalidArgument | ErrorCode::TooLarge => Exit::Usage,
             // What a command needs besides the store degrades it, so it is the store.
             ErrorCode::Unavailable => Exit::DataFolder,
+            ErrorCode::Corrupt => Exit::Database,
             _ => Exit::Failure,
         };
         Failure::new(exit, error.message)

@@ -407,12 +407,12 @@ impl Engine {
     pub(super) fn index_all(&self, notes: &Notes, readings: &mut [Reading]) -> Result<()> {
         let none = Embedded::default();
         match catch_panic(|| self.try_index(notes, readings, &none)) {
-            Err(error) if error.code != ErrorCode::Unavailable => {}
+            Err(error) if !error.is_unavailable() => {}
             outcome => return outcome,
         }
         for reading in readings {
             match catch_panic(|| self.index(notes, reading, &none)) {
-                Err(error) if error.code != ErrorCode::Unavailable => {
+                Err(error) if !error.is_unavailable() => {
                     tracing::warn!(%error, "a note is not indexed");
                 }
                 outcome => outcome?,

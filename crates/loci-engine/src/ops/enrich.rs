@@ -100,7 +100,7 @@ impl Engine {
             return Ok(false);
         }
         let settled = match catch_panic(|| self.enrich_one(&job)) {
-            Err(error) if error.code != ErrorCode::Unavailable => self.fail(&job, &error.message),
+            Err(error) if !error.is_unavailable() => self.fail(&job, &error.message),
             settled => settled,
         };
         if matches!(settled, Ok(true)) {

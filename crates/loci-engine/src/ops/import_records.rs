@@ -234,7 +234,7 @@ impl Engine {
                 Ok(())
             }
             Err(error) if rest.is_empty() => self.note_failure(first.0, &first.1, error, brought),
-            Err(error) if error.code == ErrorCode::Unavailable => Err(error),
+            Err(error) if error.is_unavailable() => Err(error),
             Err(_) => {
                 let (left, right) = part.split_at(part.len() / 2);
                 self.import_batch(left, since, brought)?;
@@ -308,7 +308,7 @@ impl Engine {
         error: Error,
         brought: &mut ImportReport,
     ) -> Result<()> {
-        if error.code == ErrorCode::Unavailable {
+        if error.is_unavailable() {
             return Err(error);
         }
         if self.is_there(

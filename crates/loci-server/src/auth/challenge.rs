@@ -75,7 +75,7 @@ impl Denied {
             let scopes: &[Scope] = if has_issuer { &USUAL_SCOPES } else { &[] };
             let challenge = challenge(authentication, resource, problem, scopes);
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-        } else if error.code == ErrorCode::Unavailable {
+        } else if error.is_unavailable() {
             response
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from_static("1"));

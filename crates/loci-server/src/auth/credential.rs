@@ -89,7 +89,7 @@ impl Credential {
         let identity = verified.map_err(|error| match error.code {
             ErrorCode::Unauthorized => Denied::invalid(error.message),
             // The verifier tells of its issuer's failures itself, once and not for each request.
-            ErrorCode::Unavailable => Denied::Failed(error),
+            ErrorCode::Unavailable | ErrorCode::Corrupt => Denied::Failed(error),
             _ => {
                 tracing::error!(%error, "a token could not be verified");
                 Denied::Failed(error)

@@ -1,7 +1,7 @@
 //! `loci search`: finds memories by a question.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
-use loci_core::{Caller, CollectionFilter, ErrorCode, Tier};
+use loci_core::{Caller, CollectionFilter, Tier};
 use loci_dialects::explained;
 use loci_dialects::mememory::{self, Record};
 use loci_engine::{Hit, PlaceNouns, Recall, SearchMode, Signals};
@@ -42,8 +42,7 @@ pub fn run(settings: &Settings, arguments: &Search, output: Output) -> Result<()
         .engine
         .recall(&Caller::local(), &request)
         .map_err(|error| {
-            let needs_model =
-                settings.search == SearchMode::Vector && error.code == ErrorCode::Unavailable;
+            let needs_model = settings.search == SearchMode::Vector && error.is_unavailable();
             let is_the_models = needs_model && parts.embedder.embed(&[&arguments.query]).is_err();
             if is_the_models {
                 Failure::new(Exit::Model, error.message)

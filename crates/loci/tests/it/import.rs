@@ -40,7 +40,8 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
     let glaze = place.json(&["show", "glaze"]);
     assert_eq!(
         (&glaze["type"], &glaze["weight"], &glaze["supersedes"]),
-        (&json!("rule"), &json!(0.5), &json!("older"))
+        (&json!("rule"), &json!(0.5), &Value::Null),
+        "no memory has the id that it supersedes"
     );
     assert!(
         place

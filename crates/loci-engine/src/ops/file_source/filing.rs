@@ -585,7 +585,7 @@ fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
 /// What came of one file, unless it is the store that failed.
 fn of_one_file(outcome: Result<SourceFiled>) -> Result<Result<SourceFiled>> {
     match outcome {
-        Err(error) if error.code == ErrorCode::Unavailable => Err(error),
+        Err(error) if error.is_unavailable() => Err(error),
         outcome => Ok(outcome),
     }
 }
