@@ -43,7 +43,7 @@ clippy:
     cargo clippy --workspace --all-targets --locked -- -D warnings
     # Which a plain `cargo test` does not run.
     cargo clippy --workspace --test crash --locked -- -D warnings
-    # The whole workspace again, since a smaller choice changes features of what it shares and checks that anew.
+    # The whole workspace again, since a smaller choice changes features of what it shares and checks that again.
     cargo clippy --workspace --all-targets --features loci/ort --locked -- -D warnings
 
 # Holds the house rules (xtask/src/tidy)

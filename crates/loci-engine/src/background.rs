@@ -247,7 +247,7 @@ impl Engine {
 
     /// Takes a lease, or makes sure that at least half of its time is left; says whether this
     /// engine has it. Mostly without a write. Where the clock was put back meanwhile, others may
-    /// have it: it is taken anew. An engine that ends takes none.
+    /// have it: it is taken again. An engine that ends takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

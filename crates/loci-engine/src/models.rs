@@ -304,7 +304,7 @@ impl Engine {
             rounds.dimensions.store(dimensions, Ordering::Relaxed);
             rounds.is_outdated.store(is_outdated, Ordering::Relaxed);
             if is_outdated {
-                tracing::warn!(%model, dimensions, "another embedding model answers by this name: it reads all texts anew");
+                tracing::warn!(%model, dimensions, "another embedding model answers by this name: it reads all texts again");
                 self.store.retire_model(model, RETIRE_BATCH)?;
             }
         }

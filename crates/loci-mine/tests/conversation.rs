@@ -1,4 +1,4 @@
-//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that anew), and
+//! Samples of each form against what is expected of them (`LOCI_BLESS=1` writes that again), and
 //! what holds of all.
 
 #![expect(clippy::unwrap_used, reason = "a failed test may panic")]
@@ -270,7 +270,7 @@ fn long_and_wide_trees_are_read() {
     assert_eq!(fan.transcript.conversations[1].id, "c/2");
 }
 
-/// Whatever is said further, and wherever the tree branches anew, no message changes its
+/// Whatever is said further, and wherever the tree branches again, no message changes its
 /// conversation or its place.
 #[test]
 fn a_tree_that_grows_keeps_its_branches() {

@@ -78,7 +78,7 @@ impl Keys {
             .ok_or_else(|| Error::unavailable(message))
     }
 
-    /// The keys after a token named one that is not known: fetched anew, unless such a token caused
+    /// The keys after a token named one that is not known: fetched again, unless such a token caused
     /// that within the last minute.
     ///
     /// # Errors

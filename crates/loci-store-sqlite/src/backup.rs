@@ -113,7 +113,7 @@ pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
 }
 
 /// Copies all pages in one step, which is one read of the source, so that no writer makes it begin
-/// anew. The target is worth nothing until it is whole, so that it needs no journal.
+/// again. The target is worth nothing until it is whole, so that it needs no journal.
 pub(crate) fn copy(source: &Connection, target: &Path) -> rusqlite::Result<()> {
     let mut copy = Connection::open(target)?;
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF")?;

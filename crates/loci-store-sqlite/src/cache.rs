@@ -184,7 +184,7 @@ impl Cache {
     fn look<T>(self: &Arc<Self>, look: impl FnOnce(&Index, i64) -> T) -> Result<T, Error> {
         let mut follower = lock(&self.follower);
         if let Err(failure) = self.follow(&mut follower) {
-            // Half of a change may be in the index: the next search loads it anew.
+            // Half of a change may be in the index: the next search loads it again.
             let follower = follower.take();
             self.is_loaded.store(false, Ordering::Relaxed);
             return Err(match follower {
@@ -359,7 +359,7 @@ impl Cache {
         Ok(Some(index))
     }
 
-    /// Drops the index: the next search loads it anew.
+    /// Drops the index: the next search loads it again.
     pub(crate) fn clear(&self) {
         let mut follower = lock(&self.follower);
         *follower = None;

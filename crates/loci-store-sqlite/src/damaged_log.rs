@@ -4,7 +4,7 @@
 //! the database, and deletes the log. So one flipped bit loses all commits after it; and pages that
 //! a checkpoint copied long ago, and that are still in the log, come back over newer ones. Who
 //! opens a store alone therefore looks at the log first. A damaged one is kept, with the database,
-//! in `backups/damaged-log-<moment>`; then the log is made anew from what counts of it
+//! in `backups/damaged-log-<moment>`; then the log is rebuilt from what counts of it
 //! (`salvage/log.rs`). A loss of power may leave such a log, too, so that this needs nobody to
 //! decide anything.
 
@@ -48,8 +48,8 @@ pub(crate) fn repair_wal(folder: &Path) -> Result<(), OpenError> {
             .map_err(|error| OpenError::from_io(&error, &log));
     }
     let kept = keep(folder, [&database, &log])?;
-    let anew = log.with_extension("db-wal.part");
-    replace(&found, &anew, &log)
+    let draft = log.with_extension("db-wal.part");
+    replace(&found, &draft, &log)
         .and_then(|()| folder::flush(folder))
         .map_err(|error| OpenError::from_io(&error, &log))?;
     let problem = found.state.problem().unwrap_or_default();
@@ -83,13 +83,13 @@ fn write_again(log: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-fn replace(found: &Log, anew: &Path, log: &Path) -> io::Result<()> {
-    let _ = fs::remove_file(anew);
-    let mut output = BufWriter::new(folder::create_file(anew)?);
+fn replace(found: &Log, draft: &Path, log: &Path) -> io::Result<()> {
+    let _ = fs::remove_file(draft);
+    let mut output = BufWriter::new(folder::create_file(draft)?);
     found.write_anew(&mut output)?;
     output.flush()?;
     output.get_ref().sync_all()?;
-    fs::rename(anew, log)
+    fs::rename(draft, log)
 }
 
 /// Copies the files into a folder of backups, which has its name when they are whole and on the

@@ -84,7 +84,7 @@ impl Named {
 }
 
 /// What is wrong with the database as of one moment. Reads all of it; with `words`, also analyses
-/// every text anew and compares what it finds with what is stored.
+/// every text again and compares what it finds with what is stored.
 pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>> {
     let snapshot = connection.unchecked_transaction()?;
     let structure = Structure::of(&snapshot)?;
@@ -385,7 +385,7 @@ fn check_words(connection: &Connection, problems: &mut Vec<Problem>) -> Result<(
     let mut wrong = Named::default();
     let problem = damage(each_wrong_text(connection, |_, id| wrong.add(id)))?;
     problems.extend(
-        problem.map(|problem| damaged(format!("not all texts can be analysed anew: {problem}"))),
+        problem.map(|problem| damaged(format!("not all texts can be analysed again: {problem}"))),
     );
     let why = ", which search may not find by their words";
     wrong.report(

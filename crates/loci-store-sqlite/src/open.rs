@@ -178,7 +178,7 @@ impl fmt::Display for OpenError {
             ),
             OpenError::NotADatabase { .. } => write!(
                 formatter,
-                "{path} is damaged or no database of loci: restore a backup over it, or move it away and start anew"
+                "{path} is damaged or no database of loci: restore a backup over it, or move it away and start with an empty one"
             ),
             OpenError::Damaged { problem, .. } => write!(
                 formatter,
@@ -488,7 +488,7 @@ fn make_current(
             tracing::info!(
                 passages,
                 analysis = reanalysis::VERSION,
-                "analysed the texts anew"
+                "analysed the texts again"
             );
         }
     }

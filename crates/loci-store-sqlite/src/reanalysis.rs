@@ -1,4 +1,4 @@
-//! Stored passages, cut and analysed anew when the analysis of texts has changed.
+//! Stored passages, cut and analysed again when the analysis of texts has changed.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
         .unwrap_or(0))
 }
 
-/// Cuts all texts into passages anew and makes their terms, in one transaction. Vectors stay where
+/// Cuts all texts into passages again and makes their terms, in one transaction. Vectors stay where
 /// a text is cut as before and its passages are embedded as before; where not, they wait for new
 /// ones. Returns how many passages there are.
 pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {

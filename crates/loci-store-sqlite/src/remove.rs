@@ -14,7 +14,7 @@ use crate::writer::Turn;
 use crate::{audit, jobs, tunnels};
 
 /// Newest rows of the change log that a trim leaves. A process that is further behind loads its
-/// index anew, which costs about as much as reading that many changes.
+/// index again, which costs about as much as reading that many changes.
 const CHANGES_KEPT: i64 = 10_000;
 /// Rows of the change log that one sweep trims at most: about a millisecond's work.
 const CHANGES_TRIMMED_MAX: i64 = 5_000;
@@ -325,7 +325,7 @@ pub(crate) fn not_wiped(
         statement.query_row(params![space.as_str(), owner, origin], |row| row.get(1))?;
     if wiped.is_some_and(|number| number.cast_unsigned() > since) {
         return Err(conflict(
-            "the data of this user was wiped while this call ran; nothing was stored; call again to store it anew",
+            "the data of this user was wiped while this call ran; nothing was stored; call again to store it",
         ));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Making anew what is derived: indexes, counts, passages and their words, what refers to nothing.
+//! Rebuilds what is derived: indexes, counts, passages and their words, what refers to nothing.
 //!
 //! The work goes to the writer in parts, with pauses in which other processes write.
 
@@ -29,11 +29,11 @@ const VECTORS_MAX: usize = 1_000;
 /// Something that a repair did, in words; as an error, what it could not do.
 pub type Repaired = std::result::Result<String, String>;
 
-/// What came of making something anew.
+/// What came of rebuilding something.
 fn made(tried: Result<()>, what: &str) -> Repaired {
     tried
-        .map(|()| format!("made {what} anew"))
-        .map_err(|error| format!("could not make {what} anew: {}", error.message))
+        .map(|()| format!("rebuilt {what}"))
+        .map_err(|error| format!("could not rebuild {what}: {}", error.message))
 }
 
 /// Why an index cannot be made, if rows have one key that can be only one's, and the way out.
@@ -47,7 +47,7 @@ fn doubled(error: rusqlite::Error) -> Failure {
     Error::unavailable(DOUBLED).into()
 }
 
-/// What [`SqliteStore::reindex`] made anew.
+/// What [`SqliteStore::reindex`] rebuilt.
 ///
 /// [`SqliteStore::reindex`]: crate::SqliteStore::reindex
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -134,7 +134,7 @@ impl Work<'_> {
             .any(|problem| problem.kind == ProblemKind::Damaged))
     }
 
-    /// Makes the trees of what is derived anew that cannot be read, and gives back pages that
+    /// Rebuilds the trees of what is derived that cannot be read, and gives back pages that
     /// nothing uses. Says whether what was filed is still whole, as far as can be seen now.
     fn mend_trees(&self, done: &mut Vec<Repaired>) -> Result<bool> {
         let structure = self.structure()?;
@@ -181,11 +181,11 @@ impl Work<'_> {
         let CarriedOver { found, known } = match self.replace_tree(tree) {
             Err(error) => {
                 return Err(format!(
-                    "could not make {tree}, which cannot be read, anew: {}",
+                    "could not rebuild {tree}, which cannot be read: {}",
                     error.message
                 ));
             }
-            Ok(None) => return Ok(format!("made {tree}, which could not be read, anew")),
+            Ok(None) => return Ok(format!("rebuilt {tree}, which could not be read")),
             Ok(Some(carried)) => carried,
         };
         let lost = match known - found {
@@ -193,19 +193,17 @@ impl Work<'_> {
             lost => format!("; {lost} or more are lost"),
         };
         let kept = format!("{found} of its rows could be read and were kept{lost}");
-        Ok(format!(
-            "made {tree}, which could not be read, anew: {kept}"
-        ))
+        Ok(format!("rebuilt {tree}, which could not be read: {kept}"))
     }
 
-    /// Makes a tree anew. The pages of the one before stay until they are given back.
+    /// Rebuilds a tree. The pages of the one before stay until they are given back.
     pub(crate) fn replace_tree(&self, tree: &str) -> Result<Option<CarriedOver>> {
         let (name, database) = (tree.to_owned(), self.database.clone());
         self.writer
             .run(move |connection| replace_tree(connection, &database, &name))
     }
 
-    /// Makes the indexes anew that are wrong, and tables of what is derived where two rows have one
+    /// Rebuilds the indexes that are wrong, and tables of what is derived where two rows have one
     /// key; says whether what was filed is still whole, as far as can be seen now.
     fn mend_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
         let Structure {
@@ -243,7 +241,7 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// Makes all anew, whether it is wrong or not.
+    /// Rebuilds everything, whether it is wrong or not.
     pub(crate) fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
         let indexes = self.indexes()?;
         for index in &indexes {
@@ -395,7 +393,7 @@ fn apply(connection: &Connection, rule: &Rule) -> Outcome<usize> {
     Ok(memories.len())
 }
 
-/// Makes a tree anew; if it is of a table that nothing else gives, with the rows that are found in
+/// Rebuilds a tree; if it is of a table that nothing else gives, with the rows that are found in
 /// any page.
 fn replace_tree(
     connection: &Connection,
@@ -420,7 +418,7 @@ fn replace_tree(
     Ok(carried)
 }
 
-/// Gives a table that was made anew what others rely on from that moment: no memory is counted, or
+/// Gives a table that was rebuilt what others rely on from that moment: no memory is counted, or
 /// hidden, that it does not know, and no vector is of a model that takes the number of another one.
 fn fill(connection: &Connection, table: &str) -> Outcome<()> {
     if let Some(count) = COUNTS.iter().find(|count| count.table == table) {
@@ -441,7 +439,7 @@ fn fill(connection: &Connection, table: &str) -> Outcome<()> {
     Ok(())
 }
 
-/// Counts anew what is counted wrongly, or all; returns what was done, in words.
+/// Counts again what is counted wrongly, or all; returns what was done, in words.
 fn counts(connection: &Connection, all: bool) -> Outcome<Vec<String>> {
     let mut done = Vec::new();
     for count in &COUNTS {
@@ -450,7 +448,7 @@ fn counts(connection: &Connection, all: bool) -> Outcome<Vec<String>> {
                 "DELETE FROM {0}; INSERT INTO {0} {1}",
                 count.table, count.afresh
             ))?;
-            done.push(format!("counted anew {}", count.what));
+            done.push(format!("counted again {}", count.what));
         }
     }
     Ok(done)
@@ -506,11 +504,14 @@ fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
     say(passages.len(), "dropped damaged further vectors");
 
     let jobs = is_broken(connection, "job")?;
-    let anew = format!(
+    let restart = format!(
         "INSERT OR REPLACE INTO job (memory, due_at, attempts) SELECT row, 0, 0 FROM memory
          WHERE enrichment = 'pending' AND deleted_at IS NULL AND row IN (SELECT memory FROM job WHERE {jobs})"
     );
-    say(connection.execute(&anew, [])?, "began damaged jobs anew");
+    say(
+        connection.execute(&restart, [])?,
+        "started damaged jobs again",
+    );
     say(
         connection.execute(&format!("DELETE FROM job WHERE {jobs}"), [])?,
         "removed damaged jobs that wait for nothing",

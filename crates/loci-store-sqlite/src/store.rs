@@ -227,7 +227,7 @@ impl SqliteStore {
 
     /// The problems of the database; none if it is whole. Each part is looked at as of a moment of
     /// its own, since several connections read the parts at once. Reads all of it, and cuts and
-    /// analyses every text anew, as the engine does, to compare what that gives with what is
+    /// analyses every text again, as the engine does, to compare what that gives with what is
     /// stored.
     ///
     /// # Errors
@@ -271,9 +271,9 @@ impl SqliteStore {
         done
     }
 
-    /// Makes all indexes, counts, passages and words anew, whether they are wrong or not. With
+    /// Rebuilds all indexes, counts, passages and words, whether they are wrong or not. With
     /// `embeddings`, first drops the vectors of all texts, of every model: until they are embedded
-    /// anew, search finds those texts by their words alone. Others read and write meanwhile.
+    /// again, search finds those texts by their words alone. Others read and write meanwhile.
     ///
     /// # Errors
     /// `unavailable` if the database cannot be read or written; what was done until then stays

@@ -1,5 +1,5 @@
 //! The trees of pages in which SQLite keeps each table and index: which of them are broken, and
-//! those of what is derived made anew, even where nothing of them can be read.
+//! those of what is derived rebuilt, even where nothing of them can be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crate::doctor::damage;
 use crate::doctor::references::COUNTS;
 use crate::failure::{self, Result};
 
-/// Tables of what nobody filed and what is made anew, empty or from the rest, where it is lost;
+/// Tables of what nobody filed and what is rebuilt, empty or from the rest, where it is lost;
 /// [`COUNTS`] are the others.
 const DERIVED_TABLES: [&str; 7] = [
     "passage",
@@ -202,7 +202,7 @@ pub(crate) fn unreadable(
         {
             let is_broken =
                 broken_trees.contains(&table) || damage(read_all(connection, &table))?.is_some();
-            // What is counted is counted anew, whichever of its trees it is.
+            // What is counted is counted again, whichever of its trees it is.
             if is_derived(&table) && (is_broken || indexes.is_empty() || is_counted(&table)) {
                 broken.insert(table);
             } else {
@@ -231,7 +231,7 @@ fn read_all(connection: &Connection, table: &str) -> Result<()> {
     Ok(())
 }
 
-/// Leaves out the indexes of tables that are made anew, since those bring theirs.
+/// Leaves out the indexes of tables that are rebuilt, since those bring theirs.
 pub(crate) fn without_indexes_of_tables(
     connection: &Connection,
     broken: &mut BTreeSet<String>,
@@ -255,7 +255,7 @@ pub(crate) fn without_indexes_of_tables(
 pub(crate) fn replace(connection: &Connection, name: &str) -> Result<()> {
     connection.pragma_update(None, "writable_schema", true)?;
     let replaced = replace_definition(connection, name);
-    // Whatever came of it, the tables are read anew from what is written.
+    // Whatever came of it, the tables are read again from what is written.
     connection.pragma_update(None, "writable_schema", "RESET")?;
     replaced
 }
@@ -294,7 +294,7 @@ fn replace_index_of_constraint(connection: &Connection, name: &str) -> Result<()
     let take = "UPDATE sqlite_master SET rootpage = (SELECT rootpage FROM sqlite_master WHERE name = ?2) WHERE name = ?1";
     connection.execute(take, [name, REPLACEMENT])?;
     connection.execute("DELETE FROM sqlite_master WHERE name = ?1", [REPLACEMENT])?;
-    // That tells every other connection to read the definitions anew.
+    // That tells every other connection to read the definitions again.
     let version: i64 = connection.pragma_query_value(None, "schema_version", |row| row.get(0))?;
     Ok(connection.pragma_update(None, "schema_version", version + 1)?)
 }

@@ -307,7 +307,7 @@ fn embed(connection: &Connection, row: i64, vectors: &[Vector]) -> Result<()> {
     if passages != vectors.len() as i64 {
         return Err(Error::internal("an embedding must bring one vector for each passage").into());
     }
-    // The newest lies with the passage: while a model reads all texts anew, what it has not read is
+    // The newest lies with the passage: while a model reads all texts again, what it has not read is
     // found at once.
     let keep = "INSERT INTO further_vector (passage, model, scale, vector)
         SELECT row, model, scale, vector FROM passage WHERE row = ?1 AND model <> ?2
@@ -385,7 +385,7 @@ pub(crate) fn retire_model(connection: &Connection, model: i64, limit: usize) ->
     Ok(passages.len())
 }
 
-/// Makes the passages of a memory anew, some of which are damaged; of a damaged memory it removes
+/// Rebuilds the passages of a memory, some of which are damaged; of a damaged memory it removes
 /// them.
 fn renew_or_remove(connection: &Connection, row: i64) -> Result<()> {
     match renew_memory(connection, row, true) {

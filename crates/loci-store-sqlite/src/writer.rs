@@ -317,7 +317,7 @@ impl WritingThread {
     /// so only once: the next flush succeeds without them. Commits that were to be flushed later
     /// lie in the same log, and one that comes after a lost one cannot be recovered. So nothing
     /// more goes into that log. All of it is copied into the database, which writes each page
-    /// again, the database is flushed, and the log begins anew; until that succeeds, nothing is
+    /// again, the database is flushed, and the log starts again; until that succeeds, nothing is
     /// written (ADR 21).
     fn connect(&mut self) -> Result<Writing, Error> {
         let connection = self.database.connect()?;

@@ -129,7 +129,7 @@ pub enum Command {
     /// Check the data folder, the database, the indexes, the notes, the queue, the model and the
     /// clock
     Doctor(Doctor),
-    /// Make what is derived from the texts anew: terms, counts, the index of notes
+    /// Rebuild what is derived from the texts: terms, counts, the index of notes
     Reindex {
         /// Have the model read every text again, too; whichever process serves goes on with it
         #[arg(long)]

@@ -10,7 +10,7 @@ use crate::{Context, Hints, Reply, TypedTool};
 
 pub struct Update;
 
-/// Replace the text of a memory. Everything else stays, and its age starts anew.
+/// Replace the text of a memory. Everything else stays, and its age starts again.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Arguments {

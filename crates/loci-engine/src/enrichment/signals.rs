@@ -55,7 +55,7 @@ const FURTHER_SENTENCE: f64 = 0.25;
 /// | called important | 0.3 | yes or no | the user says so, but not of what |
 /// | event | 0.15 | yes or no | it can be asked for by its time |
 /// | about the speaker | 0.1 | yes or no | the memory is about its user |
-/// | `n` numbers, dates, names, identifiers | 0.4 | 1 - e^(-n/2) | what cannot be guessed anew must be kept; the first ones tell the most |
+/// | `n` numbers, dates, names, identifiers | 0.4 | 1 - e^(-n/2) | what cannot be guessed again must be kept; the first ones tell the most |
 /// | `n` words | 0.15 | 1 - e^(-n/20) | more is said, with diminishing returns |
 ///
 /// | against it | d | t | because |

@@ -49,7 +49,7 @@ pub struct ReadSource {
     /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of
     /// it: what was filed from it and is no part of it any more is removed; what was filed is found
     /// by the threads of the parts, and by the path of the file as a thread. Else they go on where
-    /// the file was left ([`SourceFile::parts`] counts those before them), or begin anew if none
+    /// the file was left ([`SourceFile::parts`] counts those before them), or begin again if none
     /// are before them; and a thread is the same in whichever file it is read.
     pub parts: Vec<SourcePart>,
     /// Whether the next call files more of the same reading, of a file that is not whole: what is

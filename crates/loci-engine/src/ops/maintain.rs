@@ -103,7 +103,7 @@ impl Engine {
             self.embed_for_former();
             let embedded = self.embed_some(&*self.embedder, rounds, queue);
             // Without the lease, which an end gives back in the middle, others may have read them
-            // anew.
+            // again.
             if !rounds.embedding.is_held() {
                 return embedded;
             }
@@ -331,8 +331,8 @@ impl Engine {
             // What is stored was cut otherwise, so that the store has no place for the vectors. It
             // would wait for ever.
             Err(error) if error.code == ErrorCode::Internal && texts.len() == 1 => {
-                tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are made anew");
-                self.store.commit(batch(vec![texts[0].anew()]))
+                tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are rebuilt");
+                self.store.commit(batch(vec![texts[0].rebuilt()]))
             }
             outcome => outcome,
         }
@@ -408,7 +408,7 @@ impl Text {
 
     /// The memory with these passages instead of those that are stored. A summary that was made for
     /// it finds it, as it did before.
-    fn anew(&self) -> Change {
+    fn rebuilt(&self) -> Change {
         let Text { memory, passages } = self;
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());
         if memory.enrichment == Some(EnrichmentStatus::Completed) {

@@ -133,7 +133,7 @@ fn a_section_that_somebody_chose_is_kept() {
     );
 }
 
-/// Stores a memory anew with the next revision.
+/// Stores a memory again with the next revision.
 fn put(store: &NaiveStore, mut memory: Memory) {
     let expect = Expect::Revision(memory.revision);
     memory.revision += 1;

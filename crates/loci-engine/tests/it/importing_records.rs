@@ -814,7 +814,7 @@ fn a_wipe_between_is_not_undone() {
         "{brought:?}"
     );
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
-    // Whoever begins anew after the wipe wants it.
+    // Whoever starts again after the wipe wants it.
     let mut anew = ImportReport::default();
     engine.import_records(&local, &records, &mut anew).unwrap();
     // With the answer that held what is Ann's, and was gone at once.

@@ -1358,7 +1358,7 @@ fn linked_paths(store: &Arc<FaultyStore>) -> BTreeMap<String, BTreeSet<String>> 
 }
 
 /// A person at work: whatever is done, every file is one memory, a `uid` stays what it was, and
-/// links mean what they would mean if all were read anew.
+/// links mean what they would mean if all were read again.
 #[test]
 fn random_changes_by_hand() {
     for seed in 0..60 {

@@ -677,7 +677,7 @@ fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
         Ok(counts(2, 0, 0))
     );
     assert_eq!((mine.known(path), mine.memories().len()), (None, 2));
-    // The process has ended. It begins anew, and goes on.
+    // The process has ended. It starts again, and goes on.
     assert_eq!(
         mine.file(step("one", &["a", "b"], true)),
         Ok(counts(0, 2, 0))

@@ -1,5 +1,5 @@
 //! The export of ChatGPT: `conversations.json`, an array of conversations. Each is a tree of nodes
-//! with a message or none, which branches where a message was edited or an answer made anew. Nodes
+//! with a message or none, which branches where a message was edited or an answer generated again. Nodes
 //! are only ever added to it, as the last child of their parent, so that branches by first children
 //! stay what they are from one export to the next; the branch that is shown does not.
 

@@ -1,6 +1,6 @@
 //! Gemini CLI, in `~/.gemini/tmp/<project>/`: `chats/session-*.json`, a document of a session;
 //! `chats/session-*.jsonl`, whose lines are the session's head, messages, and changes of both (a
-//! message is written anew whenever something is added to it, so such a file does not only grow);
+//! message is written again whenever something is added to it, so such a file does not only grow);
 //! and `logs.json`, what the person said in all sessions.
 
 use std::collections::HashMap;

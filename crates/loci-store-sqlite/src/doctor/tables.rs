@@ -255,7 +255,7 @@ pub(super) fn check_values(
             }
             Ok(())
         }))?;
-        // Passages are made anew where they are not what the texts give.
+        // Passages are rebuilt where they are not what the texts give.
         let kind = if name == "passage" { Derived } else { Damaged };
         odd.report(kind, rows, ", which loci did not write", problems);
         problems.extend(problem.map(|problem| {

@@ -352,7 +352,7 @@ fn a_wrong_index_is_named_and_made_anew() {
     );
     assert_eq!(
         store.repair(),
-        Ok(vec![Ok("made the index memory_by_update anew".to_owned())])
+        Ok(vec![Ok("rebuilt the index memory_by_update".to_owned())])
     );
     assert_eq!(store.integrity_check(), Ok(Vec::new()));
 }
@@ -526,7 +526,7 @@ fn a_repair_keeps_the_cached_answers_that_can_be_read() {
             (answers, returns),
             "{name} {number}: {done:?}"
         );
-        let told = format!("made {name}, which could not be read, anew");
+        let told = format!("rebuilt {name}, which could not be read");
         let told = done
             .iter()
             .flatten()

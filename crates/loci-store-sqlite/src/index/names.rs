@@ -10,7 +10,7 @@ use loci_search::index::segment::{Bytes, u32_at};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Name(NonZeroU32);
 
-/// Names and their numbers. A name stays until the index is loaded anew: they are few, and small
+/// Names and their numbers. A name stays until the index is loaded again: they are few, and small
 /// beside what bears them.
 #[derive(Debug, Default)]
 pub(super) struct Names {

@@ -1,4 +1,4 @@
-//! The index follows changes as if it were made anew.
+//! The index follows changes as if it were rebuilt.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -15,7 +15,7 @@ use super::{Index, NONE};
 const VIEWS_MAX: usize = 64;
 /// Bytes that kept views take in all, unless one alone takes more.
 const VIEWS_BYTES_MAX: usize = 16 << 20;
-/// Changes of memories after which views are evaluated anew, when they are asked for.
+/// Changes of memories after which views are evaluated again, when they are asked for.
 const TOUCHED_MAX: usize = 10_000;
 
 /// What a filter admits.

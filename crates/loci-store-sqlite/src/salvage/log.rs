@@ -6,7 +6,7 @@
 //! database.
 //!
 //! With one difference. The pages that a checkpoint copied into the database stay in the log until
-//! it begins anew. If one of them is damaged, SQLite takes those before it for the newest and lays
+//! it starts again. If one of them is damaged, SQLite takes those before it for the newest and lays
 //! them over what the database has. Here the database is asked first up to which commit it was
 //! copied; then what counts is the database and the commits after that one.
 
@@ -399,7 +399,7 @@ fn state_after(frames: &[Frame], end: usize) -> LogState {
 /// The end of the last commit up to which a checkpoint copied into the database file what no later
 /// one changes, as far as pages can be compared: then the database with the commits after that one
 /// is what all of the log gives. What was copied stays in the log until the next commit begins it
-/// anew.
+/// again.
 ///
 /// A damaged page cannot be compared, and may be any page that differs and has no version after it.
 /// Pages are copied in the order of their numbers, so that the others of its commit tell of it, but

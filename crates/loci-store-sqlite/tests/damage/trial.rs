@@ -52,7 +52,7 @@ pub struct Outcome {
     /// What the store hands out, if it opens.
     pub archive: Option<Vec<Archived>>,
     /// If nothing but what is derived is wrong: what the check and the archive say once that was
-    /// made anew.
+    /// rebuilt.
     pub repaired: Option<Repaired>,
 }
 

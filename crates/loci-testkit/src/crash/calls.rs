@@ -362,7 +362,7 @@ impl Ledger {
             .get_mut(&number)
             .filter(|tunnel| !tunnel.is_live())
         {
-            // It gets another id when it is made anew.
+            // It gets another id when it is rebuilt.
             tunnel.id = None;
         }
         let arguments = json!({

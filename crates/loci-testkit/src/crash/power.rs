@@ -11,7 +11,7 @@
 //! - A flush of something new makes its own name certain, under which it was made, and those of new
 //!   folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename certain.
 //!
-//! `loci.db-shm` is shared memory, which nobody reads after a power cut: SQLite makes it anew.
+//! `loci.db-shm` is shared memory, which nobody reads after a power cut: SQLite makes it again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;

@@ -324,7 +324,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure>
         .iter()
         .position(|one| one.transcript == path)
         .map_or(0, |at| asked.remove(at).messages);
-    // A transcript that was rewritten shorter begins anew.
+    // A transcript that was rewritten shorter starts again.
     let begun = if known <= said { known } else { 0 };
     let is_due = said >= begun + MESSAGES_UNASKED_MAX;
     let messages = if is_due { said } else { begun };

@@ -1,4 +1,4 @@
-//! `loci reindex`: makes anew what is derived from the texts.
+//! `loci reindex`: rebuilds what is derived from the texts.
 
 use loci_engine::Reconciled;
 use loci_store_sqlite::Reindexed;
@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, embeddings: bool, output: Output) -> Result<(), 
         "vectors_dropped": vectors,
         "notes": {"indexed": indexed, "moved": moved, "removed": removed},
     });
-    let mut text = format!("made {indexes} indexes and the words of {memories} memories anew\n");
+    let mut text = format!("rebuilt {indexes} indexes and the words of {memories} memories\n");
     text += &format!("notes: indexed {indexed}, moved {moved}, removed {removed}\n");
     if embeddings {
         text += &format!(

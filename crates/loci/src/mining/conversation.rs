@@ -409,7 +409,7 @@ impl<'a> Reader<'a> {
             mut transcript,
             is_from_start,
         } = reading;
-        // Of a file that grows, what was read before counts; one that is read anew begins anew.
+        // Of a file that grows, what was read before counts; one that is read again starts again.
         let mut counted = known
             .filter(|_| !is_from_start)
             .map_or(0, |known| known.parts);

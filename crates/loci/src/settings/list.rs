@@ -256,7 +256,7 @@ settings! {
         variable: "LOCI_OIDC_REFRESH_SECONDS",
         default: DefaultValue::Text("600"),
         form: ValueType::Seconds,
-        meaning: "Seconds after which the provider's keys are fetched anew; an unknown key is looked for at once, though not more than once a minute",
+        meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
         ..UNNAMED
     };
     /// Which kind of model.

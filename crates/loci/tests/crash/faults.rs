@@ -299,7 +299,7 @@ impl Scenario<'_> {
 }
 
 /// After a failed flush of the log nothing may be acknowledged until the database was flushed or
-/// the log began anew: what the kernel lost may lie under everything that comes later. A failed
+/// the log began again: what the kernel lost may lie under everything that comes later. A failed
 /// flush of the database costs nothing, since the log has it all, and is kept. Returns what was
 /// acknowledged all the same.
 fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
@@ -316,7 +316,7 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
             }
             OperationKind::Sync if of("-wal") => goes_on |= is_written,
             OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
-            // A log of which nothing counts begins with its header anew.
+            // A log of which nothing counts begins with its header again.
             OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
             OperationKind::Write if operation.result >= 0 && of("-wal") => {
                 is_written = lost.is_some()

@@ -145,7 +145,7 @@ fn wait(random: &mut Random) {
     }
 }
 
-/// Compares what is there with what was acknowledged, before and after the notes were read anew.
+/// Compares what is there with what was acknowledged, before and after the notes were read again.
 fn check(place: &Place, run: &mut Run, with_doctor: bool) {
     for with_index in [false, true] {
         let (found, mut problems) = inspect(&place.data(), with_index).unwrap();

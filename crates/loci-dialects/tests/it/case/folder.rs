@@ -22,7 +22,7 @@ pub struct Folder {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
-    /// Writes a file anew, in folders that are made for it.
+    /// Writes a file again, in folders that are made for it.
     Write {
         file: String,
         text: Value,

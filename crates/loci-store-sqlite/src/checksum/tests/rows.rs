@@ -613,7 +613,7 @@ fn a_vector_does_not_make_the_words_of_a_damaged_passage_look_good() {
             .map(|problem| problem.text.clone())
             .collect::<Vec<_>>()
     };
-    // Made anew from the text where a vector comes, and where the vector goes.
+    // Rebuilt from the text where a vector comes, and where the vector goes.
     for retires in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
