@@ -43,8 +43,8 @@ pub struct Query {
     pub speakers: Vec<String>,
     /// The marks of the time that it names: a passage with any of them matches.
     pub dates: Vec<String>,
-    /// That time as days, to compare with the date of a record. `None` if it names no time, or one
-    /// of every year (a month, a birthday).
+    /// The same time as days, to compare with the date of a record. `None` if it names no time, or
+    /// one of every year (a month, a birthday).
     pub days: Option<RangeInclusive<Date>>,
     /// True if the question asks for a time.
     pub asks_when: bool,

@@ -107,7 +107,7 @@ pub async fn serve_stdio(
         closing.cancelled().await;
         tokio::time::sleep(REFUSAL_TIMEOUT).await;
     };
-    // It is no failure if the client does not read the last replies.
+    // The service has not failed if the client does not read the last replies.
     tokio::select! {
         _ = writing => {}
         () = given_up => {}
