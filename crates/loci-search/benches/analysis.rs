@@ -1,4 +1,4 @@
-//! What text costs here: `cargo bench -p loci-search --bench analysis`.
+//! Measures the cost of analysing text: `cargo bench -p loci-search --bench analysis`.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -9,7 +9,7 @@ use jiff::civil::date;
 use loci_search::query::Query;
 use loci_search::{analysis, dates, document, excerpt, passages};
 
-/// Calls of one round; the best of the rounds counts.
+/// Calls of one round; the fastest round counts.
 const CALLS: usize = 200;
 const ROUNDS: usize = 5;
 
@@ -89,7 +89,7 @@ fn main() {
         "10k for passages",
         microseconds(|| passages::passages(&long).len())
     );
-    // As a search shows of the longest text.
+    // An excerpt as a search result shows it, of the longest text.
     let terms = analysis::query_terms(question);
     let longest = format!("{}\n\n", TEXTS[0].1).repeat(2_000);
     let near = longest.len() / 2..longest.len() / 2 + 800;
@@ -97,7 +97,7 @@ fn main() {
     println!("{:18} {:>9.1}", "excerpt of 1 MB", microseconds(shown));
 }
 
-/// The time of one call, in the best of the rounds.
+/// Returns the time of one call in the fastest round.
 fn microseconds(work: impl Fn() -> usize) -> f64 {
     let round = || {
         let start = Instant::now();

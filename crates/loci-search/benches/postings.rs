@@ -1,5 +1,5 @@
-//! What a search by words costs in memory and time:
-//! `cargo bench -p loci-search --bench postings [passages]`.
+//! Measures the memory and the time of searches by words: `cargo bench -p loci-search --bench
+//! postings [passages]`.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -9,13 +9,13 @@ use std::time::Duration;
 use loci_search::index::{Admitted, Bits, Postings, Statistics};
 
 const PASSAGES: u32 = 1_000_000;
-/// Drawn for each passage; some are drawn twice.
+/// Words drawn for each passage, possibly some of them twice.
 const WORDS: u32 = 50;
 const VOCABULARY: f64 = 500_000.0;
 const QUERIES: usize = 200;
-/// Groups that a search wants.
+/// The number of groups that a search returns.
 const LIMIT: usize = 100;
-/// About how many passages have each of the words of a query, of 1,000,000: from a few to many.
+/// The approximate share of 1,000,000 passages that contain each word of a query, from few to many.
 const SHARES: [f64; 6] = [2e-5, 2e-4, 1e-3, 5e-3, 3e-2, 1.5e-1];
 
 fn main() {
@@ -153,11 +153,11 @@ fn insert_again(postings: &mut Postings, texts: &[Vec<(u32, u32)>], words: &[Str
     );
 }
 
-/// Words by number, each once, with counts.
+/// Returns distinct words by number, with counts.
 fn text(random: &mut Random) -> Vec<(u32, u32)> {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for _ in 0..WORDS / 2 + (random.unit() * f64::from(WORDS)) as u32 {
-        // Zipf's law: the logarithm of the rank is even.
+        // Zipf's law: the logarithm of the rank is uniformly distributed.
         *counts
             .entry((VOCABULARY.powf(random.unit()) - 1.0) as u32)
             .or_default() += 1;
@@ -167,7 +167,7 @@ fn text(random: &mut Random) -> Vec<(u32, u32)> {
 
 fn query(random: &mut Random, words: &[String]) -> Vec<String> {
     let rank = |share: f64, near: f64| {
-        // A passage draws the rank so often that this share of the passages has it.
+        // A passage draws the rank so often that this share of the passages contains it.
         let density = f64::from(WORDS) / VOCABULARY.ln();
         (density / share * near) as usize
     };
@@ -180,11 +180,11 @@ fn query(random: &mut Random, words: &[String]) -> Vec<String> {
     terms
 }
 
-/// Marsaglia's xorshift.
+/// Marsaglia's xorshift generator.
 struct Random(u64);
 
 impl Random {
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     fn unit(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -193,8 +193,8 @@ impl Random {
     }
 }
 
-/// Time of the processor that the work takes, whatever else runs here; of the clock where the
-/// system does not tell.
+/// Returns the processor time of the work, which excludes other programs; on systems without such a
+/// clock, the elapsed time.
 fn timed(work: impl FnOnce()) -> Duration {
     let start = now();
     work();
@@ -218,7 +218,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Bytes of memory of this process, where the system tells.
+/// Returns the resident memory of this process in bytes, or 0 if the system does not report it.
 fn resident() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = status

@@ -1,6 +1,6 @@
-//! What a search by meaning costs, and what it finds: `cargo bench -p loci-search --bench vectors`.
-//! Numbers after `--` are how many vectors to search (10,000, 20,000, 40,000 and 100,000 if there
-//! are none); the name of a file with vectors of 384 32-bit numbers searches those.
+//! Measures the cost and the recall of searches by meaning: `cargo bench -p loci-search --bench
+//! vectors`. Numbers after `--` are the numbers of vectors to search (10,000, 20,000, 40,000 and
+//! 100,000 by default); the name of a file with vectors of 384 32-bit numbers searches those.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 const DIMENSIONS: usize = 384;
 const QUERIES: usize = 100;
-/// Queries whose results are compared with those of the exact scan.
+/// The number of queries whose results are compared with those of the exact scan.
 const CHECKED: usize = 50;
 const SIZES: [usize; 4] = [10_000, 20_000, 40_000, 100_000];
 const TOPICS: usize = 100;
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Vectors, and queries that are none of them.
+/// Vectors, and queries that are not among them.
 struct Corpus {
     vectors: Vectors,
     queries: Vec<Vec<f32>>,
@@ -93,7 +93,7 @@ fn search(vectors: &Vectors, query: &[f32], admitted: &Bits, limit: usize) -> Ve
         .unwrap_or_default()
 }
 
-/// The share of the exact scan's best that a search finds.
+/// Returns the share of the exact scan's top results that a search finds.
 fn recall(vectors: &Vectors, queries: &[Vec<f32>], admitted: &Bits, limit: usize) -> f64 {
     let mut right = 0;
     for query in &queries[..CHECKED] {
@@ -110,7 +110,8 @@ fn recall(vectors: &Vectors, queries: &[Vec<f32>], admitted: &Bits, limit: usize
     right as f64 / (CHECKED * limit) as f64
 }
 
-/// What a search cannot do without: rows and scales, or sketches and the rows that they choose.
+/// Returns the bytes that a search must read: rows and scales, or sketches and the rows that they
+/// select.
 fn bytes_read(vectors: &Vectors, admitted: &Bits, limit: usize) -> usize {
     const ROW: usize = DIMENSIONS + size_of::<f32>();
     if vectors.is_exact(admitted, limit) {
@@ -119,14 +120,14 @@ fn bytes_read(vectors: &Vectors, admitted: &Bits, limit: usize) -> usize {
     vectors.len() * DIMENSIONS / 8 + Vectors::candidates(limit) * ROW
 }
 
-/// What each query costs, cheapest first.
+/// Returns the time of each query, in ascending order.
 fn times<T>(queries: &[Vec<f32>], work: impl Fn(&[f32]) -> T) -> Vec<Duration> {
     let mut times: Vec<Duration> = queries.iter().map(|query| cost(|| work(query))).collect();
     times.sort_unstable();
     times
 }
 
-/// Processor time of this thread, which other programs lengthen least.
+/// Returns the processor time of this thread, which other programs affect least.
 fn cost<T>(work: impl FnOnce() -> T) -> Duration {
     let start = now();
     black_box(work());
@@ -142,7 +143,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Bytes a second that one core reads, at best, from an array that no cache holds.
+/// Returns the bytes per second that one core reads at best from an array larger than any cache.
 fn bandwidth() -> f64 {
     let array: Vec<u64> = (0..1 << 26).collect();
     let sum = || {
@@ -154,8 +155,8 @@ fn bandwidth() -> f64 {
     size_of_val(array.as_slice()) as f64 / best.as_secs_f64()
 }
 
-/// Vectors as models give them for sentences: all share a direction, a few directions dominate, and
-/// they gather around topics and subtopics.
+/// Generates vectors with the structure of sentence embeddings: all share a direction, a few
+/// directions dominate, and they cluster around topics and subtopics.
 struct Generator {
     state: u64,
     common: Vec<f32>,
@@ -190,7 +191,7 @@ impl Generator {
         mixed ^ (mixed >> 31)
     }
 
-    /// Nearly normal, with variance 1: the sum of four uniform numbers of 16 bits.
+    /// Returns a nearly normal number with variance 1: the sum of four uniform numbers of 16 bits.
     fn normal(&mut self) -> f32 {
         let bits = self.next();
         let sum: u32 = (0..4)
@@ -243,7 +244,7 @@ fn synthetic(count: usize) -> Corpus {
     }
 }
 
-/// Those of a file, of which some are taken as queries.
+/// Reads the vectors of a file, of which some become queries.
 fn stored(bytes: &[u8]) -> Corpus {
     let (numbers, _) = bytes.as_chunks::<4>();
     let numbers: Vec<f32> = numbers

@@ -1,27 +1,27 @@
-//! From text to terms: one function for what is indexed and what is asked, so that both sides
+//! Analyses text into terms: one function for indexed text and for queries, so that both sides
 //! always agree.
 //!
-//! A text is cut at white space and brackets into pieces, a piece into words, a word into parts
+//! A text is split at white space and brackets into pieces, a piece into words, a word into parts
 //! at changes of case and between letters and digits. A piece or word with several parts is kept
 //! whole *and* split, so `ERR_4012`, `src/lib.rs:120` and `CamelCase` are found exactly and by
-//! their pieces. The whole has no hyphens and underscores: `user_name`, `user-name` and
-//! `userName` are one. Everything is folded (case, width, diacritics); words are stemmed
-//! (Snowball), in the Latin script as English; English contractions become their first word;
-//! number words become digits, and a full date in whatever form is found as `2023-05-07` and by
+//! their parts. The whole form has no hyphens and underscores: `user_name`, `user-name` and
+//! `userName` are the same term. All terms are folded (case, width, diacritics); words are stemmed
+//! with a Snowball stemmer, in the Latin script as English; English contractions become their first
+//! word; number words become digits, and a full date in any format is found as `2023-05-07` and by
 //! month and day.
 //!
-//! A text in another language of the Latin script ([`Language`]) has the stems of that language,
-//! too, where they differ; a query in it looks for both. A text that is taken for English is found
-//! as before by all.
+//! A text in another language of the Latin script ([`Language`]) also has the stems of that
+//! language, where they differ; a query in that language looks for both. All queries find texts
+//! that are taken for English as before.
 //!
 //! Runs of scripts without spaces (Chinese, Japanese, Korean, Thai, Lao, Burmese, Khmer) become
-//! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), the
-//! index has it, too; a query looks for it only if it stands alone.
+//! overlapping pairs of characters. Where a single character may be a word (Chinese, Korean), it is
+//! indexed too; a query looks for it only if it stands alone.
 //!
-//! Stop words are indexed like any other word. A query drops those of its language, and all of
-//! other scripts than the Latin one, unless nothing else is left.
+//! Stop words are indexed like any other word. A query drops the stop words of its language, and
+//! all those of scripts other than Latin, unless nothing else remains.
 //!
-//! Left out on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
+//! Not supported on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
 
 pub(crate) mod fold;
 mod language;
@@ -42,26 +42,27 @@ use vocabulary::{hyphenated_number, is_stop_word, number, without_contraction};
 
 pub use language::Language;
 
-/// Raised when the terms of the same text change, so that what was stored with others can be
-/// analysed anew.
+/// The version of the analysis, incremented when the terms of the same text change, so that stored
+/// texts can be analysed again.
 pub const VERSION: u32 = 4;
 
-/// Bytes of a term that are kept; what two longer terms share is what can be found of them.
+/// The maximum length of a term in bytes; longer terms are truncated and match by their common
+/// prefix.
 const TERM_BYTES_MAX: usize = 64;
 
-/// Most terms of a query; further ones are left out.
+/// The maximum number of terms of a query; further ones are dropped.
 pub const QUERY_TERMS_MAX: usize = 256;
 
-/// What is longer (encoded data) is no identifier: its words are terms, not the whole and not their
-/// parts.
+/// The maximum length of an identifier in bytes. A longer piece is encoded data: its words are
+/// terms, but not the whole and not their parts.
 const IDENTIFIER_BYTES_MAX: usize = 512;
 
-/// What a term is good for.
+/// The use of a term in queries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Use {
     Topic,
     StopWord,
-    /// Found if asked for by itself: never part of a query for more.
+    /// Matches only a query for this term alone: never part of a longer query.
     IndexOnly,
 }
 
@@ -73,7 +74,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Adds the terms of a text, and its stems in the language, if it is in one.
+    /// Adds the terms of a text and, if a language is given, its stems in that language.
     pub(crate) fn add(&mut self, text: &str, language: Option<Language>) {
         analyse(text, &mut |term, _| self.count(term));
         if let Some(language) = language {
@@ -91,7 +92,8 @@ impl Counts {
     }
 }
 
-/// The terms of a text with the number of times that each occurs, in order of first occurrence.
+/// Returns the terms of texts with the number of times that each occurs, in order of first
+/// occurrence.
 pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
     texts
@@ -100,8 +102,8 @@ pub fn term_counts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<(String,
     counts.terms
 }
 
-/// The terms of a query, each once, the first [`QUERY_TERMS_MAX`] of them: stop words are dropped,
-/// unless nothing else is left.
+/// Returns the distinct terms of a query, at most [`QUERY_TERMS_MAX`]: stop words are dropped
+/// unless nothing else remains.
 pub fn query_terms(query: &str) -> Vec<String> {
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut all: Vec<(String, Use)> = Vec::new();
@@ -130,8 +132,8 @@ pub fn query_terms(query: &str) -> Vec<String> {
     useful.map(|(term, _)| term).take(QUERY_TERMS_MAX).collect()
 }
 
-/// The words of a query in a language that is not English: their terms, and their stems in that
-/// language. A term is a stop word if all of its words are.
+/// Returns the terms of a query in a language other than English, and their stems in that language.
+/// A term is a stop word if all of its words are.
 fn uses_in(language: Language, query: &str) -> Vec<(String, Use)> {
     let mut uses: Vec<(String, Use)> = Vec::new();
     let mut add =
@@ -184,8 +186,8 @@ fn uses_in(language: Language, query: &str) -> Vec<(String, Use)> {
     uses
 }
 
-/// Calls `emit` with the stem of each word in a language of the Latin script, where it is not its
-/// term anyway and the word carries a topic.
+/// Calls `emit` with the stem of each word in a language of the Latin script, if the stem differs
+/// from the word's term and the word is not a function word.
 fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
     let Some(algorithm) = language.stemmer() else {
         return;
@@ -208,14 +210,14 @@ fn own_stems(text: &str, language: Language, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// The words of a text (Unicode Annex 29) with the bytes at which they begin. Of scripts that put
-/// no spaces between words, most characters count as a word.
+/// Returns the words of a text (Unicode Annex 29) and the bytes at which they begin. In scripts
+/// without spaces between words, most characters count as a word.
 pub fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.unicode_word_indices()
 }
 
-/// The sentences of a text (Unicode Annex 29) without the blanks around them; the end of a line
-/// ends one, too.
+/// Returns the sentences of a text (Unicode Annex 29) without surrounding white space; the end of a
+/// line ends a sentence too.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_sentence_bounds()
         .map(str::trim)
@@ -224,7 +226,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
 
 /// Calls `emit` with each term of the text.
 fn analyse(text: &str, emit: &mut impl FnMut(&str, Use)) {
-    // Folding can leave nothing of a word that is all diacritics.
+    // Folding can remove all of a word that consists of diacritics.
     let emit = &mut |term: &str, used_for| {
         if !term.is_empty() {
             emit(kept(term), used_for);
@@ -243,22 +245,22 @@ fn analyse(text: &str, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// What is kept of a term.
+/// Truncates a term to its maximum length.
 fn kept(term: &str) -> &str {
     &term[..term.floor_char_boundary(TERM_BYTES_MAX)]
 }
 
-/// The common case, one lower-case ASCII word, needs no folding.
+/// Returns true in the common case of one lower-case ASCII word, which needs no folding.
 fn is_plain_word(chunk: &str) -> bool {
     chunk.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// Signs that an identifier, a path or an address may have inside.
+/// Signs that an identifier, a path or an address may contain.
 const INNER_SIGNS: &str = "_-.:/\\@#+&'\u{2019}~%=?$,";
-/// Those of them that do not end a stretch of it (`docs.rs`, `snake_case`, `R&D`).
+/// The signs among them that do not end a stretch of it (`docs.rs`, `snake_case`, `R&D`).
 const JOINING_SIGNS: &str = "_-.&+'\u{2019},";
 
-/// Takes what stands between blanks apart: at brackets, quotes and the like, at doubled dots and
+/// Splits the text between white space: at brackets, quotes and the like, at doubled dots and
 /// hyphens, and at commas between words.
 fn pieces(chunk: &str, emit: &mut impl FnMut(&str, Use)) {
     let mut rest = chunk;
@@ -287,7 +289,7 @@ fn pieces(chunk: &str, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// Names that end or begin with a sign: `C++`, `C#`, `.NET`, `.env`.
+/// Emits names that end or begin with a sign: `C++`, `C#`, `.NET`, `.env`.
 fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str, Use)) {
     if !piece.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return;
@@ -306,8 +308,8 @@ fn with_signs(text: &str, start: usize, piece: &str, emit: &mut impl FnMut(&str,
     }
 }
 
-/// Takes a piece apart: whole, stretches between slashes and the like, words, parts; each form at
-/// most once.
+/// Emits the terms of a piece: the whole, stretches between slashes and the like, words, parts;
+/// each form at most once.
 fn compound(piece: &str, emit: &mut impl FnMut(&str, Use)) {
     let mut found = units(piece);
     let (Some((_, first)), second) = (found.next(), found.next()) else {
@@ -350,8 +352,8 @@ fn compound(piece: &str, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// A stretch of several words as one term: without hyphens and underscores (unless they keep two
-/// numbers apart), apostrophes and the `v` of a version; paths with slashes.
+/// Adds a stretch of several words as one term: without hyphens and underscores (unless they
+/// separate two numbers), apostrophes and the `v` of a version; paths with slashes.
 fn whole(stretch: &str, add: &mut impl FnMut(&str, Use)) {
     let folded = fold(stretch);
     let folded = folded.trim_matches(|character| !is_word_character(character));
@@ -375,8 +377,8 @@ fn whole(stretch: &str, add: &mut impl FnMut(&str, Use)) {
     word(&term, add);
 }
 
-/// The term that every text has in which this word, in whatever case, is a unit; none if there is
-/// no such term.
+/// Returns the term that every text has in which this word is a unit, in any case; `None` if there
+/// is no such term.
 pub(crate) fn term_of_unit(folded: &str) -> Option<String> {
     let mut first = None;
     let emit = &mut |term: &str, _| {
@@ -388,8 +390,8 @@ pub(crate) fn term_of_unit(folded: &str) -> Option<String> {
     first
 }
 
-/// The terms that every text has in which these characters of a script without spaces follow each
-/// other.
+/// Returns the terms that every text has in which these characters of a script without spaces are
+/// adjacent.
 pub(crate) fn terms_of_run(run: &str) -> Vec<String> {
     let mut terms = Vec::new();
     bigrams(run, &mut |term, used_for| {
@@ -402,7 +404,7 @@ pub(crate) fn terms_of_run(run: &str) -> Vec<String> {
     terms
 }
 
-/// One unit. What comes out does not depend on its surroundings.
+/// Emits the terms of one unit, which do not depend on its context.
 fn unit(one: Unit<'_>, emit: &mut impl FnMut(&str, Use)) {
     let text = match one {
         Unit::Run(run) => return bigrams(run, emit),
@@ -445,7 +447,8 @@ fn unit(one: Unit<'_>, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// A contraction is its first word, a possessive its owner; `O'Brien` is one word and two.
+/// Emits a contraction as its first word, a possessive as its owner; `O'Brien` as one word and as
+/// two.
 fn with_apostrophe(text: &str, emit: &mut impl FnMut(&str, Use)) {
     let folded = fold(text);
     if let Some(base) = without_contraction(&folded) {
@@ -459,7 +462,7 @@ fn with_apostrophe(text: &str, emit: &mut impl FnMut(&str, Use)) {
     folded.split('\'').for_each(|part| word(part, emit));
 }
 
-/// Emits one folded word: stemmed, or as digits if it names a number.
+/// Emits one folded word: stemmed, or as digits if it is a number word.
 fn word(word: &str, emit: &mut impl FnMut(&str, Use)) {
     if !is_plain_word(word) {
         return word_of_script(word, emit);
@@ -479,7 +482,7 @@ fn word(word: &str, emit: &mut impl FnMut(&str, Use)) {
     with_stem(Algorithm::English, word, |stem| emit(stem, Use::Topic));
 }
 
-/// Emits a folded word with other characters than English letters.
+/// Emits a folded word that has characters other than English letters.
 fn word_of_script(word: &str, emit: &mut impl FnMut(&str, Use)) {
     if word.is_ascii() {
         return emit(word, Use::Topic);
@@ -495,11 +498,12 @@ fn word_of_script(word: &str, emit: &mut impl FnMut(&str, Use)) {
 }
 
 thread_local! {
-    /// Stems of recent words by language: text repeats itself, and stemming is the dearest step.
+    /// Caches the stems of recent words by language: text repeats words, and stemming is the most
+    /// expensive step.
     static STEMS: RefCell<Vec<(Algorithm, HashMap<String, String>)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What `use_stem` makes of the stem of a word in lower case.
+/// Calls `use_stem` with the stem of a lower-case word and returns its result.
 fn with_stem<T>(algorithm: Algorithm, word: &str, use_stem: impl FnOnce(&str) -> T) -> T {
     const STEMS_MAX: usize = 8_192;
     STEMS.with_borrow_mut(|languages| {
@@ -524,7 +528,7 @@ fn with_stem<T>(algorithm: Algorithm, word: &str, use_stem: impl FnOnce(&str) ->
     })
 }
 
-/// The pairs of neighbouring characters of a run; a single character stands for itself.
+/// Emits the pairs of adjacent characters of a run; a single character becomes a term itself.
 fn bigrams(run: &str, emit: &mut impl FnMut(&str, Use)) {
     let mut before: Option<&str> = None;
     let mut start = 0;
@@ -544,8 +548,8 @@ fn bigrams(run: &str, emit: &mut impl FnMut(&str, Use)) {
     }
 }
 
-/// What the words of a full date do not tell themselves: its ISO form, the name of the month, the
-/// day without a leading zero.
+/// Emits the forms of a full date that its words do not contain: the ISO form, the name of the
+/// month, the day without a leading zero.
 fn full_dates(text: &str, emit: &mut impl FnMut(&str, Use)) {
     for (range, date) in dates::full_dates(text) {
         let written = fold(&text[range]);

@@ -1,10 +1,10 @@
-//! Expressions of time in a text, and the days that they stand for.
+//! Finds expressions of time in a text and the days that they refer to.
 //!
-//! Dates in digits (`2023-05-07`, `7.5.2023`, `2023年5月7日`) are read in every language; month
-//! names, weekdays and what depends on the day of writing ("last Friday", "two weeks ago") in
-//! English. A word with another meaning ("may", "march", "Sun") counts only beside a number or
-//! after a word such as "in" or "last". `8/5/2023` could be a day of May or of August, so only
-//! its year is believed.
+//! Dates in digits (`2023-05-07`, `7.5.2023`, `2023年5月7日`) are recognised in every language; month
+//! names, weekdays and expressions relative to the day of writing ("last Friday", "two weeks ago")
+//! in English. A word with another meaning ("may", "march", "Sun") counts only beside a number or
+//! after a word such as "in" or "last". `8/5/2023` could be a day of May or of August, so only its
+//! year is used.
 
 mod calendar;
 mod grammar;
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
-/// Names of the months, folded.
+/// The names of the months, folded.
 pub(crate) const MONTHS: [&str; 12] = [
     "january",
     "february",
@@ -33,37 +33,37 @@ pub(crate) const MONTHS: [&str; 12] = [
     "december",
 ];
 
-/// A part of a text that tells a time.
+/// A part of a text that refers to a time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    /// Its bytes.
+    /// Its range of bytes in the text.
     pub range: Range<usize>,
-    /// The time.
+    /// The time that it refers to.
     pub time: Time,
 }
 
-/// What an expression of time stands for.
+/// The time that an expression refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Time {
-    /// A day with its year, which no reference could change.
+    /// A day with its year, which does not depend on the reference day.
     Date(Date),
     /// All of these days, or one of them.
     Days(RangeInclusive<Date>),
-    /// A month, or a day of it, of a year that is not named.
+    /// A month, or a day of it, without a year.
     Yearly {
-        /// 1 to 12.
+        /// The month, from 1 to 12.
         month: i8,
         /// The day of the month, if there is one.
         day: Option<i8>,
-        /// The one that is nearest to the reference.
+        /// The occurrence nearest to the reference day.
         nearest: RangeInclusive<Date>,
     },
-    /// Some time: "recently", "at noon", "for three years".
+    /// An unspecific time: "recently", "at noon", "for three years".
     Vague,
 }
 
-/// The expressions of time in a text, in order, without overlap. `reference` is the day on which
-/// it was written.
+/// Returns the expressions of time in a text, in order and without overlap. `reference` is the day
+/// on which it was written.
 pub fn expressions(text: &str, reference: Date) -> Vec<Expression> {
     let tokens = tokens::tokens(text);
     let grammar = grammar::Grammar {
@@ -86,8 +86,8 @@ pub fn expressions(text: &str, reference: Date) -> Vec<Expression> {
     found
 }
 
-/// The days that a text names with their year, in whatever form, also as part of another expression
-/// ("since 7 May 2023"), with their bytes.
+/// Returns the days that a text names with their year, in any format, including those inside
+/// another expression ("since 7 May 2023"), with their ranges of bytes.
 pub(crate) fn full_dates(text: &str) -> Vec<(Range<usize>, Date)> {
     let tokens = tokens::tokens(text);
     let grammar = grammar::Grammar {
@@ -109,7 +109,8 @@ pub(crate) fn full_dates(text: &str) -> Vec<(Range<usize>, Date)> {
     found
 }
 
-/// The day, if the text is `2023-05-08`, or begins so and goes on with a time of day.
+/// Returns the day if the text is `2023-05-08`, or begins with such a date and continues with a
+/// time of day.
 pub fn iso_date(text: &str) -> Option<Date> {
     let date = text.get(..10)?;
     let shape = date.bytes().enumerate().all(|(place, byte)| match place {
@@ -132,8 +133,8 @@ pub fn iso_date(text: &str) -> Option<Date> {
     .ok()
 }
 
-/// The day (UTC) of a moment in microseconds since 1970. Beyond the calendar it is its first or
-/// last day.
+/// Returns the day (UTC) of a moment in microseconds since 1970. A moment beyond the calendar maps
+/// to its first or last day.
 pub fn day(microseconds: i64) -> Date {
     let beyond = if microseconds < 0 {
         Timestamp::MIN

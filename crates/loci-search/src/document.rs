@@ -1,7 +1,7 @@
-//! What the index keeps of a text, and what the model reads of it.
+//! Extracts the terms of a text for the index, and its text for the embedding model.
 //!
-//! Beside its terms a passage has marks, which score nothing: who speaks, and which days, months
-//! and years it tells of. They begin with `@`, as no term does.
+//! Besides its terms a passage has marks, which do not affect scores: its speaker, and the days,
+//! months and years that it mentions. They begin with `@`, as no term does.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -14,29 +14,29 @@ use crate::analysis::{Counts, Language};
 use crate::dates::{self, Time, marks};
 use crate::paths;
 
-/// Mark of a passage with any expression of time.
+/// The mark of a passage with any expression of time.
 pub const TIME: &str = "@time";
-/// Mark of what a tool put out.
+/// The mark of the output of a tool.
 pub const TOOL_OUTPUT: &str = "@tool";
-/// Most marks that a passage has of its words and metadata. Beyond it the last ones are left out:
-/// the order is time, speaker, the record's own date, the dates in the text.
+/// The maximum number of marks that a passage has from its words and metadata. Beyond it the last
+/// ones are dropped: the order is time, speaker, the record's own date, the dates in the text.
 pub const PASSAGE_MARKS_MAX: usize = 32;
 
-/// Most bytes of metadata that passages after the first have, in entries that fit. A content has
-/// thousands of passages, so what all of them have must be small: room for a summary and ordinary
-/// tags.
+/// The maximum bytes of metadata that passages after the first have, in whole entries. A content
+/// has thousands of passages, so the metadata repeated in each must be small: enough for a summary
+/// and ordinary tags.
 const METADATA_BYTES_MAX: usize = 2_048;
-/// Most terms that they have of it alone.
+/// The maximum number of terms that these passages have only from the metadata.
 const METADATA_TERMS_MAX: usize = 128;
 
-/// Bytes of the name before a colon, at most.
+/// The maximum length in bytes of a speaker's name before a colon.
 const LABEL_BYTES_MAX: usize = 40;
-/// Words of that name, at most.
+/// The maximum number of words of that name.
 const LABEL_WORDS_MAX: usize = 3;
-/// Bytes of a first line that may be the title of what follows.
+/// The maximum length in bytes of a first line that is taken as a title.
 const TITLE_BYTES_MAX: usize = 100;
 
-/// What often stands before a colon and speaks not. Folded, sorted.
+/// Words that often precede a colon without being a speaker. Folded, sorted.
 const NOT_SPEAKERS: &[&str] = &[
     "action",
     "also",
@@ -92,13 +92,13 @@ const NOT_SPEAKERS: &[&str] = &[
     "warning",
 ];
 
-/// The terms of the passage `range` of `content`, each once with the number of times it occurs,
-/// then its marks with the count 0.
+/// Returns the terms of the passage `range` of `content`, each once with the number of times it
+/// occurs, then its marks with the count 0.
 ///
 /// Metadata (tags, names, captions, the record's date as `2023-05-08`) counts as part of every
-/// passage (of very much of it, later passages have a part); so does, in passages after the first,
-/// who speaks or the title line. "Yesterday" is told from the first date in the metadata, without
-/// one from `stored_on`.
+/// passage (if there is very much of it, later passages have only a part); so does, in passages
+/// after the first, the speaker or the title line. "Yesterday" is relative to the first date in the
+/// metadata or, without one, to `stored_on`.
 pub fn terms(
     content: &str,
     range: Range<usize>,
@@ -135,8 +135,8 @@ pub fn terms(
     terms
 }
 
-/// The marks that all passages of a text have for where it comes from: the path of its file, and
-/// whether a tool put it out.
+/// Returns the marks of origin that all passages of a text have: the path of its file, and whether
+/// it is the output of a tool.
 pub fn marks_of_origin(path: Option<&str>, is_tool_output: bool) -> Vec<String> {
     let tool = is_tool_output.then(|| TOOL_OUTPUT.to_owned());
     path.into_iter()
@@ -145,7 +145,7 @@ pub fn marks_of_origin(path: Option<&str>, is_tool_output: bool) -> Vec<String> 
         .collect()
 }
 
-/// The terms of a passage with what is added to them.
+/// Returns the terms of a passage, of its lead and of its metadata.
 fn counts(
     passage: &str,
     lead: Option<&str>,
@@ -153,7 +153,7 @@ fn counts(
     is_first: bool,
 ) -> Vec<(String, u32)> {
     let mut counts = Counts::default();
-    // A title or a tag is too short to tell its language, which is that of the text.
+    // A title or a tag is too short for language detection, so the language of the passage is used.
     let language = Language::other_latin(passage);
     std::iter::once(passage)
         .chain(lead)
@@ -176,9 +176,9 @@ fn counts(
     counts.terms
 }
 
-/// What the model reads of the passage `range` of `content`: who speaks is told as
-/// `Name said, "text"`, for every passage of a content that begins with `Name: `; descriptions
-/// of media in square brackets are left out, unless nothing else is left.
+/// Returns the text of the passage `range` of `content` for the embedding model: in every passage
+/// of a content that begins with `Name: `, the speaker is given as `Name said, "text"`;
+/// descriptions of media in square brackets are removed, unless nothing else remains.
 pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
     let Some(label) = label(content) else {
         return without_media(&content[range]);
@@ -197,8 +197,8 @@ pub fn embedded_text(content: &str, range: Range<usize>) -> Cow<'_, str> {
     ))
 }
 
-/// What the model reads of a passage of a content with a title: the title first, since it tells
-/// what each passage is about.
+/// Returns the text of a passage of a content with a title for the embedding model: the title
+/// first, since it is the topic of each passage.
 pub fn titled_text<'a>(title: Option<&str>, content: &'a str, range: Range<usize>) -> Cow<'a, str> {
     let text = embedded_text(content, range);
     match title {
@@ -207,7 +207,7 @@ pub fn titled_text<'a>(title: Option<&str>, content: &'a str, range: Range<usize
     }
 }
 
-/// The mark of a speaker's name whose words are folded.
+/// Returns the mark of a speaker whose name is folded.
 pub(crate) fn speaker_mark(name: &str) -> String {
     format!("@speaker={name}")
 }
@@ -224,11 +224,11 @@ fn speaker_marks(name: &str) -> Vec<String> {
         .collect()
 }
 
-/// Who speaks, at the beginning of a content.
+/// The speaker at the beginning of a content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Label<'a> {
     name: &'a str,
-    /// The bytes of what is said.
+    /// The range of bytes of the speech.
     text: Range<usize>,
 }
 
@@ -256,8 +256,8 @@ fn label(content: &str) -> Option<Label<'_>> {
     })
 }
 
-/// One to three words, each with a capital or of a script without spaces, that name no kind of
-/// note.
+/// True for one to three words, each with a capital or of a script without spaces, that do not name
+/// a kind of note.
 fn is_name(name: &str) -> bool {
     let is_name_word = |word: &str| {
         word.starts_with(|first: char| first.is_uppercase() || is_unspaced(first))
@@ -272,13 +272,14 @@ fn is_name(name: &str) -> bool {
         && NOT_SPEAKERS.binary_search(&fold(name).as_str()).is_err()
 }
 
-/// What every passage of a long content is about: who speaks, or the first line if it is a title.
+/// Returns the topic of every passage of a long content: the speaker, or the first line if it is a
+/// title.
 fn lead(content: &str) -> Option<Range<usize>> {
     if let Some(label) = label(content) {
         return Some(0..label.name.len());
     }
-    // A line that goes on behind this is no title, and reading all of it for every passage costs
-    // the square of its length.
+    // A longer line is not a title, and reading all of it for every passage would take quadratic
+    // time.
     let line = content[..content.floor_char_boundary(TITLE_BYTES_MAX + char::MAX.len_utf8())]
         .lines()
         .next()?;
@@ -312,8 +313,8 @@ fn without_media(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// The length of the description of media that the text begins with: `[photo: a dog]`, `[shares a
-/// picture]`.
+/// Returns the length of the description of media that the text begins with: `[photo: a dog]`,
+/// `[shares a picture]`.
 fn media_end(text: &str) -> Option<usize> {
     const MEDIA: [&str; 8] = [
         "photo",

@@ -1,10 +1,10 @@
 //! Chooses the parts of a long text that answer a question.
 //!
-//! The text is cut into blocks: its paragraphs, a heading with the one below it. A paragraph that
-//! alone is too long is cut after lines and sentences. A block counts by the words of the query in
-//! it, each the more the fewer blocks have it, and by what it shares with the passage that the
-//! index found. One pass over the text finds the words, without stemming it: a word that begins
-//! with a term and ends a few letters later has the term.
+//! The text is split into blocks: its paragraphs, a heading together with the one below it. A
+//! paragraph that is too long by itself is split after lines and sentences. A block is scored by
+//! the words of the query in it, each weighted by how few blocks contain it, and by its overlap
+//! with the passage that the index found. One pass over the text finds the words, without stemming:
+//! a word matches a term if it begins with the term and ends at most a few letters later.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -15,21 +15,21 @@ use unicode_normalization::char::decompose_canonical;
 use crate::analysis::QUERY_TERMS_MAX;
 use crate::analysis::fold::{is_unspaced, is_word_character};
 
-/// Stands in a line of its own for what is left out.
+/// Stands in a line of its own for omitted text.
 pub const GAP: &str = "\u{2026}";
 /// Estimated tokens of a gap with the blank lines around it.
 const GAP_TOKENS: usize = 2;
-/// Bytes on either side of the passage that the index found in which words of the query are looked
-/// for.
+/// The bytes on either side of the passage found by the index in which words of the query are
+/// searched.
 const LOOKED_AT_BYTES: usize = 128 << 10;
-/// Bytes of a token, at most, by [`estimated_tokens`].
+/// The maximum bytes of a token by [`estimated_tokens`].
 const TOKEN_BYTES_MAX: usize = 4;
-/// Estimated tokens of a piece of a paragraph that is cut.
+/// The maximum estimated tokens of a piece of a paragraph that is split.
 const PIECE_TOKENS_MAX: usize = 200;
-/// Rooms in which one paragraph of several lines should not take the places of all others: it is
-/// cut if it is longer than half of the room, in pieces of a quarter of it or less.
+/// The sizes of excerpts in which one paragraph of several lines should not displace all others: it
+/// is split if it is longer than half of the room, in pieces of at most a quarter of it.
 const SMALL_ROOM: RangeInclusive<usize> = 100..=600;
-/// Words that begin a line which says what the lines below it, further from the margin, define.
+/// Words that begin a line which defines the more indented lines below it.
 const DEFINING_WORDS: [&str; 17] = [
     "abstract",
     "async",
@@ -49,22 +49,23 @@ const DEFINING_WORDS: [&str; 17] = [
     "trait",
     "type",
 ];
-/// Estimated tokens of an excerpt, even if there is more room, unless it is a smaller part of the
-/// room than this.
+/// The maximum estimated tokens of an excerpt, even if there is more room, unless the given part of
+/// the room is more.
 const EXCERPT_TOKENS: usize = 1_000;
 const PART_OF_ROOM: usize = 4;
-/// Letters by which a word may be longer than its stem.
+/// The number of letters by which a word may be longer than its stem.
 const ENDING_CHARACTERS_MAX: usize = 4;
-/// Ends of sentences, where a blank follows or none is used.
+/// Ends of sentences: before white space, or without it in scripts that use none.
 const SENTENCE_ENDS: [&str; 6] = [". ", "! ", "? ", "\u{3002}", "\u{ff01}", "\u{ff1f}"];
 
-/// The parts of `content` that answer a query best, in the order of the text, with a [`GAP`]
-/// between two of them and at either end: at most `tokens_max` tokens by [`estimated_tokens`], and
-/// of these 1,000 or a quarter, whichever is more. Empty for a blank text.
+/// Returns the parts of `content` that answer a query best, in the order of the text. With a
+/// [`GAP`] between two of them and at either end they have at most `tokens_max` tokens by
+/// [`estimated_tokens`], and of these at most 1,000 or a quarter, whichever is more. Empty for a
+/// blank text.
 ///
 /// `terms` are those of the query, `near` is the range of bytes of the passage that the index
-/// found; one that is no range of this text is ignored. What is far from that passage is not looked
-/// at. Without either it is the beginning.
+/// found; an invalid range is ignored. Text far from that passage is not examined. Without terms
+/// and passage the beginning is returned.
 pub fn excerpt(
     content: &str,
     terms: &[String],
@@ -87,7 +88,7 @@ pub fn excerpt(
         None => (0, content.len()),
     };
     let until = content.floor_char_boundary(until);
-    // Not in the midst of a line, if that is not endless.
+    // Start at the beginning of a line, unless the line is too long.
     let line = content[..content.floor_char_boundary(from)]
         .rfind('\n')
         .map_or(0, |end| end + 1);
@@ -121,7 +122,7 @@ pub fn excerpt(
     ranges
 }
 
-/// The line that defines what the best block is part of, if it stands before all that was chosen
+/// Returns the line that defines the scope of the best block, if it comes before all chosen blocks
 /// and there is room for it.
 fn signature(
     content: &str,
@@ -165,7 +166,7 @@ fn signature(
     None
 }
 
-/// The chosen parts as one text, with a [`GAP`] for each stretch of text that is left out.
+/// Returns the chosen parts as one text, with a [`GAP`] for each omitted stretch.
 pub fn written(content: &str, ranges: &[Range<usize>]) -> String {
     let is_left_out = |range: Range<usize>| !content[range].trim().is_empty();
     let (mut text, mut end) = (String::new(), 0);
@@ -187,8 +188,8 @@ pub fn written(content: &str, ranges: &[Range<usize>]) -> String {
     text
 }
 
-/// An estimate of the tokens of any model: four ASCII characters a token, every other character
-/// one. It errs on the high side for prose.
+/// Estimates the tokens of a text for any model: four ASCII characters per token, every other
+/// character one. The estimate is on the high side for prose.
 pub fn estimated_tokens(text: &str) -> usize {
     let (mut ascii, mut others) = (0usize, 0usize);
     for character in text.chars() {
@@ -201,10 +202,10 @@ pub fn estimated_tokens(text: &str) -> usize {
     ascii.div_ceil(4) + others
 }
 
-/// Where the longest beginning of the text ends that has at most so many [`estimated_tokens`], in
-/// bytes; after the first character at least.
+/// Returns the end of the longest prefix that has at most this many [`estimated_tokens`], in bytes;
+/// at least one character.
 pub fn beginning(text: &str, tokens_max: usize) -> usize {
-    // Whatever the characters are.
+    // Fits with any characters.
     if text.len() <= 2 * tokens_max {
         return text.len();
     }
@@ -218,8 +219,9 @@ pub fn beginning(text: &str, tokens_max: usize) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// Where a page ends that begins the text and has at most so many [`estimated_tokens`]: after a
-/// line or a sentence, else after a word, else after the last character that fits. In bytes.
+/// Returns the end of a page that begins the text and has at most this many [`estimated_tokens`]:
+/// after a line or a sentence, else after a word, else after the last character that fits. In
+/// bytes.
 pub fn page_end(text: &str, tokens_max: usize) -> usize {
     let end = beginning(text, tokens_max);
     if end == text.len() {
@@ -238,7 +240,7 @@ pub fn page_end(text: &str, tokens_max: usize) -> usize {
     line.max(sentence).or_else(word).unwrap_or(end)
 }
 
-/// The blocks of a text, which cover it from its first character that is no blank.
+/// Returns the blocks of a text, which cover it from its first line that is not blank.
 fn blocks(content: &str, room: usize) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let mut paragraph: Option<Range<usize>> = None;
@@ -295,7 +297,7 @@ fn add_block(content: &str, paragraph: Range<usize>, room: usize, blocks: &mut V
     }
 }
 
-/// How well each block answers.
+/// Scores how well each block answers the query.
 fn scores(
     content: &str,
     blocks: &[Range<usize>],
@@ -303,7 +305,7 @@ fn scores(
     near: Option<Range<usize>>,
 ) -> Vec<f64> {
     const WORDS: usize = QUERY_TERMS_MAX.div_ceil(u64::BITS as usize);
-    // By the blocks that have any: which terms each has, one bit for each.
+    // The terms that each block has, one bit for each, for blocks with any.
     let mut found: Vec<(usize, [u64; WORDS])> = Vec::new();
     let mut block = 0;
     let needles = Needles::of(terms);
@@ -354,8 +356,8 @@ fn scores(
     scores
 }
 
-/// Which blocks are shown: those that come up to half of the best, best first, as many as fit; then
-/// what stands beside them.
+/// Selects the blocks to show: those with at least half of the best score, best first, as many as
+/// fit; then their neighbours.
 fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -> Vec<bool> {
     let tokens = |block: usize| estimated_tokens(&content[blocks[block].clone()]);
     let best = scores.iter().copied().fold(0.0, f64::max);
@@ -369,11 +371,11 @@ fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -
     seeds.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]).then_with(|| a.cmp(b)));
     let mut is_taken = vec![false; blocks.len()];
     let mut used = 0;
-    // The blocks around which more is shown: the first and the one behind the last of each stretch.
+    // The stretches that grow: the first block of each and the one after its last.
     let mut stretches: Vec<Range<usize>> = Vec::new();
     for seed in seeds {
         let cost = tokens(seed) + if used == 0 { 0 } else { GAP_TOKENS };
-        // Blanks behind the first may have more than there is room for.
+        // Only the first may exceed the room, because of trailing white space.
         if used == 0 || used + cost <= room {
             used += cost;
             is_taken[seed] = true;
@@ -408,11 +410,11 @@ fn chosen(content: &str, blocks: &[Range<usize>], scores: &[f64], room: usize) -
     is_taken
 }
 
-/// Terms to be found in a text.
+/// Terms to search for in a text.
 struct Needles {
     terms: Vec<Vec<char>>,
     by_first: HashMap<char, Vec<usize>>,
-    /// Which ASCII characters a term begins with.
+    /// True for the ASCII characters that a term begins with.
     begins: [bool; 128],
 }
 
@@ -442,7 +444,7 @@ impl Needles {
             }
         }
         for of_one in by_first.values_mut() {
-            // The longest one that fits is the term of a word.
+            // The longest term that fits comes first.
             of_one.sort_by_key(|place| Reverse(terms[*place].len()));
         }
         Needles {
@@ -452,8 +454,8 @@ impl Needles {
         }
     }
 
-    /// Calls `found` with the place of each word that has a term, in order, and the place of the
-    /// term.
+    /// Calls `found` with the position of each word that matches a term, in order, and the index of
+    /// the term.
     fn find(&self, content: &str, found: &mut dyn FnMut(usize, usize)) {
         if self.terms.is_empty() {
             return;
@@ -487,7 +489,7 @@ impl Needles {
         }
     }
 
-    /// The terms of the word that begins there.
+    /// Calls `found` for each term that matches the word at this position.
     fn find_at(&self, content: &str, at: usize, first: char, found: &mut dyn FnMut(usize, usize)) {
         for &term in self.by_first.get(&first).into_iter().flatten() {
             if begins_with(&content[at..], &self.terms[term]) {
@@ -497,8 +499,8 @@ impl Needles {
     }
 }
 
-/// Whether the text begins with a word of that term, which may end where a capital follows a small
-/// letter. Hyphens and underscores within it do not count, as in terms.
+/// True if the text begins with a word of that term, which may end where a capital letter follows a
+/// lower-case one. Hyphens and underscores within it are ignored, as in terms.
 fn begins_with(text: &str, term: &[char]) -> bool {
     let mut characters = text.chars();
     let mut is_after_small = false;
@@ -527,7 +529,7 @@ fn begins_with(text: &str, term: &[char]) -> bool {
     ending.count() <= if is_word { ENDING_CHARACTERS_MAX } else { 0 }
 }
 
-/// A character without case and diacritics.
+/// Returns a character without case and diacritics.
 fn folded(character: char) -> char {
     if character.is_ascii() {
         return character.to_ascii_lowercase();
@@ -650,7 +652,7 @@ mod tests {
             written(&content, &ranges),
             format!("A word.\n\n{GAP}\n\nAnother meaning.\n\n{GAP}")
         );
-        // Of another text, as it was before a change.
+        // A range of another text, as after a change.
         let ranges = excerpt(&content, &terms, Some(content.len()..content.len() + 9), 24);
         assert_eq!(written(&content, &ranges), format!("A word.\n\n{GAP}"));
     }

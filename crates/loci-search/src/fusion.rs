@@ -1,61 +1,61 @@
-//! One relevance from several opinions: what the words say, what the meaning says, what stands
-//! around a text, and what the question asks for beside its topic.
+//! Fuses several scores into one relevance: of the words, of the meaning, of the context of a text,
+//! and of what the question asks for besides its topic.
 //!
 //! **Words and meaning.** Both scores are normalised over the query's candidates and summed with
-//! weights: on dialogue this finds more than reciprocal rank fusion, which throws the distances
-//! between scores away (`docs/retrieval.md`). Both begin at 0. Plain min-max would call the best
-//! candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] where none
-//! reaches it.
+//! weights: on dialogue this finds more than reciprocal rank fusion, which discards the distances
+//! between scores (`docs/retrieval.md`). Both begin at 0. Plain min-max normalisation would call
+//! the best candidate perfect however poor it is, so cosines are scaled to [`STRONG_COSINE`] if no
+//! cosine reaches it.
 //!
-//! **The weight is the query's.** The weight of the words is a logistic function of a few
-//! [`Evidence`]s of how much either side has understood of the query; that of the meaning is the
+//! **The weight depends on the query.** The weight of the words is a logistic function of a few
+//! [`Evidence`] features of how well either side matches the query; that of the meaning is the
 //! rest. Its coefficients are fitted to the training halves of sets of several kinds by `loci-bench
-//! fusion`, and checked with each set left out (`docs/retrieval.md`).
+//! fusion`, and cross-validated with each set left out (`docs/retrieval.md`).
 //!
-//! **Context.** In a thread, a text gains from the texts beside it, since an answer often shares no
-//! word with what it answers, and from the BM25 of the thread as a whole. Where no neighbour
-//! stands, one counts that is half as good as the text: a text at the end of a thread, or in none,
-//! is not worse for it, and a good fact does not drown in chatter that carries itself. A text in no
-//! thread is its own thread.
+//! **Context.** In a thread, a text gains from its neighbours, since an answer often shares no word
+//! with the question, and from the BM25 of the thread as a whole. A missing neighbour counts as one
+//! that is three quarters as good as the text: a text at the end of a thread, or in no thread, is
+//! not worse for it, and a good fact is not outranked by chatter whose neighbours match each other.
+//! A text in no thread is its own thread.
 //!
-//! **Signals.** A fixed amount for each thing that the query names and a text has: its speaker, its
-//! time, any time at all for a question that asks when.
+//! **Signals.** A fixed amount for each property that the query names and a text has: its speaker,
+//! its time, any time at all for a question that asks when.
 
 use std::collections::HashMap;
 
-/// The rank whose score says how far the best stands out from the others of its side.
+/// The rank whose score shows how far the best stands out from the others of its side.
 const MARGIN_RANK: usize = 10;
-/// The terms of a short query at most.
+/// The maximum number of terms of a short query.
 const SHORT_TERMS: usize = 2;
-/// How good a neighbour counts as being where there is none, next to the text itself.
+/// The score of a missing neighbour, as a factor of the text's own score.
 const ABSENT_NEIGHBOUR: f64 = 0.75;
-/// How far each of the two lists whose ranks are fused leans from the weights of the query to its
+/// How far the weights of each of the two fused rankings shift from those of the query towards its
 /// own side.
 const LEAN: f64 = 0.3;
 /// The cosine to the nearest of many unrelated texts.
 pub const WEAK_COSINE: f64 = 0.15;
-/// The cosine to a text that says nearly the same.
+/// The cosine to a text with nearly the same meaning.
 pub const STRONG_COSINE: f64 = 0.5;
-/// BM25's `k1 + 1`: what a term that occurs ever so often scores, next to one that occurs once in a
-/// text of mean length.
+/// BM25's `k1 + 1`: the limit of the score of a term that occurs very often, relative to one that
+/// occurs once in a text of mean length.
 const SATURATION: f32 = 1.9;
 
-/// How much words and meaning have understood of a query, each 0 to 1.
+/// How well words and meaning match a query, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
-    /// The share of the query that the best by words covers: its BM25 beside that of a passage of
-    /// mean length which holds every term once. Terms count by their rarity.
+    /// The share of the query that the best by words covers: its BM25 relative to that of a passage
+    /// of mean length which contains every term once. Terms are weighted by their rarity.
     pub coverage: f64,
     /// How much more of the query the best by words covers than the tenth: a stray word that few
-    /// texts have sets its text apart, and says little of the query.
+    /// texts have makes its text stand out, and is weak evidence.
     pub words_margin: f64,
-    /// How far the highest cosine stands out from the tenth, or from [`WEAK_COSINE`] if that is
-    /// more, in parts of the way from there to [`STRONG_COSINE`].
+    /// How far the highest cosine is above the tenth, or above [`WEAK_COSINE`] if that is more,
+    /// relative to the distance from there to [`STRONG_COSINE`].
     pub meaning_margin: f64,
-    /// The share of the query's information that no single text holds, for a query of one or two
-    /// terms, else 0: a stray word covers much of it.
+    /// The share of the query's information that no single text contains, for a query of one or two
+    /// terms, else 0: there a stray word covers much of the query.
     pub brevity: f64,
-    /// 1 where the model does not know the language of the query, else 0.
+    /// 1 if the model does not support the language of the query, else 0.
     pub foreign: f64,
 }
 
@@ -105,21 +105,21 @@ impl Evidence {
     }
 }
 
-/// The logistic function that makes the weight of the words of [`Evidence`]: the words never count
-/// less for having understood more, nor more for what the meaning has understood.
+/// The logistic function that computes the weight of the words from [`Evidence`]: better matches of
+/// the words never reduce it, and better matches of the meaning never increase it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WordsWeight {
-    /// Without any evidence.
+    /// The constant term.
     pub bias: f64,
-    /// Of [`Evidence::coverage`], at least 0.
+    /// The coefficient of [`Evidence::coverage`], at least 0.
     pub coverage: f64,
-    /// Of [`Evidence::words_margin`], at least 0.
+    /// The coefficient of [`Evidence::words_margin`], at least 0.
     pub words_margin: f64,
-    /// Of [`Evidence::meaning_margin`], at most 0.
+    /// The coefficient of [`Evidence::meaning_margin`], at most 0.
     pub meaning_margin: f64,
-    /// Of [`Evidence::brevity`], at most 0.
+    /// The coefficient of [`Evidence::brevity`], at most 0.
     pub brevity: f64,
-    /// Of [`Evidence::foreign`], at least 0.
+    /// The coefficient of [`Evidence::foreign`], at least 0.
     pub foreign: f64,
 }
 
@@ -135,52 +135,52 @@ impl WordsWeight {
     }
 }
 
-/// The weight of each part of the ranking. `loci-bench fusion --fit` fits most numbers to the
-/// training halves of sets; `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` says how each was
-/// chosen.
+/// The weights of the parts of the ranking. `loci-bench fusion --fit` fits most of them to the
+/// training halves of sets; `docs/adr/0032-the-fusion-is-fitted-to-many-sets.md` describes how each
+/// was chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weights {
-    /// The weight of the words, by how much of the query either side has understood.
+    /// The weight of the words, as a function of how well either side matches the query.
     pub words_weight: WordsWeight,
-    /// A weight of the words for every query instead, 0 to 1.
+    /// A fixed weight of the words for every query instead, 0 to 1.
     pub fixed_words_weight: Option<f64>,
-    /// The power of the normalised BM25 that counts, so that one good text stands out from several
-    /// mediocre ones beside each other.
+    /// The exponent of the normalised BM25, so that one good text stands out from several mediocre
+    /// neighbours.
     pub contrast: f64,
-    /// The power of the share of the query's information that a text holds, beside that of the best
-    /// by words: its BM25 counts less where one word makes it.
+    /// The exponent of the share of the query's information that a text contains, relative to that
+    /// of the best by words: it reduces a BM25 that comes from one word.
     pub matched: f64,
-    /// The same power of the normalised cosine.
+    /// The exponent of the normalised cosine.
     pub meaning_contrast: f64,
-    /// The likeness to the query of a phase of work from which a text matters in it: the cosine of
-    /// this model, and what the words add. Chosen on one half of `loci-bench phases`.
+    /// The minimum similarity to the query of a phase of work for a text to be relevant: the cosine
+    /// of this model plus the part of the words. Chosen on one half of `loci-bench phases`.
     pub phase_floor: f64,
-    /// How many times the share of such a query that the words of a text cover is added to the
-    /// cosine.
+    /// The factor of the share of such a query that the words of a text cover, which is added to
+    /// the cosine.
     pub phase_words: f64,
-    /// Of the score of a text that stands next to another in their thread.
+    /// The weight of the scores of the adjacent texts in the thread.
     pub near_neighbour: f64,
-    /// Of the score of a text that is one further away.
+    /// The weight of the scores of the texts one further away.
     pub far_neighbour: f64,
-    /// What the meaning of a neighbour counts next to its words.
+    /// The weight of a neighbour's meaning relative to its words.
     pub neighbours_meaning: f64,
-    /// Of the thread as a whole.
+    /// The weight of the thread as a whole.
     pub thread: f64,
-    /// The members of a thread up to which its BM25 counts in full: a longer one is about many
-    /// things.
+    /// The number of members up to which the BM25 of a thread counts in full: a longer thread
+    /// covers many topics.
     pub thread_members: f64,
     /// How far the weight of the thread follows that of the words, 0 to 1.
     pub thread_follows: f64,
-    /// The factor of words, meaning and neighbours of a text that a tool put out, 0 to 1: it
-    /// repeats the words that it was asked for, and decides nothing. Set by hand.
+    /// The factor of words, meaning and neighbours for the output of a tool, 0 to 1: it repeats the
+    /// words of the request and contains no decisions. Set by hand.
     pub tool_output: f64,
-    /// For the speaker that the query names.
+    /// The bonus for the speaker that the query names.
     pub speaker: f64,
-    /// For the time that the query names.
+    /// The bonus for the time that the query names.
     pub date: f64,
-    /// For any time, if the query asks when.
+    /// The bonus for any time, if the query asks when.
     pub time: f64,
-    /// Whether what the query quotes must be there.
+    /// True if quoted phrases of the query must occur.
     pub phrases: bool,
 }
 
@@ -216,11 +216,11 @@ impl Default for Weights {
     }
 }
 
-/// The weight of the words where it does not follow the query.
+/// The weight of the words if it does not depend on the query.
 const FIXED_WORDS_WEIGHT: f64 = 0.55;
 
 impl Weights {
-    /// The steps that [`without`](Self::without) knows.
+    /// The steps that [`without`](Self::without) accepts.
     pub const STEPS: [&'static str; 11] = [
         "words",
         "meaning",
@@ -235,7 +235,7 @@ impl Weights {
         "phrases",
     ];
 
-    /// The factor of a text, next to one that was said.
+    /// Returns the factor for the kind of a text, relative to speech.
     fn of_text(&self, scores: &Scores) -> f64 {
         if scores.is_tool_output {
             self.tool_output
@@ -244,7 +244,7 @@ impl Weights {
         }
     }
 
-    /// Switches a step off, to measure what it gives; none if there is no such step.
+    /// Disables a step, to measure its effect; `None` if there is no such step.
     #[must_use]
     pub fn without(self, step: &str) -> Option<Self> {
         Some(match step {
@@ -294,67 +294,67 @@ impl Weights {
     }
 }
 
-/// A candidate as the ranking sees it.
+/// The scores of a candidate before the fusion.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Scores {
-    /// BM25, 0 where no word matches.
+    /// BM25, 0 if no word matches.
     pub bm25: f32,
-    /// The share of the query's information that its words hold, 0 to 1.
+    /// The share of the query's information that its words contain, 0 to 1.
     pub matched: f32,
-    /// Cosine, if there is a vector to compare: on the scale of the model that the weights were
+    /// The cosine, if there is a vector to compare: on the scale of the model that the weights were
     /// fitted with, from [`WEAK_COSINE`] to [`STRONG_COSINE`].
     pub cosine: Option<f32>,
     /// Its thread (an index of `threads`) and its position in it.
     pub place: Option<(usize, u64)>,
-    /// Whether a tool put it out, and it was not said.
+    /// True if it is the output of a tool instead of speech.
     pub is_tool_output: bool,
-    /// Whether it has the speaker, the time, and any time that the query asks for.
+    /// The requested properties that it has: the speaker, the time, and any time.
     pub query_bonus: QueryMatches,
 }
 
-/// What a text has of that for which the query asks.
+/// The properties requested by the query that a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryMatches {
-    /// Somebody whom the query names says it.
+    /// The query names its speaker.
     pub speaker: bool,
-    /// It is of the time, or about the time, that the query names.
+    /// It was written at the time that the query names, or mentions it.
     pub date: bool,
-    /// The query asks when, and it names a time.
+    /// The query asks when, and the text mentions a time.
     pub time: bool,
 }
 
-/// What the ranking makes of a candidate.
+/// The fused scores of a candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Fused {
-    /// What the words say, 0 to 1.
+    /// The score of the words, 0 to 1.
     pub words: f64,
-    /// What the meaning says, 0 to 1.
+    /// The score of the meaning, 0 to 1.
     pub meaning: f64,
-    /// The share of the query that its words cover, 0 to 1: its BM25 beside that of a passage of
-    /// mean length that holds every term once. It depends on no other candidate.
+    /// The share of the query that its words cover, 0 to 1: its BM25 relative to that of a passage
+    /// of mean length that contains every term once. It does not depend on other candidates.
     pub coverage: f64,
     /// The weight of the words in this query, 0 to 1; that of the meaning is the rest.
     pub words_weight: f64,
-    /// What neighbours and thread add.
+    /// The contribution of neighbours and thread.
     pub context: f64,
-    /// What the signals add.
+    /// The contribution of the signals.
     pub signals: f64,
-    /// The whole, 0 to 1: the sum, on a scale from that of the candidate at `depth`, which any
-    /// question finds, to the greatest of the query (1, if that is more).
+    /// The overall relevance, 0 to 1: the sum, scaled from 0 for the candidate at `depth`, which
+    /// any question finds, to the greatest sum of the query or 1, whichever is less.
     pub relevance: f64,
-    /// The same sum with a greater weight of the words, for a ranking that leans to them; 0 if no
+    /// The same sum with a greater weight of the words, for a ranking that favours them; 0 if no
     /// text has a word of the query.
     pub words_in_context: f64,
-    /// The same sum with a greater weight of the meaning, for a ranking that leans to it.
+    /// The same sum with a greater weight of the meaning, for a ranking that favours it.
     pub meaning_in_context: f64,
 }
 
-/// A thread as a whole.
+/// The scores of a thread as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Thread {
     /// Its BM25 as one text.
     pub bm25: f32,
-    /// How many texts it has.
+    /// The number of its texts.
     pub members: usize,
 }
 
@@ -363,19 +363,19 @@ pub struct Thread {
 pub struct Input<'a> {
     /// The candidates.
     pub candidates: &'a [Scores],
-    /// The threads that they are in.
+    /// The threads of the candidates.
     pub threads: &'a [Thread],
-    /// The BM25 that a text approaches which holds every term of the query ever so often.
+    /// The limit of the BM25 of a text that contains every term of the query very often.
     pub bm25_bound: f32,
-    /// How many terms the query has.
+    /// The number of terms of the query.
     pub terms: usize,
-    /// Whether it is in a language that the model does not know.
+    /// True if the model does not support the language of the query.
     pub is_foreign: bool,
 }
 
-/// The relevance of each candidate. The candidate that comes after `depth` better ones
+/// Returns the relevance of each candidate. The candidate that comes after `depth` better ones
 /// counts as irrelevant, so that a ranking which weighs relevance against age or importance still
-/// tells the better ones apart.
+/// distinguishes the better ones.
 pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     let candidates = query.candidates;
     let mut fused = normalised(query, weights);
@@ -415,7 +415,7 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
             let signals = bonus(scores.query_bonus.speaker, weights.speaker)
                 + bonus(scores.query_bonus.date, weights.date)
                 + bonus(scores.query_bonus.time, weights.time);
-            // With this weight of the words.
+            // The context with this weight of the words.
             let context = |share: f64| {
                 let follows = 1.0 - weights.thread_follows * (1.0 - share);
                 let around = share * neighbours.0 + (1.0 - share) * neighbours.1;
@@ -444,14 +444,14 @@ pub fn fuse(query: &Input<'_>, weights: &Weights, depth: usize) -> Vec<Fused> {
     fused
 }
 
-/// Brings the sums to the scale of relevance.
+/// Scales the sums to relevances.
 fn scale(fused: &mut [Fused], depth: usize) {
     let mut sums: Vec<f64> = fused.iter().map(|fused| fused.relevance).collect();
     sums.sort_unstable_by(|left, right| right.total_cmp(left));
     let top = sums.first().copied().unwrap_or(0.0);
     let floor = sums.get(depth).copied().unwrap_or(0.0);
     for fused in fused {
-        // The best may be as many as the floor is deep.
+        // All of the first `depth` candidates may be equally good.
         let share = if top > floor {
             (fused.relevance - floor) / (top - floor)
         } else {
@@ -461,7 +461,8 @@ fn scale(fused: &mut [Fused], depth: usize) {
     }
 }
 
-/// Words and meaning of each candidate on the scale of the query, and the weight of the words.
+/// Returns words and meaning of each candidate on the scale of the query, and the weight of the
+/// words.
 fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     let candidates = query.candidates;
     let bm25_max = candidates
@@ -480,7 +481,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
         (true, true) => 1.0,
         (false, _) => 0.0,
     };
-    // Of the best by words, which are the same however many candidates there are.
+    // Computed from the best by words, which are the same for any number of candidates.
     let best = candidates.iter().filter(|scores| scores.bm25 >= bm25_max);
     let matched_by_best = best.map(|scores| scores.matched).fold(0.0, f32::max);
     let words = |scores: &Scores| {
@@ -501,7 +502,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     let counts = |scores: &Scores| weights.of_text(scores);
     let of = |scores: &Scores| {
         let words = if bm25_max > 0.0 { words(scores) } else { 0.0 };
-        // Words alone judge a text that no model has read yet.
+        // Only the words score a text that has no vector yet.
         let meaning = scores.cosine.map_or(words * coverage(scores.bm25), meaning);
         Fused {
             words: counts(scores) * words,
@@ -514,7 +515,7 @@ fn normalised(query: &Input<'_>, weights: &Weights) -> Vec<Fused> {
     candidates.iter().map(of).collect()
 }
 
-/// The best words and meaning at each place of the threads.
+/// The best words and meaning at each position of the threads.
 struct Around(HashMap<(usize, u64), (f64, f64)>);
 
 impl Around {
@@ -529,8 +530,8 @@ impl Around {
         Around(best)
     }
 
-    /// What the words and the meaning of the neighbours add. Where none stands, at the end of a
-    /// thread or outside of any, one counts that is half as good as the text itself.
+    /// Returns the contribution of the neighbours' words and meaning. A missing one, at the end of
+    /// a thread or outside of any, counts as [`ABSENT_NEIGHBOUR`] times as good as the text itself.
     fn neighbours(&self, place: Option<(usize, u64)>, own: Fused, weights: &Weights) -> (f64, f64) {
         let nobody = (ABSENT_NEIGHBOUR * own.words, ABSENT_NEIGHBOUR * own.meaning);
         let at = |position: Option<u64>| {
@@ -559,11 +560,12 @@ impl Around {
     }
 }
 
-/// How little the first ranks differ in [`reciprocal_rank`]: the value of the paper.
+/// The offset of ranks in [`reciprocal_rank`], which reduces the differences between the first
+/// ranks: the value of the paper.
 const RANK_OFFSET: f64 = 60.0;
 
-/// Reciprocal rank fusion: the sum of `weight / (60 + rank)` over the rankings, each given as its
-/// weight and the rank in it, from 1; none where the candidate does not occur.
+/// Returns the reciprocal rank fusion: the sum of `weight / (60 + rank)` over the rankings, each
+/// given as its weight and the rank in it, from 1; `None` where the candidate does not occur.
 ///
 /// G. V. Cormack, C. L. A. Clarke, S. Büttcher: "Reciprocal Rank Fusion outperforms Condorcet and
 /// individual Rank Learning Methods", SIGIR 2009; the weights are an addition.
@@ -624,7 +626,7 @@ mod tests {
         let [of_said, of_output] =
             [said, output].map(|text| relevance(&[said, output, text], 1.9)[2]);
         assert!(of_said > of_output, "{of_said} {of_output}");
-        // Where nothing was said that fits, it is found.
+        // It is found if no speech matches.
         let alone = relevance(
             &[
                 output,
@@ -699,14 +701,14 @@ mod tests {
         // A paraphrase beside a text that has one stray word of six.
         let paraphrase = relevance(&[scores(0.0, 0.55), scores(2.0, 0.1)], 22.0);
         assert!(paraphrase[0] > paraphrase[1], "{paraphrase:?}");
-        // An identifier beside a text that is a little nearer.
+        // An identifier beside a text with a slightly higher cosine.
         let identifier = relevance(&[scores(6.0, 0.2), scores(0.0, 0.3)], 11.0);
         assert!(identifier[0] > identifier[1], "{identifier:?}");
     }
 
     #[test]
     fn words_decide_where_the_model_does_not_know_the_language() {
-        // Half of the query's words beside a text that an English model takes for near.
+        // Half of the query's words beside a text that an English model scores as near.
         let candidates = [
             Scores {
                 matched: 0.6,
@@ -889,7 +891,7 @@ mod tests {
     #[test]
     fn a_text_that_only_its_thread_speaks_for_does_not_push_an_answer_out() {
         // A paraphrase of the answer, and a message without a word of the question in a thread that
-        // has them all.
+        // contains all of them.
         let answer = Scores {
             place: Some((1, 0)),
             ..scores(0.0, 0.5)
@@ -899,7 +901,7 @@ mod tests {
             matched: 0.1,
             ..scores(1.0, 0.2)
         };
-        // Where the thread is about many things, one that says nearly as much by itself.
+        // In a thread of many topics, even a message with nearly the same cosine.
         for (members, cosine) in [(1, 0.3), (20, 0.3), (170, 0.4)] {
             let silent = Scores {
                 place: Some((0, 0)),

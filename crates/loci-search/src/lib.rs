@@ -1,5 +1,5 @@
-//! Text analysis, passages, ranking, and the index structures: pure functions over slices, with
-//! no clock, no disk and no runtime, so that every store ranks alike and a test needs nothing.
+//! Text analysis, passages, ranking, and the index structures: pure functions over slices, without
+//! a clock, a disk or a runtime, so that every store ranks in the same way and tests need no setup.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 

@@ -1,47 +1,47 @@
-//! Cuts content into the passages that the index and the model read.
+//! Splits content into passages for the index and the embedding model.
 //!
-//! A passage ends at the end of a paragraph or before a heading where one is near, else at the
-//! end of a sentence or line, and begins with the end of the one before, so that no sentence
-//! loses its context. Short content is one passage. What later passages are about (a title, who
-//! speaks) is added to their terms by [`crate::document::terms`].
+//! A passage ends at the end of a paragraph or before a heading if one is near, else at the end of
+//! a sentence or line, and begins with the end of the previous one, so that no sentence loses its
+//! context. Short content is one passage. The topic of later passages (a title, the speaker) is
+//! added to their terms by [`crate::document::terms`].
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Estimated model tokens of one passage. The bundled model reads 256; the estimate is rough, so
-/// there is room to spare.
+/// The maximum estimated model tokens of one passage. The bundled model reads 256; the margin
+/// allows for the rough estimate.
 pub const PASSAGE_TOKENS_MAX: usize = 200;
-/// Estimated model tokens that a passage repeats of the one before.
+/// The maximum estimated model tokens that a passage repeats from the previous one.
 const OVERLAP_TOKENS_MAX: usize = 40;
-/// A passage with so many is long enough to end with its paragraph.
+/// The estimated model tokens from which a passage may end with its paragraph.
 const PARAGRAPH_TOKENS_MIN: usize = 120;
 
-/// Words with a full stop that ends no sentence. Without it, sorted.
+/// Abbreviations whose full stop does not end a sentence. Without it, sorted.
 const ABBREVIATIONS: &[&str] = &[
     "Capt", "Col", "Dr", "Fig", "Gen", "Jr", "Lt", "Mr", "Mrs", "Ms", "No", "Prof", "Rev", "Sgt",
     "Sr", "St", "cf", "e.g", "fig", "i.e", "no", "vs",
 ];
 
-/// How good it is to begin a passage at a sentence.
+/// How well a passage may begin at a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Border {
-    /// It goes with the one before: after a heading, an abbreviation, the number of a list item.
+    /// It belongs to the previous one: after a heading, an abbreviation, the number of a list item.
     None,
     Sentence,
     Paragraph,
     Heading,
 }
 
-/// A sentence, a line, or a piece of one that alone is too long.
+/// A sentence, a line, or a piece of one that is too long.
 struct Sentence {
     range: Range<usize>,
     tokens: usize,
-    /// What is at its beginning.
+    /// The border at its beginning.
     border: Border,
 }
 
-/// The ranges of bytes of the passages of `content`, in order. They cover it; at least one.
+/// Returns the ranges of bytes of the passages of `content`, in order. They cover it; at least one.
 pub fn passages(content: &str) -> Vec<Range<usize>> {
     if estimated_model_tokens(content) <= PASSAGE_TOKENS_MAX {
         return vec![Range {
@@ -63,8 +63,8 @@ pub fn passages(content: &str) -> Vec<Range<usize>> {
     passages
 }
 
-/// How many of the leading sentences make a passage: as many as fit (at least one), fewer if a
-/// good place to end is near.
+/// Returns the number of leading sentences that make a passage: as many as fit (at least one),
+/// fewer if a good end is near.
 fn take(sentences: &[Sentence]) -> usize {
     let (mut tokens, mut best, mut last_sentence) = (0, None, None);
     for (count, sentence) in sentences.iter().enumerate() {
@@ -85,9 +85,9 @@ fn take(sentences: &[Sentence]) -> usize {
     sentences.len()
 }
 
-/// How many sentences at the end of a passage the next one repeats; the last of `sentences` is the
-/// one behind the passage. Nothing before a heading belongs to what is below it. The overlap never
-/// reaches back to where the passage began, so there is always progress.
+/// Returns the number of sentences at the end of a passage that the next one repeats; the last of
+/// `sentences` is the one after the passage. Text before a heading is never repeated below it. The
+/// overlap never reaches back to the beginning of the passage, so there is always progress.
 fn overlap(sentences: &[Sentence]) -> usize {
     let [_, inside @ .., next] = sentences else {
         return 0;
@@ -103,15 +103,15 @@ fn overlap(sentences: &[Sentence]) -> usize {
     repeated.count()
 }
 
-/// Sentences (Unicode Annex 29, the end of a line ends one, too); one that alone is too long is
-/// cut at words.
+/// Returns the sentences (Unicode Annex 29; the end of a line ends one too); one that is too long
+/// is split at words.
 fn sentences(content: &str) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let (mut before, mut is_code, mut is_below_heading) = ("\n", false, false);
     for (start, sentence) in content.split_sentence_bound_indices() {
         let border = match border(before, sentence) {
             _ if is_code => Border::Sentence,
-            // A heading stays with its text, whatever blank lines are between.
+            // A heading stays with its text despite blank lines between them.
             Border::Paragraph if is_below_heading => Border::None,
             border => border,
         };
@@ -153,7 +153,7 @@ fn sentences(content: &str) -> Vec<Sentence> {
     sentences
 }
 
-/// What is between two sentences outside of code.
+/// Returns the border between two sentences outside of code.
 fn border(before: &str, sentence: &str) -> Border {
     let is_heading =
         |line: &str| line.starts_with('#') && line.trim_start_matches('#').starts_with(' ');
@@ -172,7 +172,7 @@ fn border(before: &str, sentence: &str) -> Border {
     }
 }
 
-/// Whether the last word before a full stop is a short form, an initial or the number of a list
+/// True if the last word before a full stop is an abbreviation, an initial or the number of a list
 /// item.
 fn ends_with_abbreviation(text: &str) -> bool {
     let word = text.rsplit(char::is_whitespace).next().unwrap_or(text);
@@ -184,7 +184,7 @@ fn ends_with_abbreviation(text: &str) -> bool {
     is_initial || is_item || ABBREVIATIONS.binary_search(&word).is_ok()
 }
 
-/// Words with the white space after them; an endless word (a data URL) in pieces.
+/// Returns words with the white space after them; a very long word (a data URL) in pieces.
 fn words(sentence: &str) -> impl Iterator<Item = (usize, &str)> {
     const PIECE_BYTES_MAX: usize = 200;
     sentence
@@ -203,8 +203,8 @@ fn words(sentence: &str) -> impl Iterator<Item = (usize, &str)> {
         })
 }
 
-/// About how many word pieces a WordPiece vocabulary makes of the text: one for six ASCII letters
-/// of a word, one for each other visible character. Over-estimates ordinary prose slightly.
+/// Estimates the number of word pieces of the text in a WordPiece vocabulary: one per six ASCII
+/// letters of a word, one for each other visible character. Slightly overestimates ordinary prose.
 pub fn estimated_model_tokens(text: &str) -> usize {
     let (mut tokens, mut letters) = (0, 0usize);
     for character in text.chars() {

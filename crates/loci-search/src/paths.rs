@@ -1,20 +1,20 @@
-//! Paths of files: the marks by which the index finds what was made from a file, and the files that
+//! Paths of files: the marks by which the index finds memories made from a file, and the files that
 //! a question names.
 //!
-//! A path is found by its end: `deletion.py`, `models/deletion.py` and `models/deletion` all name
-//! `db/models/deletion.py`. Its folders are no words of what is in it, so that a question with the
-//! word "models" does not fit all that is in such a folder.
+//! A path is found by its end: `deletion.py`, `models/deletion.py` and `models/deletion` all match
+//! `db/models/deletion.py`. Its folders are not terms of its content, so that a question with the
+//! word "models" does not match everything in such a folder.
 
 use crate::analysis::fold::{fold, fold_width};
 
-/// Most paths of a query that are looked for.
+/// The maximum number of paths of a query that are searched.
 pub const PATHS_MAX: usize = 8;
 
-/// Names of a path that a mark has at most.
+/// The maximum number of path components of a mark.
 const MARK_NAMES_MAX: usize = 4;
 
-/// The marks of a file with this path: the ends of it, with the ending of its name and, where there
-/// is a folder in them, without.
+/// Returns the marks of a file with this path: its last components, with the file extension and, if
+/// they include a folder, without it.
 pub fn marks(path: &str) -> Vec<String> {
     let path = folded(path);
     let stem = stem(&path);
@@ -44,7 +44,7 @@ pub struct NamedPath(String);
 
 impl NamedPath {
     fn of(piece: &str) -> Option<NamedPath> {
-        // The number of a line stands behind a colon.
+        // The number of a line follows a colon.
         let path = piece.split_once(':').map_or(piece, |(path, _)| path);
         let path = folded(path);
         let name = path.rsplit('/').next().unwrap_or_default();
@@ -54,7 +54,7 @@ impl NamedPath {
         (path.contains('/') || has_ending).then_some(NamedPath(path))
     }
 
-    /// Whether this is the path of a file, its end, or goes on before it (as an absolute one does).
+    /// True if this is the path of a file, its end, or a longer (absolute) form of it.
     pub fn is_of(&self, path: &str) -> bool {
         let path = folded(path);
         let is_end = |path: &str, end: &str| {
@@ -66,7 +66,7 @@ impl NamedPath {
             || path.contains('/') && is_end(&self.0, &path)
     }
 
-    /// The marks of the files that it may be the path of, those with the most names first.
+    /// Returns the marks of the files whose path it may be, those with the most components first.
     pub fn marks(&self) -> impl Iterator<Item = String> {
         let names_min = if self.0.contains('/') { 2 } else { 1 };
         (names_min..=MARK_NAMES_MAX)
@@ -75,7 +75,7 @@ impl NamedPath {
     }
 }
 
-/// The paths of a query whose width is folded, each once, at most [`PATHS_MAX`].
+/// Returns the distinct paths of a width-folded query, at most [`PATHS_MAX`].
 pub(crate) fn named(query: &str) -> Vec<NamedPath> {
     let mut paths = Vec::new();
     let is_inner = |character: char| character.is_alphanumeric() || character == '_';
@@ -97,7 +97,7 @@ fn mark(end: &str) -> String {
     format!("@file={end}")
 }
 
-/// Folded, with `/` between its names, and none before the first.
+/// Folds a path, with `/` between its components and not before the first.
 fn folded(path: &str) -> String {
     let path = fold(&fold_width(path)).replace('\\', "/");
     path.split('/')
@@ -106,7 +106,7 @@ fn folded(path: &str) -> String {
         .join("/")
 }
 
-/// So many names at the end of a folded path; none if it has fewer.
+/// Returns the last `names` components of a folded path; `None` if it has fewer.
 fn end_of(path: &str, names: usize) -> Option<&str> {
     match path.rmatch_indices('/').nth(names - 1) {
         Some((at, _)) => Some(&path[at + 1..]),
@@ -114,7 +114,7 @@ fn end_of(path: &str, names: usize) -> Option<&str> {
     }
 }
 
-/// A path without the ending of its name; none if that has none.
+/// Returns a path without its file extension; `None` if it has no extension.
 fn stem(path: &str) -> Option<&str> {
     let (stem, ending) = path.rsplit_once('.')?;
     (!ending.contains('/') && !stem.is_empty() && !stem.ends_with('/')).then_some(stem)

@@ -1,4 +1,4 @@
-//! What a question asks for, seen through its words.
+//! Parses a question into what it asks for.
 
 pub mod identifiers;
 
@@ -16,43 +16,42 @@ use crate::document::speaker_mark;
 use crate::paths::{self, NamedPath};
 use identifiers::Identifier;
 
-/// Most marks of speakers of a query.
+/// The maximum number of speaker marks of a query.
 pub const SPEAKER_MARKS_MAX: usize = 16;
-/// Most marks of dates of a query.
+/// The maximum number of date marks of a query.
 pub const DATE_MARKS_MAX: usize = 32;
-/// Most phrases of a query; further quotes are ordinary words.
+/// The maximum number of phrases of a query; further quotes are ordinary words.
 pub const PHRASES_MAX: usize = 8;
-/// Most words of a phrase that are looked at: [`Phrase::is_in`] has a bit for each.
+/// The maximum number of words of a phrase that are used: [`Phrase::is_in`] has a bit for each.
 pub const PHRASE_WORDS_MAX: usize = u64::BITS as usize;
 
-/// A question, taken apart.
+/// A parsed question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// Terms to be scored, each once, at most [`crate::analysis::QUERY_TERMS_MAX`]; stop words are
-    /// dropped unless nothing else is left.
+    /// The distinct terms to score, at most [`crate::analysis::QUERY_TERMS_MAX`]; stop words are
+    /// dropped unless nothing else remains.
     pub terms: Vec<String>,
-    /// What stands in quotation marks and must be in an answer; what the index has no terms for is
-    /// no phrase.
+    /// The texts in quotation marks, which must be in an answer; a quote without terms is ignored.
     pub phrases: Vec<Phrase>,
-    /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: what holds them
-    /// comes first.
+    /// The identifiers that it names, at most [`identifiers::IDENTIFIERS_MAX`]: memories that
+    /// contain them come first.
     pub identifiers: Vec<Identifier>,
-    /// The files that it names, at most [`PATHS_MAX`](crate::paths::PATHS_MAX): what was made from
-    /// them comes first.
+    /// The files that it names, at most [`PATHS_MAX`](crate::paths::PATHS_MAX): memories made from
+    /// them come first.
     pub paths: Vec<NamedPath>,
-    /// Marks of the speakers that it may name: its capitalised words and runs of up to three.
+    /// The marks of the speakers that it may name: its capitalised words and runs of up to three.
     pub speakers: Vec<String>,
-    /// Marks of the time that it names: a passage that has any of them fits.
+    /// The marks of the time that it names: a passage with any of them matches.
     pub dates: Vec<String>,
-    /// That time as days, to be compared with the date of a record. None if it names no time, or
+    /// The same time as days, to compare with the date of a record. `None` if it names no time, or
     /// one of every year (a month, a birthday).
     pub days: Option<RangeInclusive<Date>>,
-    /// Whether the answer is a time.
+    /// True if the question asks for a time.
     pub asks_when: bool,
 }
 
 impl Query {
-    /// Takes a question apart that is asked on this day.
+    /// Parses a question that is asked on this day.
     pub fn parse(text: &str, today: Date) -> Query {
         let folded = fold_width(text);
         let (dates, days) = named_time(&folded, today);
@@ -71,12 +70,12 @@ impl Query {
         }
     }
 
-    /// Whether it quotes anything that must be in an answer.
+    /// True if it quotes text that must be in an answer.
     pub fn quotes(&self) -> bool {
         !self.phrases.is_empty()
     }
 
-    /// The terms that a text with all the phrases has, each once.
+    /// Returns the distinct terms that every text with all the phrases has.
     pub fn required(&self) -> Vec<String> {
         let mut terms: Vec<String> = self
             .phrases
@@ -89,15 +88,15 @@ impl Query {
     }
 }
 
-/// Words that belong together; of a long quotation, its first [`PHRASE_WORDS_MAX`].
+/// A phrase of adjacent words; of a long quotation, its first [`PHRASE_WORDS_MAX`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     text: String,
-    /// The places of each word in the phrase, the first in the lowest bit.
+    /// The positions of each word in the phrase, the first in the lowest bit.
     places: HashMap<String, u64>,
-    /// The places that continue a run of characters; never the first.
+    /// The positions that continue a run of characters; never the first.
     continuing: u64,
-    /// The place of the last word.
+    /// The position of the last word.
     last: u64,
     terms: Vec<String>,
 }
@@ -106,7 +105,7 @@ pub struct Phrase {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
-    /// Whether it continues a run of such characters.
+    /// True if it continues a run of such characters.
     continues: bool,
 }
 
@@ -128,7 +127,7 @@ impl Phrase {
                 }
             }
         }
-        // Stop words are in most passages: looking for them costs much and finds little.
+        // Stop words are in most passages: searching for them is expensive and selects little.
         if terms.iter().any(|term| !is_stop_word(term)) {
             terms.retain(|term| !is_stop_word(term));
         }
@@ -150,23 +149,23 @@ impl Phrase {
         })
     }
 
-    /// The phrase as it was written, without the quotation marks.
+    /// Returns the phrase as it was written, without the quotation marks.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Terms that every passage has in which the phrase stands.
+    /// Returns the terms that every passage with the phrase has.
     pub fn terms(&self) -> &[String] {
         &self.terms
     }
 
-    /// Whether these words stand in the content in this order, with nothing but blanks and
-    /// punctuation between them. Case, width and diacritics do not count, endings do. Of scripts
-    /// without spaces, the characters must follow each other.
+    /// True if these words are in the content in this order, with only white space and punctuation
+    /// between them. Case, width and diacritics are ignored, endings are not. In scripts without
+    /// spaces, the characters must be adjacent.
     pub fn is_in(&self, content: &str) -> bool {
         let content = fold_width(content);
-        // Shift-And (Baeza-Yates and Gonnet, 1992): a bit is set if the phrase up to this place
-        // ends here. Linear, whatever repeats itself.
+        // Shift-And (Baeza-Yates and Gonnet, 1992): a bit is set if the phrase up to this position
+        // ends here. Linear in time even with repetitions.
         let mut matched = 0_u64;
         units(&content)
             .flat_map(|(_, unit)| folded_words(unit))
@@ -199,7 +198,8 @@ fn folded_words(unit: Unit<'_>) -> Vec<Word> {
     }
 }
 
-/// What stands in quotation marks. A straight one after a letter or digit opens nothing (5' 10").
+/// Returns the texts in quotation marks. A straight mark after a letter or digit does not open a
+/// quote (5' 10").
 fn quotes(text: &str) -> impl Iterator<Item = &str> {
     const PAIRS: [(char, char); 6] = [
         ('"', '"'),
@@ -227,7 +227,7 @@ fn quotes(text: &str) -> impl Iterator<Item = &str> {
                 continue;
             }
             let Some(length) = text[inside..].find(*closing) else {
-                // Nor does it follow any later one.
+                // The closing mark cannot follow any later opening one either.
                 missing.push(*closing);
                 continue;
             };
@@ -238,8 +238,8 @@ fn quotes(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Marks of every capitalised word that carries a topic and of runs of up to three; of scripts
-/// without spaces, of what a run begins with.
+/// Returns the marks of every capitalised word that is not a stop word and of runs of up to three;
+/// in scripts without spaces, of the beginnings of a run.
 fn speakers(text: &str) -> Vec<String> {
     const RUN_WORDS_MAX: usize = 3;
     const NAME_CHARACTERS: RangeInclusive<usize> = 2..=4;
@@ -291,8 +291,8 @@ fn speakers(text: &str) -> Vec<String> {
     marks
 }
 
-/// The marks of the time that a query names, and its days: of several times, from the first to
-/// the last.
+/// Returns the marks of the time that a query names, and its days: of several times, from the first
+/// to the last.
 fn named_time(text: &str, today: Date) -> (Vec<String>, Option<RangeInclusive<Date>>) {
     let (mut found, mut days): (Vec<String>, Option<RangeInclusive<Date>>) = (Vec::new(), None);
     for expression in dates::expressions(text, today) {
@@ -310,8 +310,8 @@ fn named_time(text: &str, today: Date) -> (Vec<String>, Option<RangeInclusive<Da
     (found, days)
 }
 
-/// "When" near the beginning or after a word such as "know", "how long", "how many days", "what
-/// year". In "what did she do when ..." it asks for something else.
+/// Returns true for "when" near the beginning or after a word such as "know", for "how long", "how
+/// many days", "what year". In "what did she do when ..." it does not ask for a time.
 fn asks_when(text: &str) -> bool {
     const WORDS_BEFORE_WHEN_MAX: usize = 2;
     const LEADS_TO_WHEN: [&str; 14] = [

@@ -1,8 +1,8 @@
-//! The differences between two short texts that a model of meaning does not see: "2023" and "2024",
-//! "with" and "without", "Oslo to Utrecht" and "Utrecht to Oslo" are near each other, and say
-//! something else.
+//! Finds the differences between two short texts that an embedding model misses: "2023" and "2024",
+//! "with" and "without", "Oslo to Utrecht" and "Utrecht to Oslo" have similar vectors but different
+//! meanings.
 //!
-//! English, with the negations of German; of other languages, numbers and names are compared.
+//! English, with the negations of German; in other languages only numbers and names are compared.
 
 mod vocabulary;
 
@@ -16,34 +16,34 @@ use vocabulary::{
     tells_of_change, unit,
 };
 
-/// Bytes of a text that are compared; further ones are left out.
+/// The maximum bytes of a text that are compared; the rest is ignored.
 pub const STATEMENT_BYTES_MAX: usize = 2_000;
 
-/// Statements of a text that are compared; further ones are left out.
+/// The maximum statements of a text that are compared; further ones are ignored.
 pub const STATEMENTS_MAX: usize = 32;
 
-/// How much a word counts that most statements have, beside one of their subject.
+/// The weight of a word that most statements contain, relative to a word of their subject.
 const COMMON_WEIGHT: f32 = 0.25;
-/// Letters at the beginning by which a short name (`Postgres`) stands for a longer one
+/// The minimum number of letters of a short name (`Postgres`) that matches a longer one
 /// (`PostgreSQL`).
 const SHORT_NAME_CHARACTERS_MIN: usize = 6;
-/// Words that stand between a preposition and its thing.
+/// Words between a preposition and its object.
 const ARTICLES: [&str; 9] = ["a", "an", "the", "my", "our", "your", "his", "her", "their"];
-/// Signs that are units beside a number.
+/// Signs that are units next to a number.
 const UNIT_SIGNS: [char; 4] = ['%', '€', '$', '£'];
 
-/// How what two texts name differs.
+/// The kind of difference between the sets that two texts name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
     /// Both name the same.
     Same,
     /// One names more than the other.
     OneSided,
-    /// Each names what the other does not.
+    /// Each names something that the other does not.
     Replaced,
 }
 
-/// A short text, taken apart to be compared with others.
+/// A parsed short text, for comparisons with others.
 ///
 /// ```
 /// use loci_search::statement::Statement;
@@ -67,12 +67,12 @@ struct Token {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A number, a code, a version: near is not good enough.
+    /// A number, a code, a version, which must match exactly.
     Exact,
     Unit,
     Name,
     Negation,
-    /// A word that carries no topic.
+    /// A stop word.
     Stop,
     Topic,
 }
@@ -84,19 +84,19 @@ enum Kind {
     reason = "each is a difference of its own"
 )]
 pub struct Differences {
-    /// Numbers with their units, codes, versions.
+    /// The difference of numbers with their units, codes, versions.
     pub numbers: Difference,
-    /// Capitalised words that begin no sentence.
+    /// The difference of capitalised words that do not begin a sentence.
     pub names: Difference,
-    /// Whether one denies and the other does not.
+    /// True if only one of them is negated.
     pub negation: bool,
-    /// Whether things that both name have changed places or roles.
+    /// True if things that both name have changed places or roles.
     pub order: bool,
-    /// Whether one has the opposite of a word of the other.
+    /// True if one has the opposite of a word of the other.
     pub opposites: bool,
-    /// Whether each has another of several words that exclude each other.
+    /// True if each has a different one of several mutually exclusive words.
     pub alternatives: bool,
-    /// Whether the newer one says that something has changed.
+    /// True if the newer one mentions a change.
     pub change: bool,
     /// The share of the topics of the shorter one that the other has, by weight, 0 to 1.
     pub shared: f32,
@@ -107,7 +107,7 @@ pub struct Differences {
 }
 
 impl Differences {
-    /// Whether both say the same, as far as it is seen here.
+    /// True if no difference was found.
     pub fn are_none(&self) -> bool {
         (self.numbers, self.names) == (Difference::Same, Difference::Same)
             && !(self.negation || self.order || self.opposites || self.alternatives)
@@ -117,7 +117,7 @@ impl Differences {
 }
 
 impl Statement {
-    /// Takes the first [`STATEMENT_BYTES_MAX`] bytes of a text apart.
+    /// Parses the first [`STATEMENT_BYTES_MAX`] bytes of a text.
     pub fn of(text: &str) -> Statement {
         let text = fold_width(&text[..text.floor_char_boundary(STATEMENT_BYTES_MAX)]).into_owned();
         let mut reader = Reader {
@@ -131,7 +131,7 @@ impl Statement {
         }
     }
 
-    /// The differences between this older statement and a newer one.
+    /// Returns the differences between this older statement and a newer one.
     pub fn differences(&self, newer: &Statement) -> Differences {
         let (topics, newer_topics) = (self.topics(), newer.topics());
         let [all, newer_all] = [&topics, &newer_topics].map(|topics| topics.values().sum::<f32>());
@@ -164,9 +164,8 @@ impl Statement {
         }
     }
 
-    /// Whether a question like this asks for the same as another, as far as numbers, units, names,
-    /// negations, opposites and the order of named things tell. Of wording and meaning it says
-    /// nothing.
+    /// True if two questions ask for the same, judged by numbers, units, names, negations,
+    /// opposites and the order of named things. Other wording and meaning are not compared.
     pub fn asks_the_same_as(&self, other: &Statement) -> bool {
         let differences = self.differences(other);
         let Differences {
@@ -187,7 +186,7 @@ impl Statement {
             && self.negations() == other.negations()
     }
 
-    /// The stems of what it is about, with their weights.
+    /// Returns the stems of its topics, with their weights.
     fn topics(&self) -> BTreeMap<&str, f32> {
         let topics = self
             .tokens
@@ -222,7 +221,7 @@ impl Statement {
         self.tokens.iter().map(|token| &*token.stem).collect()
     }
 
-    /// Numbers with the units that follow them, and other units by themselves.
+    /// Returns numbers with the units that follow them, and other units separately.
     fn measures(&self) -> (BTreeSet<Measure<'_>>, BTreeSet<&str>) {
         let (mut numbers, mut units) = (BTreeSet::new(), BTreeSet::new());
         for (at, token) in self.tokens.iter().enumerate() {
@@ -233,7 +232,7 @@ impl Statement {
             };
             match token.kind {
                 Kind::Exact => {
-                    // The sign of a currency may stand before its number.
+                    // The sign of a currency may precede its number.
                     let sign = at
                         .checked_sub(1)
                         .and_then(unit)
@@ -262,7 +261,8 @@ impl Statement {
         let are_replaced = left
             .iter()
             .any(|one| right.iter().any(|other| are_alike(one, other)));
-        // A unit that one alone names may be said in other words ("how long", "how many hours").
+        // A unit that only one of them names may be phrased differently ("how long", "how many
+        // hours").
         let is_other_unit = left.is_empty()
             && right.is_empty()
             && units.difference(&other_units).next().is_some()
@@ -276,7 +276,7 @@ impl Statement {
         }
     }
 
-    /// The names that the other text does not have, in whatever case.
+    /// Returns the names that the other text does not have, ignoring case.
     fn unmatched_names(&self, other: &Statement) -> Vec<&str> {
         let joined = |statement: &Statement| -> HashSet<String> {
             statement
@@ -316,7 +316,7 @@ impl Statement {
         names.map(|at| &*self.tokens[at].text).collect()
     }
 
-    /// The words that the other text lacks, negations and stop words included.
+    /// Returns the words that the other text lacks, including negations and stop words.
     fn own_tokens(&self, other: &Statement) -> Vec<&Token> {
         let stems = other.stems();
         self.tokens
@@ -336,7 +336,7 @@ impl Statement {
             .any(|one| others.iter().any(|other| are_opposites(one, other)))
     }
 
-    /// The groups of alternatives of which it has a word, each with the words.
+    /// Returns the groups of alternatives of which it has a word, each with the words.
     fn alternatives(&self) -> BTreeMap<usize, BTreeSet<String>> {
         let mut found: BTreeMap<usize, BTreeSet<String>> = BTreeMap::new();
         let singles = self
@@ -372,7 +372,7 @@ impl Statement {
         })
     }
 
-    /// Whether two things that both name once have changed places or roles.
+    /// True if two things that both name once have changed places or roles.
     fn is_reordered(&self, other: &Statement) -> bool {
         if self.asks_for_object_of(other) || other.asks_for_object_of(self) {
             return true;
@@ -388,7 +388,7 @@ impl Statement {
         })
     }
 
-    /// Whether this asks what something does ("which services does billing need"), and the other
+    /// True if this asks what something does ("which services does billing need"), and the other
     /// what does something to that ("which services need billing").
     fn asks_for_object_of(&self, other: &Statement) -> bool {
         const ASKING: [&str; 5] = ["what", "which", "who", "whom", "whose"];
@@ -437,7 +437,7 @@ impl Statement {
                 && roles.iter().copied().all(is_directed);
         }
         let are_told_by_roles = roles == other_roles && roles[0] != roles[1];
-        // The first word of a text has a capital letter whatever it is.
+        // The first word of a text is capitalised even if it is not a name.
         let is_name = |thing: &(Named<'_>, Named<'_>)| thing.0.is_name || thing.1.is_name;
         let are_names = is_name(one) && is_name(two);
         let are_directed =
@@ -448,7 +448,7 @@ impl Statement {
             && !other.are_listed(one.1.at, two.1.at)
     }
 
-    /// Whether nothing but "and" or "or" stands between two places.
+    /// True if only stop words, "and" or "or" are between two positions.
     fn are_listed(&self, one: usize, two: usize) -> bool {
         const CONJUNCTIONS: [&str; 5] = ["and", "or", "und", "vs", "versus"];
         let between = &self.tokens[one.min(two) + 1..one.max(two)];
@@ -461,7 +461,7 @@ impl Statement {
                     .any(|token| CONJUNCTIONS.contains(&&*token.text)))
     }
 
-    /// The things that it names once.
+    /// Returns the things that it names once.
     fn named(&self) -> impl Iterator<Item = Named<'_>> {
         let stems = self.tokens.iter().filter(|token| {
             matches!(
@@ -472,7 +472,7 @@ impl Statement {
         stems.filter_map(|token| self.only(&token.stem))
     }
 
-    /// The thing with this stem, if it is named once.
+    /// Returns the thing with this stem, if it is named once.
     fn only(&self, stem: &str) -> Option<Named<'_>> {
         let mut places = self
             .tokens
@@ -501,7 +501,7 @@ fn is_short_for(one: &str, two: &str) -> bool {
     one.len() >= SHORT_NAME_CHARACTERS_MIN && two.starts_with(one)
 }
 
-/// The sentences of a text, the first [`STATEMENTS_MAX`], each as a statement.
+/// Returns the first [`STATEMENTS_MAX`] sentences of a text as statements.
 pub fn statements(text: &str) -> Vec<Statement> {
     sentences(text)
         .take(STATEMENTS_MAX)
@@ -509,8 +509,8 @@ pub fn statements(text: &str) -> Vec<Statement> {
         .collect()
 }
 
-/// The differences between an older statement and a newer one that have the most topics in common,
-/// by weight; none if either side is empty.
+/// Returns the differences between the older and the newer statement that have the most topics in
+/// common, by weight; `None` if either side is empty.
 pub fn closest(older: &[Statement], newer: &[Statement]) -> Option<Differences> {
     let common = |one: &BTreeMap<&str, f32>, other: &BTreeMap<&str, f32>| -> f32 {
         one.iter()
@@ -532,10 +532,10 @@ pub fn closest(older: &[Statement], newer: &[Statement]) -> Option<Differences> 
     closest.map(|(_, older, newer)| older.differences(newer))
 }
 
-/// A number or code, with its unit; without one, the unit is empty.
+/// A number or code, and its unit, which is empty if there is no unit.
 type Measure<'a> = (&'a str, &'a str);
 
-/// A thing in its place.
+/// A thing and its position.
 #[derive(Debug, Clone, Copy)]
 struct Named<'a> {
     stem: &'a str,
@@ -552,7 +552,7 @@ fn difference<T>(left: &[T], right: &[T]) -> Difference {
     }
 }
 
-/// Reads a text from blank to blank.
+/// Parses a text in chunks between white space.
 struct Reader {
     tokens: Vec<Token>,
     begins_sentence: bool,
@@ -578,7 +578,7 @@ impl Reader {
         self.signed(word, begins_sentence);
     }
 
-    /// A stretch with signs of units around it.
+    /// Parses a stretch with unit signs around it.
     fn signed(&mut self, word: &str, begins_sentence: bool) {
         let bare = word.trim_start_matches(UNIT_SIGNS);
         let (before, bare) = (
@@ -599,7 +599,7 @@ impl Reader {
             .for_each(|sign| self.push(sign.encode_utf8(&mut [0; 4]), Kind::Unit));
     }
 
-    /// Runs of scripts without spaces, and what stands between them.
+    /// Parses runs of scripts without spaces, and the stretches between them.
     fn unspaced(&mut self, text: &str) {
         let mut rest = text;
         while let Some(first) = rest.chars().next() {
@@ -638,7 +638,7 @@ impl Reader {
         }
     }
 
-    /// A number, a number with its unit, or a code.
+    /// Parses a number, a number with its unit, or a code.
     fn with_digits(&mut self, folded: &str) {
         let number_end = folded
             .find(|character: char| {

@@ -1,4 +1,4 @@
-//! The bodies of requests: reading them up to a limit, and dropping those that nobody wants.
+//! Reads the bodies of requests up to a limit and discards the bodies of refused ones.
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use rmcp::model::ErrorCode;
 use crate::message::Refusal;
 use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink};
 
-/// Bytes of a body that are read and dropped, so that a client which sends first and reads
-/// afterwards gets to see why it was refused.
+/// The maximum bytes of a body that are read and discarded, so that a client which reads only after
+/// it has sent everything still gets the refusal.
 const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
-/// How long a refusal is held back for its request to arrive.
+/// How long a refusal waits for the rest of its request.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A body up to its limit, with its share of the budget.
+/// Reads a body up to its limit and reserves its share of the budget.
 ///
 /// # Errors
-/// What to answer if it is too long, does not arrive, or finds no room.
+/// The response if the body is too long, does not arrive in time, or the budget is used up.
 pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
@@ -54,14 +54,13 @@ pub(crate) async fn read(
     }
 }
 
-/// The request without its body, which is read and dropped within limits of size and time: whoever
-/// refuses a request without this loses the refusal where a client sends the whole body before it
-/// reads.
+/// Returns the request without its body, which is read and discarded within limits of size and
+/// time. Without this a client that sends the whole body before it reads does not get the refusal.
 pub(crate) async fn drain(request: Request) -> Request {
     let (parts, mut body) = request.into_parts();
-    // Whoever asks first does not send.
+    // A client that sends `Expect` waits for permission before it sends the body.
     if !parts.headers.contains_key(EXPECT) && !is_beyond_draining(&parts.headers) {
-        // What has not come by then is not waited for.
+        // The rest of a body that takes longer is not awaited.
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, discard(&mut body)).await;
     }
     Request::from_parts(parts, Body::empty())
@@ -125,7 +124,7 @@ fn closed() -> (StatusCode, Refusal) {
     (StatusCode::SERVICE_UNAVAILABLE, refusal)
 }
 
-/// Reads and drops the rest of a body, up to a limit.
+/// Reads and discards the rest of a body, up to a limit.
 async fn discard(body: &mut Body) {
     let mut dropped = 0;
     while dropped <= DRAINED_BYTES_MAX

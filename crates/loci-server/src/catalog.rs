@@ -1,4 +1,4 @@
-//! A dialect's lists in the protocol's types, made once.
+//! The lists of a dialect in the protocol's types, built once.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value, json};
 
-/// In the `_meta` of a tool: the host shows it to its model from the start. Claude Code hides
-/// others behind a search for tools.
+/// Key in the `_meta` of a tool: the host shows the tool to its model from the start. Claude Code
+/// hides other tools behind a search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
-/// Whether a revision is one that lets `structuredContent` and its schema be anything.
+/// True if the revision allows any type for `structuredContent` and its schema.
 pub(crate) fn is_modern(version: Option<&ProtocolVersion>) -> bool {
     version.is_some_and(|version| !version.has_initialize())
 }
 
-/// The tools of a dialect as each kind of revision sees them.
+/// The tools of a dialect, for modern and for legacy revisions.
 pub(crate) struct Catalog {
     modern: Vec<ProtocolTool>,
     legacy: Vec<ProtocolTool>,
@@ -52,17 +52,17 @@ impl Catalog {
         catalog
     }
 
-    /// The list in the dialect's order.
+    /// Returns the tools in the dialect's order.
     pub(crate) fn tools(&self, modern: bool) -> &[ProtocolTool] {
         if modern { &self.modern } else { &self.legacy }
     }
 
-    /// One tool.
+    /// Returns the tool of this name.
     pub(crate) fn tool(&self, name: &str) -> Option<ProtocolTool> {
         self.modern.iter().find(|tool| tool.name == name).cloned()
     }
 
-    /// A reply of the tool `name`.
+    /// Converts a reply of the tool `name` into a result of the protocol.
     pub(crate) fn result(
         &self,
         name: &str,
@@ -81,8 +81,8 @@ impl Catalog {
     }
 }
 
-/// The tools of a dialect as `tools/list` gives them to clients of the revision 2026-07-28, in
-/// JSON.
+/// Returns the tools of a dialect in JSON as `tools/list` lists them for clients of revision
+/// 2026-07-28.
 pub fn listed_tools(dialect: &Dialect) -> Vec<Value> {
     Catalog::of(dialect)
         .modern
@@ -116,7 +116,7 @@ fn protocol_tool(
 fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(schema) => schema,
-        // `true` and `false` are schemas too; neither says anything that a client could use.
+        // `true` and `false` are schemas too, but contain nothing that a client could use.
         _ => Map::new(),
     }
 }
@@ -125,7 +125,7 @@ fn wrapped_schema(schema: &Map<String, Value>) -> Map<String, Value> {
     object(json!({"type": "object", "properties": {"result": schema}, "required": ["result"]}))
 }
 
-/// The resources with a fixed URI.
+/// Returns the resources with a fixed URI.
 pub(crate) fn fixed_resources(resources: &loci_dialects::Resources) -> Vec<Resource> {
     let listed = |resource: &loci_dialects::Resource| {
         Resource::new(resource.uri, resource.name)
@@ -136,7 +136,7 @@ pub(crate) fn fixed_resources(resources: &loci_dialects::Resources) -> Vec<Resou
     resources.fixed.iter().map(listed).collect()
 }
 
-/// The resources with a variable in the URI.
+/// Returns the resources with a variable in the URI.
 pub(crate) fn resource_templates(resources: &loci_dialects::Resources) -> Vec<ResourceTemplate> {
     let listed = |template: &loci_dialects::Resource| {
         ResourceTemplate::new(template.uri, template.name)
@@ -147,7 +147,7 @@ pub(crate) fn resource_templates(resources: &loci_dialects::Resources) -> Vec<Re
     resources.templates.iter().map(listed).collect()
 }
 
-/// The entry that a URI belongs to, as far as its form tells.
+/// Returns the resource or template that the form of a URI matches.
 pub(crate) fn resource_at<'a>(
     resources: &'a loci_dialects::Resources,
     uri: &str,
@@ -161,7 +161,7 @@ pub(crate) fn resource_at<'a>(
     })
 }
 
-/// Whether the URI has the template's text around its one variable, and something in its place.
+/// True if the URI has the template's text before and after its one variable, and a value for it.
 fn matches_template(template: &str, uri: &str) -> bool {
     let Some((before, rest)) = template.split_once('{') else {
         return template == uri;

@@ -1,4 +1,4 @@
-//! The places of connections: so many at a time, and which one gives way when all are taken.
+//! Connection slots: limits the number of connections and evicts one when all slots are taken.
 
 use std::collections::HashMap;
 use std::io::{self, IoSlice};
@@ -14,43 +14,44 @@ use tokio::time::Instant;
 
 use crate::subscription::lock;
 
-/// All places of one server.
+/// All connection slots of one server.
 pub(crate) struct ConnectionSlots {
     free: Arc<Semaphore>,
     taken: Mutex<HashMap<u64, Arc<ConnectionSlot>>>,
-    /// Rings when another connection may give way.
+    /// Notifies when another connection can be evicted.
     freed: Arc<Notify>,
 }
 
-/// The place of one connection.
+/// The slot of one connection.
 pub(crate) struct ConnectionSlot {
     state: Mutex<State>,
     freed: Arc<Notify>,
-    /// Rings when this connection is asked to give way.
+    /// Notifies when this connection should end.
     asked: Notify,
 }
 
 struct State {
-    /// Requests under way, and one more while the client has yet to take bytes that were written
-    /// for it.
+    /// The number of requests under way, plus one while the client has yet to read bytes that were
+    /// written for it.
     under_way: usize,
-    /// Since when nothing is under way; of a stranger, since when it is here.
+    /// When the connection became idle; for an unauthenticated one, when it was accepted.
     since: Instant,
     has_begun: bool,
-    /// Whether a request of this connection came from somebody we know.
+    /// True if a request of this connection was authenticated.
     is_known: bool,
-    /// Whether it was asked to give way and has not answered.
+    /// True while it has been asked to end and has not answered.
     is_asked: bool,
 }
 
 impl State {
-    /// Strangers always may: what they send costs nothing, and would else keep out those we know.
+    /// Returns true for every unauthenticated connection: evicting it loses nothing, and keeping it
+    /// could lock out authenticated clients.
     fn may_be_evicted(&self) -> bool {
         !self.is_known || self.under_way == 0
     }
 }
 
-/// A taken place; free again when this is dropped.
+/// A taken slot, which is freed when this is dropped.
 pub(crate) struct SlotGuard {
     number: u64,
     pub(crate) slot: Arc<ConnectionSlot>,
@@ -74,9 +75,9 @@ impl ConnectionSlots {
         })
     }
 
-    /// Takes the place of that number, which no other has. If there is none left, the stranger
-    /// gives way that has been here for longest, whatever it does; without strangers, the one that
-    /// has been idle for longest; if all have requests under way, this waits.
+    /// Takes a slot for this connection number, which must be unique. If all are taken, evicts the
+    /// oldest unauthenticated connection, even if it is active; if there is none, the one that has
+    /// been idle for longest; if all have requests under way, waits.
     pub(crate) async fn take(self: &Arc<Self>, number: u64) -> SlotGuard {
         let permit = loop {
             let freed = self.freed.notified();
@@ -110,7 +111,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// Asks a connection to give way, if one may and none was asked that has not answered.
+    /// Asks a connection to end, if one can be evicted and no earlier request to end is unanswered.
     pub(crate) fn evict_one(&self) {
         let taken = lock(&self.taken);
         if taken.values().any(|place| lock(&place.state).is_asked) {
@@ -130,8 +131,8 @@ impl ConnectionSlots {
 }
 
 impl ConnectionSlot {
-    /// Waits until this connection has to end for another one. To be waited for by the task of the
-    /// connection itself, so that nothing begins between the decision and the end.
+    /// Waits until this connection must end to free its slot. The connection's own task must await
+    /// this, so that no request begins between the decision and the end.
     pub(crate) async fn evicted(&self) {
         loop {
             self.asked.notified().await;
@@ -140,17 +141,17 @@ impl ConnectionSlot {
                 return;
             }
             state.is_asked = false;
-            // Another one has to be asked.
+            // Another connection must be asked.
             self.freed.notify_waiters();
         }
     }
 
-    /// Whether a request has ever begun.
+    /// Returns true if a request has ever begun.
     pub(crate) fn has_begun(&self) -> bool {
         lock(&self.state).has_begun
     }
 
-    /// Notes that a request came from somebody we know.
+    /// Marks the connection as authenticated.
     pub(crate) fn know(&self) {
         lock(&self.state).is_known = true;
     }
@@ -164,7 +165,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// Notes that a request is under way until the result is dropped.
+    /// Marks a request as under way until the returned value is dropped.
     pub(crate) fn begin(self: &Arc<Self>) -> UnderWay {
         let mut state = lock(&self.state);
         state.under_way += 1;
@@ -182,8 +183,8 @@ impl Drop for UnderWay {
     }
 }
 
-/// A stream that notes in its place whether the client takes what is written. A reply leaves the
-/// protocol's buffers (and those of the encryption) for good when no write is pending here.
+/// A stream that notes in its slot whether the client is reading the written bytes. When no write
+/// is pending here, a reply has left the buffers of HTTP (and of the encryption) for good.
 pub(crate) struct ActivityStream<S> {
     pub(crate) inner: S,
     pub(crate) place: Arc<ConnectionSlot>,
@@ -248,7 +249,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for ActivityStream<S> {
     }
 }
 
-/// The body of a response, whose request is under way until the last of it is taken to be written.
+/// The body of a response, whose request stays under way until its last frame is taken for writing.
 pub(crate) struct ResponseBody {
     pub(crate) inner: Body,
     pub(crate) _under_way: UnderWay,

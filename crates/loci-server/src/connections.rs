@@ -1,8 +1,9 @@
-//! Accepting connections: bounded in number, without Nagle's delay, encrypted or not, ended in good
-//! order.
+//! Accepts connections: limits their number, disables Nagle's algorithm, encrypts if configured and
+//! shuts down gracefully.
 //!
-//! Whoever connects and says nothing, or too slowly, must not keep others out: the first head has
-//! to come soon, and when all places are taken, a stranger or an idle connection gives way.
+//! Clients that connect and send nothing, or send too slowly, must not lock others out: the head of
+//! the first request must arrive soon, and when all slots are taken, an unauthenticated or idle
+//! connection is evicted.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -33,12 +34,12 @@ use crate::connection_slots::{
 };
 use crate::tls::Tls;
 
-/// Who is at the other end of a connection; in the extensions of its requests.
+/// The other end of a connection; in the extensions of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer {
-    /// Its address; that of an IPv4 host as such, also on a socket that serves both kinds.
+    /// The client's address; an IPv4 address as such, also on a dual-stack socket.
     pub(crate) address: IpAddr,
-    /// Our port.
+    /// The port of this server.
     pub(crate) local_port: u16,
     pub(crate) is_encrypted: bool,
 }
@@ -46,28 +47,27 @@ pub(crate) struct Peer {
 type Outcome = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 type Stream = ActivityStream<Pin<Box<TimeoutWriter<TcpStream>>>>;
 
-/// How long a client may take to send the head of its first request, a TLS handshake before it
-/// included.
+/// The time that a client has to send the head of its first request, including a TLS handshake
+/// before it.
 const FIRST_HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long it may take to send the head of each further request; until then its connection is
-/// kept.
+/// The time that a client has to send the head of each further request; the connection is kept open
+/// until then.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
-/// Bytes of a connection that are read or written at a time.
+/// The maximum bytes that are read or written at a time.
 const BUFFER_BYTES: usize = 64 << 10;
-/// How long requests that began may go on after the end of service. With what follows, the process
-/// ends within two seconds.
+/// The time that requests under way have to finish after shutdown begins. Together with the
+/// timeouts below, the process ends within two seconds.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(1_200);
-/// How long after that the refusals of those that did not end may take to be written.
+/// The time after that in which the refusals of unfinished requests must be written.
 pub(crate) const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
-/// The pause after a failure to accept, which comes from a lack of something (file handles).
+/// The pause after a failure to accept, which comes from a lack of resources (file handles).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long the log is silent on further failures to accept.
+/// The minimum time between two warnings about failures to accept.
 const WARNING_PAUSE: Duration = Duration::from_mins(1);
 
-/// Serves until `shutdown` is done and connections have ended, or were given their time to;
-/// `write_timeout` is that of the configuration. Cancels `cut_off` when requests that go on are to
-/// be refused.
+/// Serves until `shutdown` completes and connections have ended or timed out; `write_timeout` comes
+/// from the configuration. Cancels `cut_off` when unfinished requests must be refused.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -126,13 +126,13 @@ pub(crate) async fn serve(
     {
         tracing::warn!("some requests were cut off at shutdown");
         cut_off.cancel();
-        // Whoever does not read its refusal does not get it.
+        // A client that does not read its refusal does not get it.
         let _ = tokio::time::timeout(REFUSAL_TIMEOUT, drained).await;
     }
     ended.cancel();
 }
 
-/// Waits until a connection has been without any request for too long.
+/// Waits until a connection has been without a request for too long.
 async fn without_request(place: &ConnectionSlot) {
     tokio::time::sleep(FIRST_HEAD_TIMEOUT).await;
     if place.has_begun() {
@@ -140,24 +140,23 @@ async fn without_request(place: &ConnectionSlot) {
     }
 }
 
-/// Where connections come in.
+/// Accepts connections.
 struct Entry {
     listener: TcpListener,
     places: Arc<ConnectionSlots>,
     write_timeout: Duration,
     accepted: u64,
-    /// When the log last told that none can be accepted.
+    /// When the log last warned that connections cannot be accepted.
     warned_at: Option<Instant>,
 }
 
 impl Entry {
-    /// The next connection that has a place.
+    /// Waits for the next connection and a slot for it.
     async fn next(&mut self) -> (Stream, Peer, SlotGuard) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, address)) => {
-                    // Whoever is gone by now has no address any more, and is nobody to make room
-                    // for.
+                    // A client that has disconnected has no address any more and needs no slot.
                     let Ok(peer) = prepare(&stream, address) else {
                         continue;
                     };
@@ -205,8 +204,8 @@ fn prepare(stream: &TcpStream, address: SocketAddr) -> io::Result<Peer> {
     })
 }
 
-/// Whether accepting failed for the sake of the one who connected: it ended its connection before,
-/// or its network did (accept(2) hands such errors on).
+/// True if accepting failed because of the one connection: the client closed it first, or its
+/// network failed (accept(2) passes such errors on).
 fn is_of_one_connection(kind: ErrorKind) -> bool {
     use ErrorKind::{
         ConnectionAborted, ConnectionRefused, ConnectionReset, HostUnreachable, Interrupted,
@@ -225,7 +224,7 @@ fn is_of_one_connection(kind: ErrorKind) -> bool {
     )
 }
 
-/// One connection from the handshake to its end. A handshake does not go on when service ends
+/// Runs one connection from the handshake to its end. A handshake is aborted when service ends
 /// (`closing`).
 async fn connection(
     stream: Stream,

@@ -1,4 +1,4 @@
-//! Which web pages of other origins may call, and read what is answered (the CORS protocol of
+//! Decides which web pages of other origins may call and read the answers (the CORS protocol of
 //! <https://fetch.spec.whatwg.org/#http-cors-protocol>). Whether a request is served is decided
 //! elsewhere.
 
@@ -17,9 +17,9 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use crate::proxy::{Scheme, only, without_brackets};
 
-/// What requests of MCP's transport are made by.
+/// The methods of requests in MCP's transport.
 const METHODS: &str = "GET, POST, DELETE";
-/// Headers that MCP's transport sends and a page may not without being allowed to.
+/// Headers that MCP's transport sends and that a page may send only with permission.
 const REQUEST_HEADERS: [&str; 8] = [
     "authorization",
     "content-type",
@@ -30,22 +30,22 @@ const REQUEST_HEADERS: [&str; 8] = [
     "mcp-session-id",
     "last-event-id",
 ];
-/// What the names of headers begin with that repeat arguments of tools.
+/// The prefix of headers that repeat arguments of tools.
 const PARAMETER_HEADERS: &str = "mcp-param-";
-/// Headers of replies that clients need and a page may not read without being allowed to.
+/// Headers of replies that clients need and that a page may read only with permission.
 const REPLY_HEADERS: &str = "WWW-Authenticate, Retry-After, Mcp-Session-Id";
-/// Seconds that a browser may keep the answer to a preflight.
+/// Seconds for which a browser may cache the answer to a preflight.
 const MAX_AGE: &str = "600";
 
 /// The origins of pages that may call.
 pub(crate) struct AllowedOrigins(Vec<Origin>);
 
-/// An origin, or an entry of the allowed ones. Read as the SDK reads it, which decides what is
-/// served.
+/// An origin, or an entry of the allowed origins. Parsed in the same way as by the SDK, which
+/// decides what is served.
 enum Origin {
-    /// That of a page which does not say it.
+    /// The origin `null`, of a page that does not disclose its origin.
     Null,
-    /// In lower case, the host without brackets; the entry without a port is for any.
+    /// In lower case, the host without brackets; an entry without a port matches any port.
     Tuple {
         scheme: String,
         host: String,
@@ -76,7 +76,7 @@ impl Origin {
         Origin::of(base).filter(|origin| matches!(origin, Origin::Tuple { port: None, .. }))
     }
 
-    /// Whether this entry is for an origin.
+    /// True if this entry allows the origin.
     fn admits(&self, origin: &Origin) -> bool {
         match (self, origin) {
             (Origin::Null, Origin::Null) => true,
@@ -112,9 +112,8 @@ impl AllowedOrigins {
     }
 }
 
-/// Answers what browsers ask before they send the request of a page (a preflight), and lets the
-/// page read what is answered, refusals too; both for allowed origins alone. Browsers send no
-/// cookies along.
+/// Answers the preflights of browsers and lets pages read the answers, including refusals; both
+/// only for allowed origins. Browsers send no cookies with such requests.
 pub(crate) async fn answer_cors(
     State(allowed): State<Arc<AllowedOrigins>>,
     request: Request,
@@ -135,7 +134,7 @@ pub(crate) async fn answer_cors(
     let headers = response.headers_mut();
     headers.append(VARY, HeaderValue::from_name(ORIGIN));
     if let Some(origin) = origin {
-        // What everybody may read says so itself.
+        // Public documents set this header themselves.
         headers.entry(ACCESS_CONTROL_ALLOW_ORIGIN).or_insert(origin);
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,

@@ -1,5 +1,5 @@
-//! One MCP endpoint: reads the body before the SDK does, so that what cannot be read is answered
-//! in the protocol's terms, and serves the batches of revision 2025-03-26.
+//! One MCP endpoint: reads the body before the SDK does, so that unreadable bodies are answered in
+//! the protocol's terms, and serves the batches of revision 2025-03-26.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -38,7 +38,7 @@ type ServiceFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     authentication: Authentication,
-    /// What the handler serves, if it serves a dialect.
+    /// The dialect that the handler serves, if it serves one.
     dialect: Option<&'static Dialect>,
     host: Arc<Host>,
     refused_names: Arc<RefusedNames>,
@@ -72,7 +72,7 @@ impl Endpoint {
     /// Answers one HTTP request.
     pub(crate) async fn handle(self, request: Request) -> Result<Response, Infallible> {
         if request.method() != Method::POST || !is_json(request.headers()) {
-            // Nobody looks at the body of such a request.
+            // Nothing reads the body of such a request.
             return Ok((self.service)(body::drain(request).await).await);
         }
         if is_encoded(request.headers()) {
@@ -96,7 +96,7 @@ impl Endpoint {
                 if is_listen(&message) {
                     parts.extensions.insert(Since::now(&self.host).await);
                 }
-                // The SDK reads it again.
+                // The SDK parses the body again.
                 drop(message);
                 hold_until_written(self.pass(parts, body).await, share).await
             }
@@ -112,8 +112,8 @@ impl Endpoint {
         })
     }
 
-    /// The refusal of a message whose caller lacks the scope that it needs. In a batch the handler
-    /// refuses alone: there is one status for all elements.
+    /// Returns the refusal of a message whose caller lacks a required scope. In a batch only the
+    /// handler refuses: there is one status for all elements.
     async fn without_scope(
         &self,
         parts: &Parts,
@@ -137,7 +137,7 @@ impl Endpoint {
         ))
     }
 
-    /// Has the dialect note a call that was denied in the audit log.
+    /// Records a denied call in the dialect's audit log.
     async fn note_denied(&self, caller: &Caller, request: &ClientRequest) {
         let (Some(dialect), ClientRequest::CallToolRequest(call)) = (self.dialect, request) else {
             return;
@@ -203,7 +203,8 @@ impl Endpoint {
                 continue;
             }
             if !is_json(response.headers()) {
-                // Refused before anything was looked at (Host, Origin, Accept): so is the rest.
+                // Refused because of the headers (Host, Origin, Accept), so the other elements are
+                // refused too.
                 return response;
             }
             let body = response
@@ -228,19 +229,19 @@ impl Endpoint {
     }
 }
 
-/// Names in the `Host` and `Origin` headers of refused requests that the log told of.
+/// Names in the `Host` and `Origin` headers of refused requests that were already logged.
 #[derive(Default)]
 pub(crate) struct RefusedNames {
     seen: Mutex<HashSet<(Option<HeaderValue>, Option<HeaderValue>)>>,
 }
 
-/// Pairs of names that the log tells of, so that nobody can fill it.
+/// The maximum number of pairs of names that are logged, so that no client can flood the log.
 const REFUSED_NAMES_MAX: usize = 64;
-/// Bytes of a name that the log tells of.
+/// The maximum length in bytes of a name that is logged.
 const REFUSED_NAME_BYTES_MAX: usize = 256;
 
 impl RefusedNames {
-    /// Whether to tell of these names.
+    /// Returns true if these names should be logged.
     fn are_new(&self, host: Option<&HeaderValue>, origin: Option<&HeaderValue>) -> bool {
         let mut seen = lock(&self.seen);
         let short = [host, origin]
@@ -263,8 +264,8 @@ impl AsRef<[u8]> for HeldBytes {
     }
 }
 
-/// Ties the share to the bytes themselves, which the connection drops when they are written or
-/// when it ends. Streams of events hold none.
+/// Attaches the share to the bytes of the reply, which the connection drops when they are written
+/// or when it ends. Event streams have no share.
 async fn hold_until_written(response: Response, share: ReplyShare) -> Response {
     if !is_json(response.headers()) {
         return response;

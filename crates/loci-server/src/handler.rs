@@ -1,4 +1,4 @@
-//! A dialect as an MCP server.
+//! Serves a dialect as an MCP server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -29,23 +29,24 @@ use crate::host::Host;
 use crate::reply_share::{CallKind, ReplyShare};
 use crate::subscription;
 
-/// How long a list may be kept, in milliseconds: it changes with the version of loci alone.
+/// How long clients may cache a list, in milliseconds: lists change only with the version of loci.
 const LIST_TTL_MS: u64 = 300_000;
 
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
-/// Where a result says what else its reader should know: that a search was less than whole, say.
+/// Key of a notice about the result, for example that a search was incomplete.
 const NOTICE_KEY: &str = "loci/notice";
-/// Why each result of a search is there, in the order of the results: of a request that has this
-/// key with the value true in its own metadata. Some hosts hand all metadata to the model.
+/// Key of the explanations of a search's results, in the order of the results. Only for requests
+/// that have this key with the value true in their own metadata: some hosts pass all metadata to
+/// the model.
 const HITS_KEY: &str = "loci/hits";
-/// The code of a failure and what else programs may want of it. It is not in `structuredContent`,
-/// since clients hold that against the tool's `outputSchema`, failure or not (the TypeScript SDK
-/// 1.x).
+/// Key of the error code and of further details for programs. They are not in `structuredContent`,
+/// since clients validate that against the tool's `outputSchema` even for failures (the TypeScript
+/// SDK 1.x).
 const ERROR_KEY: &str = "loci/error";
 
-/// The header by which a client names its session to a server that gives out sessions.
+/// The header in which a client names its session if the server assigns sessions.
 const SESSION_HEADER: &str = "mcp-session-id";
-/// Bytes of the name of a session.
+/// The maximum length of a session name in bytes.
 const SESSION_BYTES_MAX: usize = 128;
 
 /// Maps a dialect to the protocol, for every revision. Cheap to clone.
@@ -59,28 +60,28 @@ struct Shared {
     host: Arc<Host>,
     identity: Identity,
     catalog: OnceLock<Catalog>,
-    /// Is cancelled when this handler's service ends: with the host, or with its one client.
+    /// Cancelled when this handler's service ends: with the host, or with its one client.
     ending: CancellationToken,
-    /// What the one client of a pipe subscribed to by `resources/subscribe`, by URI.
+    /// The resources that the one client of a pipe subscribed to by `resources/subscribe`, by URI.
     subscribed: Mutex<HashMap<String, DropGuard>>,
 }
 
-/// Who calls.
+/// The source of the caller's identity.
 enum Identity {
     /// The one client at the other end of a pipe.
     Fixed(Caller),
-    /// Whoever the layer in front found for each request.
+    /// The caller that a layer in front of the handler found for each request.
     OfRequest,
 }
 
 impl DialectHandler {
-    /// For one client that is known beforehand: the other end of a pipe.
+    /// Returns a handler for one client that is known beforehand: the other end of a pipe.
     pub fn for_caller(dialect: &'static Dialect, host: Arc<Host>, caller: Caller) -> Self {
         Self::new(dialect, host, Identity::Fixed(caller))
     }
 
-    /// For requests whose [`Caller`] a layer in front put into the HTTP request's extensions.
-    /// A request without one is refused.
+    /// Returns a handler for requests whose [`Caller`] a layer in front of it put into the HTTP
+    /// request's extensions. A request without one is refused.
     pub fn for_requests(dialect: &'static Dialect, host: Arc<Host>) -> Self {
         Self::new(dialect, host, Identity::OfRequest)
     }
@@ -101,7 +102,7 @@ impl DialectHandler {
         }
     }
 
-    /// Is cancelled when this handler's service ends.
+    /// Returns the token that is cancelled when this handler's service ends.
     pub(crate) fn ending(&self) -> &CancellationToken {
         &self.shared.ending
     }
@@ -129,7 +130,7 @@ impl DialectHandler {
         }
     }
 
-    /// The caller as one of the dialect's resources, if it may read.
+    /// Returns the caller for the dialect's resources if it may read.
     fn reader(&self, extensions: &Extensions) -> Result<Caller, ErrorData> {
         let caller = self.caller(extensions)?;
         if caller.principal.scopes.allow(Scope::Read) {
@@ -142,7 +143,7 @@ impl DialectHandler {
         Err(protocol_error(&error))
     }
 
-    /// The dialect's resources; without any, their methods do not exist.
+    /// Returns the dialect's resources; if it has none, their methods do not exist.
     fn resources<M: ConstString>(&self) -> Result<&'static Resources, ErrorData> {
         self.shared
             .dialect
@@ -151,13 +152,13 @@ impl DialectHandler {
             .ok_or_else(|| no_method(M::VALUE))
     }
 
-    /// Whether the client can be told of changes outside of `subscriptions/listen`: over HTTP no
-    /// connection outlives a request.
+    /// True if the client can be notified of changes outside of `subscriptions/listen`: over HTTP
+    /// no connection outlives a request.
     fn has_pipe(&self) -> bool {
         matches!(self.shared.identity, Identity::Fixed(_))
     }
 
-    /// Whether this handler has the method in that kind of revision.
+    /// True if this handler serves the method in that kind of revision.
     fn serves(&self, method: &str, modern: bool) -> bool {
         let has_resources = self.shared.dialect.resources.is_some();
         match method {
@@ -262,7 +263,8 @@ impl ServerHandler for DialectHandler {
         let modern = is_modern(context.protocol_version().as_ref());
         let mut result = ListToolsResult::with_all_items(self.catalog().tools(modern).to_vec());
         if modern {
-            // The same for everyone at this revision, so anybody's cache may serve it.
+            // The list is the same for every client of this revision, so that shared caches may
+            // serve it.
             result = result
                 .with_ttl_ms(LIST_TTL_MS)
                 .with_cache_scope(CacheScope::Public);
@@ -531,8 +533,8 @@ impl ServerHandler for DialectHandler {
         Ok(())
     }
 
-    /// What the SDK could not read as one of its requests: an unknown method, or a known one with
-    /// parameters of the wrong shape.
+    /// Answers a request that the SDK could not parse: an unknown method, or a known one with
+    /// malformed parameters.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -551,7 +553,7 @@ impl ServerHandler for DialectHandler {
     }
 }
 
-/// The failure of a method that this server, or this revision of the protocol, lacks.
+/// Returns the error for a method that this server, or this revision of the protocol, lacks.
 fn no_method(method: &str) -> ErrorData {
     let message = format!(
         "there is no method `{method}` here; the capabilities of this server say what it has"
@@ -559,7 +561,8 @@ fn no_method(method: &str) -> ErrorData {
     ErrorData::new(ProtocolErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
-/// What a layer in front attached to a request: to the HTTP request, or on a pipe to the message.
+/// Returns a value that a layer in front attached to the HTTP request or, on a pipe, to the
+/// message.
 pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Option<T> {
     let of_http = || {
         extensions
@@ -570,14 +573,14 @@ pub(crate) fn found<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -
     extensions.get::<T>().or_else(of_http).cloned()
 }
 
-/// The session that an HTTP request names, if it may be one.
+/// Returns the session that an HTTP request names, if the name is short enough.
 fn session_of(extensions: &Extensions) -> Option<String> {
     let parts = extensions.get::<http::request::Parts>()?;
     let session = parts.headers.get(SESSION_HEADER)?.to_str().ok()?;
     (session.len() <= SESSION_BYTES_MAX).then(|| session.to_owned())
 }
 
-/// Gives up waiting when nobody wants the reply any more; work that began goes on.
+/// Stops waiting when the request is cancelled; work that began continues.
 async fn unless_cancelled<T>(
     context: &RequestContext<RoleServer>,
     work: impl Future<Output = Result<T, Error>>,
@@ -588,7 +591,7 @@ async fn unless_cancelled<T>(
     }
 }
 
-/// What the parameters of a method must be like.
+/// Describes the parameters that a method expects.
 fn expected_parameters(method: &str) -> Option<&'static str> {
     Some(match method {
         "tools/call" => "`name` must be a string and `arguments`, if given, an object",
@@ -607,7 +610,7 @@ fn expected_parameters(method: &str) -> Option<&'static str> {
     })
 }
 
-/// Lists have one page, so no cursor was ever given out.
+/// Refuses a cursor: lists have one page, so no cursor was ever given out.
 fn refuse_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
@@ -622,14 +625,14 @@ fn server_info(dialect: &Dialect) -> Implementation {
     Implementation::new("loci", env!("CARGO_PKG_VERSION")).with_title(dialect.title)
 }
 
-/// The metadata that says who made a result (2026-07-28).
+/// Returns the metadata that names the server of a result (2026-07-28).
 fn stamp(dialect: &Dialect) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert(SERVER_INFO_KEY.to_owned(), json!(server_info(dialect)));
     meta
 }
 
-/// A failure where the protocol has no place for a tool's failure.
+/// Converts an error into a protocol error, for results that cannot contain a tool's failure.
 pub(crate) fn protocol_error(error: &Error) -> ErrorData {
     let code = match error.code {
         ErrorCode::InvalidArgument | ErrorCode::NotFound | ErrorCode::TooLarge => {
@@ -646,8 +649,8 @@ pub(crate) fn protocol_error(error: &Error) -> ErrorData {
     ErrorData::new(code, error.message.clone(), Some(error_fields(error)))
 }
 
-/// A failure for programs: its code, the HTTP status that says the same, and the argument at fault,
-/// if it is a single one.
+/// Returns an error for programs: its code, the HTTP status that corresponds to it, and the invalid
+/// argument, if it is a single one.
 fn error_fields(error: &Error) -> Value {
     let mut fields = json!({"code": error.code.name(), "status": error.code.http_status()});
     if let Some(argument) = &error.argument {

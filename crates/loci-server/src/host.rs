@@ -1,5 +1,5 @@
-//! What all handlers of one process share: the engine, the bound on calls in flight, the watch
-//! on changes, and the end of service.
+//! The state that all handlers of one process share: the engine, the limits on concurrent calls,
+//! the polling for changes, and the shutdown.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::reply_share::{CallKind, ReplyBudget};
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
 
-/// How often the store is asked for changes while somebody is subscribed to them.
+/// How often the store is polled for changes while subscriptions exist.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The engine as handlers use it. One for each process.
@@ -35,7 +35,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host for this engine. Costs nothing: no thread, no task, no access to the store.
+    /// Returns a host for this engine. Starts no thread and no task and does not access the store.
     pub fn new(engine: Arc<Engine>) -> Arc<Self> {
         Arc::new(Host {
             engine,
@@ -51,13 +51,13 @@ impl Host {
         })
     }
 
-    /// Ends service in good order: subscriptions end, no further input is read, calls that began
-    /// are answered.
+    /// Shuts down gracefully: subscriptions end, no further input is read, calls under way are
+    /// answered.
     pub fn close(&self) {
         self.closing.cancel();
     }
 
-    /// Is cancelled when service ends.
+    /// Returns the token that is cancelled when service ends.
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.closing
     }
@@ -72,14 +72,14 @@ impl Host {
         &self.requests
     }
 
-    /// Runs blocking work for a caller, as one of at most so many of its kind. While another
-    /// process holds the lock of the store, calls that write wait in their threads for it: those
-    /// that only read never wait for them, and neither waits for services of others.
+    /// Runs blocking work for a caller, within the limit on concurrent calls of its kind. While
+    /// another process holds the lock of the store, calls that write wait for it in their threads:
+    /// calls that only read never wait for them, and neither kind waits for external services.
     ///
     /// # Errors
-    /// What the work fails with; `internal` if it panicked; `unavailable` if it is not done within
-    /// [`CALL_SECONDS_MAX`] (it then goes on, and still counts among the calls); `rate_limited` if
-    /// it has to wait for services of others and too many calls do so for [`CALL_SECONDS_MAX`].
+    /// The error of the work; `internal` if it panicked; `unavailable` if it is not done within
+    /// [`CALL_SECONDS_MAX`] (it then continues, and still counts as a call); `rate_limited` if it
+    /// needs external services and finds no free slot within [`CALL_SECONDS_MAX`].
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         kind: CallKind,
@@ -101,7 +101,7 @@ impl Host {
         self.block(Some(permit.map_err(|_| closed())?), work).await
     }
 
-    /// Runs blocking work of the server itself, whatever callers do.
+    /// Runs blocking work of the server itself, outside the limits on calls.
     ///
     /// # Errors
     /// As for [`Host::call`].
@@ -125,7 +125,7 @@ impl Host {
         match tokio::time::timeout(Duration::from_secs(CALL_SECONDS_MAX), task).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_panicked)) => {
-                // The message of a panic may quote what the caller sent, so it is not repeated.
+                // The message of a panic may quote the caller's input, so it is not repeated.
                 tracing::error!("a call panicked; this is a fault of loci");
                 Err(Error::internal(
                     "loci failed while working on this call; the fault is in its log, please report it",
@@ -145,8 +145,8 @@ impl Host {
         &self.subscriptions
     }
 
-    /// A receiver that changes whenever any process may have committed something. The store is
-    /// asked only while receivers exist.
+    /// Returns a receiver that changes whenever any process may have committed a change. The store
+    /// is polled only while receivers exist.
     pub(crate) fn versions(self: &Arc<Self>) -> watch::Receiver<u64> {
         let mut polling = self.polling.lock().unwrap_or_else(PoisonError::into_inner);
         let receiver = self.versions.subscribe();
@@ -182,7 +182,7 @@ impl Host {
     }
 }
 
-/// That service ends before a call does.
+/// Returns the error for a call that did not finish before service ended.
 pub(crate) fn cut_off() -> Error {
     Error::unavailable(
         "loci shuts down and did not finish this call in time; look at its outcome before trying again",
@@ -258,7 +258,7 @@ mod tests {
         let (given_up, waiting) = (call(&host), call(&host));
         given_up.abort();
         assert!(given_up.await.unwrap_err().is_cancelled());
-        // A call that began is done to its end, and keeps its place until then.
+        // A call that began runs to its end, and keeps its permit until then.
         let mut running = running.into_iter();
         running.next().unwrap().abort();
         assert_eq!(slots(&host, kind).available_permits(), 0);

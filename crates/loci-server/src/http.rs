@@ -45,47 +45,48 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
     "https://[::1]:*",
 ];
 
-/// How the HTTP server is reached and treats requests.
+/// The configuration of the HTTP server.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// How callers prove who they are.
+    /// How callers authenticate.
     pub authentication: Authentication,
     /// Names in the `Host` header that are served besides the loopback ones: `name` for any port,
-    /// or `name:port`. Tokens are taken that were issued for one of these names with its port or,
-    /// if it has none, with that of the connection or of the scheme; for loopback names and the
-    /// bound addresses, with that of the connection.
+    /// or `name:port`. Tokens are accepted that were issued for one of these names with its port
+    /// or, if it has no port, with that of the connection or of the scheme; for loopback names and
+    /// the bound addresses, with that of the connection.
     pub allowed_hosts: Vec<String>,
-    /// The addresses that the server is bound to: names that are served as well.
+    /// The addresses that the server is bound to, which are allowed as hosts as well.
     pub bound_addresses: Vec<IpAddr>,
     /// Origins of web pages that may call besides loopback ones: `https://name:port`;
-    /// `https://name` and `https://name:*` are for any port.
+    /// `https://name` and `https://name:*` match any port.
     pub allowed_origins: Vec<String>,
-    /// Whether clients of revisions before 2026-07-28 get a session with a stream of messages.
-    /// Off in the product: nothing there spans requests.
+    /// True if clients of revisions before 2026-07-28 get a session with a stream of messages.
+    /// False in the product, where nothing spans requests.
     pub legacy_sessions: bool,
-    /// Under which URL clients reach this server, if it is known; its host and its origin are
-    /// allowed. Tokens must have been issued for it then.
+    /// The URL under which clients reach this server, if it is known. Its host and its origin are
+    /// allowed, and tokens must have been issued for it.
     pub public_url: Option<PublicUrl>,
-    /// The addresses of proxies in front of this server, whose `X-Forwarded-For`, `-Proto` and
-    /// `-Host` are believed. From any other address these headers mean nothing.
+    /// The addresses of trusted proxies in front of this server, whose `X-Forwarded-For`, `-Proto`
+    /// and `-Host` are used. These headers are ignored from any other address.
     pub trusted_proxies: Vec<IpNet>,
-    /// How often one caller may call; none for as often as it likes.
+    /// The rate limit of each caller; `None` for no limit.
     pub rate_limit: Option<RateLimit>,
-    /// What rates are measured by.
+    /// The clock of the rate limit.
     pub time: MonotonicTime,
-    /// Encrypts every connection, if there is one.
+    /// Encrypts every connection if present.
     pub tls: Option<Tls>,
-    /// Connections at a time, from 1 to [`CONNECTIONS_MAX`]; what is beyond clamps to it. When all
-    /// places are taken, a stranger or an idle connection gives way to the next one.
+    /// The maximum number of connections, clamped to 1 to [`CONNECTIONS_MAX`]. When all slots are
+    /// taken, an unauthenticated or idle connection is evicted for the next one.
     pub connections_max: usize,
-    /// How long a reply may go without a byte being taken before its connection is dropped.
-    /// Meanwhile it holds a share of the memory for which other calls wait, so that this is a
-    /// fraction of the time that they do: five seconds unless something else is asked for.
+    /// How long a client may take no byte of a reply before its connection is dropped. Meanwhile
+    /// the reply holds a share of the memory for which other calls wait, so that this is a fraction
+    /// of the time that they wait: five seconds by default.
     pub write_timeout: Duration,
 }
 
 impl HttpConfig {
-    /// For loopback names and origins, without sessions, proxies, a rate limit and encryption.
+    /// Returns a configuration for loopback names and origins, without sessions, proxies, a rate
+    /// limit or encryption.
     pub fn new(authentication: Authentication) -> Self {
         HttpConfig {
             authentication,
@@ -103,8 +104,8 @@ impl HttpConfig {
         }
     }
 
-    /// Also serves requests that name the address which the server is bound to. "Any address"
-    /// (`0.0.0.0`, `::`) adds nothing: `allowed_hosts` must say which names lead there.
+    /// Also serves requests that name the address which the server is bound to. An unspecified
+    /// address (`0.0.0.0`, `::`) adds nothing: `allowed_hosts` must list the names that lead there.
     #[must_use]
     pub fn with_bound_address(mut self, address: IpAddr) -> Self {
         self.bound_addresses
@@ -112,7 +113,7 @@ impl HttpConfig {
         self
     }
 
-    /// The names of this machine, which it has for all of its services.
+    /// Returns the names of this machine, which all of its services share.
     fn local_hosts(&self) -> Vec<String> {
         let bound = self.bound_addresses.iter().map(|address| match address {
             IpAddr::V4(address) => address.to_string(),
@@ -157,17 +158,17 @@ pub struct HttpServer {
     config: HttpConfig,
     host: Arc<Host>,
     mcp: Router,
-    /// Where the endpoints are.
+    /// The paths of the endpoints.
     paths: Vec<String>,
     refused_names: Arc<RefusedNames>,
     call_limit: Option<Arc<CallLimit>>,
     streams: CancellationToken,
-    /// Is cancelled when requests that are not answered by then are refused.
+    /// Cancelled when unanswered requests must be refused.
     cut_off: CancellationToken,
 }
 
 impl HttpServer {
-    /// A server without endpoints.
+    /// Returns a server without endpoints.
     pub fn new(config: HttpConfig, host: Arc<Host>) -> Self {
         let time = &config.time;
         HttpServer {
@@ -220,7 +221,7 @@ impl HttpServer {
         self
     }
 
-    /// The routes as they are now.
+    /// Returns a router for the endpoints added so far.
     pub fn router(&self) -> Router {
         let authentication = self.config.authentication.clone();
         let mut mcp = self.mcp.clone();
@@ -266,15 +267,15 @@ impl HttpServer {
             .layer(middleware::from_fn_with_state(origins, answer_cors))
     }
 
-    /// Serves until `shutdown` is done; then ends subscriptions, lets requests that began finish
+    /// Serves until `shutdown` completes; then ends subscriptions, lets requests under way finish
     /// and answers 503 to those that do not. Returns within two seconds from `shutdown`.
     ///
-    /// A connection that cannot be accepted is logged and the next one awaited.
+    /// Failures to accept a connection are logged, and the server continues with the next one.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         self.serve_router(listener, self.router(), shutdown).await;
     }
 
-    /// As [`HttpServer::serve`], for a router that more routes were added to.
+    /// Serves like [`HttpServer::serve`], for a router that more routes were added to.
     pub async fn serve_router(
         &self,
         listener: TcpListener,
@@ -300,7 +301,7 @@ impl HttpServer {
     }
 }
 
-/// Refuses what is not answered when service has to end.
+/// Refuses requests that are not answered when service must end.
 async fn until_cut_off(
     State(cut_off): State<CancellationToken>,
     request: Request,
@@ -312,7 +313,7 @@ async fn until_cut_off(
     }
 }
 
-/// Whether the store can be read and written, and service goes on.
+/// Returns OK if the store can be read and written and service has not ended.
 async fn ready(host: Arc<Host>) -> (StatusCode, &'static str) {
     if host.closing().is_cancelled() || host.watch(Engine::check_ready).await.is_err() {
         return (StatusCode::SERVICE_UNAVAILABLE, "not ready\n");

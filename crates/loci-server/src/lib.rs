@@ -2,11 +2,11 @@
 //!
 //! A [`DialectHandler`] maps a [`Dialect`](loci_dialects::Dialect), which is data, to the protocol
 //! once for all dialects and for every revision from 2024-11-05 to 2026-07-28. [`serve_stdio`]
-//! carries it over a pair of pipes, [`HttpServer`] over streamable HTTP without sessions. Both
-//! read messages themselves before the SDK sees them, so that nothing a client sends goes
-//! unanswered or ends the process.
+//! serves it over a pair of pipes, [`HttpServer`] over streamable HTTP without sessions. Both parse
+//! messages themselves before the SDK sees them, so that no input of a client goes unanswered or
+//! ends the process.
 //!
-//! This crate knows nothing of storage and nothing of what a memory means.
+//! This crate does not depend on storage or on the meaning of memories.
 
 mod auth;
 mod body;

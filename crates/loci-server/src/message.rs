@@ -1,4 +1,4 @@
-//! Reading JSON-RPC messages from bytes that may be anything, and refusing the rest politely.
+//! Parses JSON-RPC messages from arbitrary bytes and refuses invalid ones with an error reply.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use serde_json::error::Category;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// What a client sent in one line or one body.
+/// The content of one line or one body from a client.
 pub(crate) enum Incoming {
     /// One message.
     Message(Box<ClientJsonRpcMessage>),
-    /// The elements of a batch, not looked at yet. There is at least one.
+    /// The elements of a batch, not parsed yet. There is at least one.
     Batch(Vec<Value>),
 }
 
-/// Bytes that are no message.
+/// The refusal of bytes that are not a valid message.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     id: Value,
@@ -35,7 +35,7 @@ impl Refusal {
         }
     }
 
-    /// A text beyond its limit, of which `beginning` was kept.
+    /// Returns the refusal of a text beyond its limit, of which `beginning` was kept.
     pub(crate) fn too_long(beginning: &[u8], bytes_max: usize) -> Self {
         let id = recover_id(&String::from_utf8_lossy(beginning));
         let message = format!("the message is longer than {bytes_max} bytes; send less at a time");
@@ -46,21 +46,21 @@ impl Refusal {
         }
     }
 
-    /// A batch where none is served.
+    /// Returns the refusal of a batch where batches are not served.
     pub(crate) fn batch_not_served() -> Self {
         let message =
             "batches exist in protocol revision 2025-03-26 alone; send one message at a time";
         Refusal::new(None, ErrorCode::INVALID_REQUEST, message)
     }
 
-    /// The error reply. What has no id gets `null`, as JSON-RPC wants it; the SDK would leave it
-    /// out.
+    /// Converts the refusal into an error reply. A missing id becomes `null`, as JSON-RPC requires;
+    /// the SDK would omit it.
     pub(crate) fn into_json(self) -> Value {
         serde_json::json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code.0, "message": self.message}})
     }
 }
 
-/// The text without a byte order mark.
+/// Returns the text without a byte order mark.
 pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes
         .strip_prefix(BYTE_ORDER_MARK.as_bytes())
@@ -70,8 +70,8 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
 /// Reads one message or one batch.
 ///
 /// # Errors
-/// The error reply to send, under the request's id where that can still be told: -32700 for what
-/// is not JSON that can be read, -32600 for JSON that is no message.
+/// The error reply to send, with the request's id if it can still be read: -32700 for invalid JSON,
+/// -32600 for JSON that is not a message.
 pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
     let bytes = without_mark(bytes);
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -97,7 +97,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
     }
 }
 
-/// At most how many values a text of JSON has, keys of objects included, without making them.
+/// Returns an upper bound of the number of values in a JSON text, including the keys of objects,
+/// without parsing it.
 pub(crate) fn values_in(text: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1, false, false);
     for byte in text {
@@ -144,7 +145,7 @@ const NO_MESSAGE: &str = "this is no JSON-RPC 2.0 message: it needs `jsonrpc`: \
 
 const ID_TOO_LARGE: &str = "an integer `id` must fit in 64 bits with a sign, so be at most 9223372036854775807; use a smaller one, or a string";
 
-/// JSON that is no message.
+/// Returns the refusal of JSON that is not a message.
 fn no_message(id: Value) -> Refusal {
     let message = if is_too_large(&id) {
         ID_TOO_LARGE
@@ -158,8 +159,8 @@ fn no_message(id: Value) -> Refusal {
     }
 }
 
-/// The value, if it can stand as the id of a reply, else null. An integer is echoed even if it is
-/// too large to be served.
+/// Returns the value if it is valid as the id of a reply, else null. An integer is echoed even if
+/// it is too large to be served.
 fn as_id(value: Value) -> Value {
     if value.is_string() || value.is_i64() || value.is_u64() {
         value
@@ -168,7 +169,7 @@ fn as_id(value: Value) -> Value {
     }
 }
 
-/// Whether the id is an integer that the SDK has no room for. Beyond 64 bits, one is read as the
+/// True if the id is an integer beyond the SDK's range. Beyond 64 bits, an integer is parsed as the
 /// nearest floating-point number.
 fn is_too_large(id: &Value) -> bool {
     !id.is_i64()
@@ -196,16 +197,15 @@ fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
     }
 }
 
-/// The id of a message that cannot be read as a whole: skips everything else without looking
-/// into it (at any depth, whatever its escapes), and keeps what it found before the text breaks
-/// off.
+/// Returns the id of a message that cannot be parsed as a whole: skips everything else without
+/// parsing it (at any depth, with any escapes), and keeps an id that comes before the error.
 fn recover_id(text: &str) -> Value {
     let mut seeker = IdSeeker::default();
     if values_in(text.as_bytes()) > REQUEST_VALUES_MAX {
-        // The id itself may be all of them.
+        // The id itself may contain all of the values.
         return seeker.id;
     }
-    // The text is known to be faulty; where it is does not matter here.
+    // The text is known to be invalid; the position of the error does not matter here.
     let _ = serde_json::Deserializer::from_str(text).deserialize_map(&mut seeker);
     seeker.id
 }

@@ -1,16 +1,15 @@
-//! Time for measuring rates and pauses, which tests can move.
+//! A monotonic clock for rates and pauses, which tests can control.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How much time has passed since some fixed moment; it never goes back, whatever happens to the
-/// date.
+/// Measures the time since some fixed moment; it never goes back, even if the system date does.
 #[derive(Clone)]
 pub struct MonotonicTime(Arc<dyn Fn() -> Duration + Send + Sync>);
 
 impl MonotonicTime {
-    /// Time as this function tells it.
+    /// Returns a clock that reads the time from this function.
     pub fn new(elapsed: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         MonotonicTime(Arc::new(elapsed))
     }

@@ -1,5 +1,5 @@
-//! Where a request came from, and by which name it reached us: what the connection and the request
-//! say and, behind a trusted proxy, what that says.
+//! Determines the client of a request and the name under which the server was reached: from the
+//! connection and the request and, behind a trusted proxy, from the proxy's headers.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -24,17 +24,17 @@ const FORWARDED_FOR: &str = "x-forwarded-for";
 const FORWARDED_HOST: &str = "x-forwarded-host";
 const FORWARDED_PROTOCOL: &str = "x-forwarded-proto";
 
-/// Where a request came from; in the extensions of every request.
+/// The origin of a request; in the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestOrigin {
-    /// How the caller names this server, such as `https://memory.example`, without a slash at the
-    /// end; none if nothing that can be trusted says it.
+    /// The base URL under which the caller reached this server, such as `https://memory.example`,
+    /// without a slash at the end; `None` if no trusted source gives it.
     pub(crate) base_url: Option<String>,
-    /// The caller's address; none where there is no connection (in tests of a router).
+    /// The caller's address; `None` if there is no connection (in tests of a router).
     pub(crate) client: Option<IpAddr>,
 }
 
-/// The URL under which clients reach a server: a scheme, a host and perhaps a port. Made by
+/// The URL under which clients reach a server: a scheme, a host and perhaps a port. Created by
 /// [`str::parse`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
@@ -43,13 +43,13 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// The host, as an entry of the allowed ones: without a scheme and a port, an IPv6 address in
-    /// brackets.
+    /// Returns the host as an entry of the allowed hosts: without a scheme and a port, an IPv6
+    /// address in brackets.
     pub fn host(&self) -> String {
         self.name.host.clone()
     }
 
-    /// The origin of its pages, as an entry of the allowed ones.
+    /// Returns the origin of its pages as an entry of the allowed origins.
     pub(crate) fn origin(&self) -> String {
         format!(
             "{}://{}:{}",
@@ -74,7 +74,7 @@ impl FromStr for PublicUrl {
     type Err = Error;
 
     /// # Errors
-    /// `invalid_argument` for what is not `http://` or `https://` with a host and at most a port
+    /// `invalid_argument` for anything but `http://` or `https://` with a host and at most a port
     /// and a slash.
     fn from_str(text: &str) -> Result<Self> {
         let refused = |problem: &str| {
@@ -90,7 +90,7 @@ impl FromStr for PublicUrl {
         if authority.contains('@') {
             return Err(refused("has credentials in it"));
         }
-        // The parser drops what follows a `#` without a word.
+        // The parser drops what follows a `#` without an error.
         if url.path() != "/" || url.query().is_some() || text.contains('#') {
             return Err(refused("has a path, a query or a fragment"));
         }
@@ -137,7 +137,7 @@ struct Name {
 }
 
 impl Name {
-    /// A host and at most a port, and nothing else beside them.
+    /// Parses a host with at most a port and nothing else.
     fn of(text: &str) -> Option<Self> {
         let authority = Authority::from_str(text).ok()?;
         let name = Name {
@@ -157,7 +157,7 @@ impl Name {
 
     fn base_url(&self, scheme: Scheme) -> String {
         match self.port {
-            // Clients leave the scheme's own port out, and so do the names that tokens are issued
+            // Clients omit the scheme's default port, and so do the names that tokens are issued
             // for.
             Some(port) if port != scheme.default_port() => {
                 format!("{}://{}:{port}", scheme.name(), self.host)
@@ -167,9 +167,9 @@ impl Name {
     }
 }
 
-/// An entry of the allowed hosts: a name, with a port or for any. Read as the SDK reads it, which
-/// decides what is served: with brackets or without, and as a mere name if it is no authority
-/// (`::1`).
+/// An entry of the allowed hosts: a name, with a port or for any. Parsed in the same way as by the
+/// SDK, which decides what is served: with brackets or without, and as a plain name if it is not an
+/// authority (`::1`).
 struct AllowedHost {
     host: String,
     port: Option<u16>,
@@ -197,19 +197,19 @@ pub(crate) fn without_brackets(host: &str) -> &str {
     host.trim_matches(['[', ']'])
 }
 
-/// Who listens on the port of the name that a request was sent to.
+/// The process that listens on the port that a request was sent to.
 #[derive(Clone, Copy)]
 enum Listener {
-    /// A trusted proxy, on ports that we do not know.
+    /// A trusted proxy, on unknown ports.
     Proxy,
-    /// We, on this port; none where there is no connection.
+    /// This server, on this port; `None` if there is no connection.
     Us(Option<u16>),
 }
 
-/// What decides where a request came from.
+/// Determines the origin of requests.
 pub(crate) struct OriginResolver {
     base_url: Option<String>,
-    /// The names of this machine, which it has for all of its services.
+    /// The names of this machine, which all of its services share.
     local_hosts: Vec<AllowedHost>,
     allowed_hosts: Vec<AllowedHost>,
     trusted_proxies: Vec<IpNet>,
@@ -231,8 +231,8 @@ impl OriginResolver {
         }
     }
 
-    /// Where a request came from. The name by which a trusted proxy was called becomes its `Host`,
-    /// so that the SDK's check of that header looks at the same name.
+    /// Returns the origin of a request. The host that a trusted proxy was called by replaces the
+    /// `Host` header, so that the SDK checks the same name.
     fn origin(&self, peer: Option<Peer>, headers: &mut HeaderMap) -> RequestOrigin {
         let proxy = peer
             .map(|peer| peer.address)
@@ -276,9 +276,9 @@ impl OriginResolver {
             .any(|network| network.contains(&address))
     }
 
-    /// Whether a name is ours with its port: other services have the same host, and a token that
-    /// was issued for one of them must not be good here because somebody writes its name into the
-    /// `Host` header.
+    /// True if a name and its port belong to this server: other services share the host, and a
+    /// token that was issued for one of them must not be valid here because an attacker puts its
+    /// name into the `Host` header.
     fn is_ours(&self, name: &Name, scheme: Scheme, listener: Listener) -> bool {
         let port = name.port.unwrap_or(scheme.default_port());
         let is_default = port == scheme.default_port();
@@ -291,9 +291,9 @@ impl OriginResolver {
         (is_local && is_port_ours) || allowed.any(|host| host.port.is_some() || is_port_ours)
     }
 
-    /// The last address in the chain that is no trusted proxy, or the first if all are. Each proxy
-    /// adds, to the end or as a further header, whom it was called by; what stands before the first
-    /// that we do not trust is hearsay.
+    /// Returns the last address in the chain that is not a trusted proxy, or the first if all are.
+    /// Each proxy appends the address of its client, in the same or in a further header; entries
+    /// before the last untrusted address cannot be trusted.
     fn forwarded_client(&self, headers: &HeaderMap) -> Option<IpAddr> {
         let mut client = None;
         for value in headers.get_all(FORWARDED_FOR).iter().rev() {
@@ -309,7 +309,7 @@ impl OriginResolver {
     }
 }
 
-/// A network of IPv4 as such: addresses are compared in that form.
+/// Converts a network of IPv4-mapped addresses to IPv4, the form in which addresses are compared.
 fn canonical(network: IpNet) -> IpNet {
     const MAPPED_BITS: u8 = 96;
     let of_v4 = || {
@@ -322,25 +322,25 @@ fn canonical(network: IpNet) -> IpNet {
     of_v4().map_or(network, IpNet::V4)
 }
 
-/// The value of a header that stands there once.
+/// Returns the value of a header that occurs exactly once.
 pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// An address with or without a port: some proxies write it.
+/// Parses an address with or without a port, which some proxies add.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = || without_brackets(text).parse::<IpAddr>().ok();
     let address = bare().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))?;
     Some(address.to_canonical())
 }
 
-/// Headers by which it is decided who is asked and by whom. With two of one, whoever stands in
-/// front of us may have believed the other.
+/// The headers that decide who is addressed and by whom. If one occurs twice, a proxy in front of
+/// this server may have used the other value.
 const DECISIVE: [HeaderName; 3] = [HOST, ORIGIN, CONTENT_TYPE];
 
-/// The header that the request says twice and perhaps differently, or in a form which others read
-/// otherwise; and what is wrong with it.
+/// Returns the header that occurs twice or contradicts the request line, or that other parsers read
+/// in another way; and the problem with it.
 fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
     const TWICE: &str = "stands there twice, or the request line says otherwise; send it once";
     let headers = request.headers();
@@ -374,8 +374,7 @@ fn ambiguous(request: &Request) -> Option<(HeaderName, &'static str)> {
         .or_else(|| coded().map(|()| (TRANSFER_ENCODING, "must be `chunked` and nothing else")))
 }
 
-/// Puts the [`RequestOrigin`] into the request's extensions, or refuses what can be read in two
-/// ways.
+/// Puts the [`RequestOrigin`] into the request's extensions, or refuses an ambiguous request.
 pub(crate) async fn set_request_origin(
     State(entrance): State<Arc<OriginResolver>>,
     mut request: Request,
@@ -384,7 +383,7 @@ pub(crate) async fn set_request_origin(
     if let Some((name, problem)) = ambiguous(&request) {
         drain(request).await;
         let mut refused = failure(&Error::invalid(name.as_str(), problem));
-        // What comes next may be a part of this request to whoever stands in front of us.
+        // A proxy in front may treat the bytes that follow as part of this request.
         refused
             .headers_mut()
             .insert(CONNECTION, HeaderValue::from_static("close"));
@@ -506,7 +505,7 @@ mod tests {
             ("10.0.0.1", &["::ffff:192.0.2.1"], "192.0.2.1"),
             ("10.0.0.1", &["::ffff:10.0.0.2"], "10.0.0.2"),
             ("2001:db8::2", &["192.0.2.1"], "192.0.2.1"),
-            // What cannot be read counts as absent, unless what could be read says enough.
+            // An unreadable chain counts as absent, unless its readable end is sufficient.
             ("10.0.0.1", &["192.0.2.1, unknown"], "10.0.0.1"),
             ("10.0.0.1", &["unknown, 192.0.2.1"], "192.0.2.1"),
             ("10.0.0.1", &["192.0.2.1,"], "10.0.0.1"),

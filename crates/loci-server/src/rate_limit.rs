@@ -1,4 +1,4 @@
-//! How often one caller may call.
+//! The rate limit of each caller.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -22,20 +22,20 @@ use crate::monotonic::MonotonicTime;
 use crate::proxy::RequestOrigin;
 use crate::subscription::lock;
 
-/// How often one caller may call: a token bucket.
+/// A rate limit for one caller: a token bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
-    /// Calls in a minute in the long run; 0 counts as 1.
+    /// Calls per minute in the long run; 0 counts as 1.
     pub per_minute: u32,
-    /// Calls in a row, from 1 to [`RATE_BURST_MAX`]; what is beyond clamps to it.
+    /// Calls in a burst, clamped to 1 to [`RATE_BURST_MAX`].
     pub burst: u32,
 }
 
-/// Who has a bucket.
+/// The owner of a bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum RateLimitKey {
     Subject(Space, String),
-    /// The client's address, or the network that one client has to itself.
+    /// The client's address, or the network that belongs to one client.
     Network(Option<IpAddr>),
 }
 
@@ -51,7 +51,8 @@ impl RateLimitKey {
     }
 
     fn network(extensions: &Extensions) -> Self {
-        /// The part of an IPv6 address that a provider gives to one customer, who chooses the rest.
+        /// The part of an IPv6 address that a provider assigns to one customer, who chooses the
+        /// rest.
         const OF_CUSTOMER: u128 = !(u64::MAX as u128);
         let client = extensions
             .get::<RequestOrigin>()
@@ -63,7 +64,7 @@ impl RateLimitKey {
     }
 }
 
-/// The buckets of all.
+/// The buckets of all callers.
 struct Buckets {
     quota: Quota,
     time: MonotonicTime,
@@ -90,8 +91,8 @@ impl Buckets {
         }
     }
 
-    /// Takes so many out of a bucket, or says how long it is until they are there. More than it
-    /// holds cost nothing.
+    /// Takes `count` tokens from a bucket, or returns the time until they are available. A count
+    /// above the bucket's capacity is free.
     fn take(&self, payer: &RateLimitKey, count: u32) -> Result<(), Duration> {
         let Some(count) = NonZeroU32::new(count) else {
             return Ok(());
@@ -99,8 +100,8 @@ impl Buckets {
         let mut limiter = lock(&self.limiter);
         if limiter.len() >= RATED_CALLERS_MAX {
             limiter.retain_recent();
-            // Whoever has this many names or addresses is not held up by a bucket for each. Half of
-            // the room is left free, so that not every call has to look for some.
+            // A client with so many names or addresses is not limited by per-key buckets anyway.
+            // Half of the capacity stays free, so that not every call has to clean up.
             if limiter.len() > RATED_CALLERS_MAX / 2 {
                 *limiter = Limiter::hashmap_with_clock(self.quota, self.time.clone());
             }
@@ -135,8 +136,8 @@ impl CallLimit {
     }
 }
 
-/// Answers 429 to the calls of a caller beyond its limit, without looking at them. A batch is
-/// counted as one here.
+/// Answers 429 to the calls of a caller beyond its limit, without reading them. A batch counts as
+/// one call here.
 pub(crate) async fn limit_calls(
     State(limit): State<Arc<CallLimit>>,
     mut request: Request,
@@ -153,16 +154,16 @@ pub(crate) async fn limit_calls(
     next.run(request).await
 }
 
-/// Whom a request that is read further was charged to.
+/// The bucket that a request was charged to.
 #[derive(Clone)]
 struct Charge {
     limit: Arc<CallLimit>,
     payer: RateLimitKey,
 }
 
-/// Charges the elements of a batch after the first, which was charged as the request, or gives the
-/// response to send instead of serving them. A batch that is larger than the bucket would never get
-/// through, and is told so.
+/// Charges the elements of a batch after the first, which was charged as the request, or returns
+/// the response to send instead of serving them. A batch that is larger than the bucket could never
+/// be served, so it is refused with a message that says so.
 pub(crate) fn charge_batch(extensions: &Extensions, elements: usize) -> Option<Response> {
     let Charge { limit, payer } = extensions.get()?;
     let quota = limit.buckets.quota;
@@ -174,7 +175,7 @@ pub(crate) fn charge_batch(extensions: &Extensions, elements: usize) -> Option<R
         return Some(failure(&Error::new(ErrorCode::TooLarge, message)));
     };
     let wait = limit.buckets.take(payer, count.saturating_sub(1)).err()?;
-    // The next try is charged as a request again.
+    // The retry is charged as a request again.
     Some(limit.refusal(wait + quota.replenish_interval()))
 }
 

@@ -1,8 +1,9 @@
-//! The bound on replies that are made and not yet written.
+//! Limits the memory of replies that are built but not yet written.
 //!
-//! A long reply exists several times over: as records, as a value, as text and as the bytes for
-//! the wire. A client that asks and does not read would pile these up, so a call takes a share of
-//! one budget before it begins, and the share is free again when the reply has left the process.
+//! A long reply exists in several copies: as records, as a value, as text and as bytes for the
+//! wire. A client that sends requests and does not read would accumulate these, so a call reserves
+//! a share of one budget before it begins, and the share is released when the reply has left the
+//! process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +18,8 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 
 use crate::host::Host;
 
-/// What the reply to one request, or the replies to one batch, take of the budget. Whoever holds
-/// the bytes keeps a clone; with the last one dropped, the share is free.
+/// The share of the budget for the reply to one request, or the replies to one batch. Each holder
+/// of the bytes keeps a clone; the share is released when the last one is dropped.
 #[derive(Clone, Default)]
 pub(crate) struct ReplyShare {
     held: Arc<Mutex<Held>>,
@@ -28,20 +29,19 @@ pub(crate) struct ReplyShare {
 #[derive(Default)]
 struct Held {
     permit: Option<OwnedSemaphorePermit>,
-    /// Bytes of the replies made so far; more than one only in a batch.
+    /// Bytes of the replies so far; more than one reply only in a batch.
     bytes: usize,
 }
 
-/// The kind of a call, which tells how long its reply can be and which calls it may have to wait
-/// for.
+/// The kind of a call, which decides the maximum length of its reply and the calls that it may have
+/// to wait for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CallKind {
-    /// It changes nothing, so that a reply which is too long may be refused. May return many
-    /// records.
+    /// Changes nothing, so that a reply which is too long may be refused. May return many records.
     Reads,
-    /// It may change something. Returns no more than one record.
+    /// May change something. Returns at most one record.
     Writes,
-    /// It waits for a service of others, whose reply has a limit of its own.
+    /// Waits for an external service, whose reply has a limit of its own.
     Outside,
 }
 
@@ -55,8 +55,9 @@ impl CallKind {
 }
 
 impl ReplyShare {
-    /// For all replies of one batch, which are written together. They take turns and have one
-    /// share, since each waiting for its own while the others wait for it would never end.
+    /// Returns a share for all replies of one batch, which are written together. The calls of a
+    /// batch run one at a time and have one share, since each waiting for its own share while the
+    /// others wait for it would be a deadlock.
     pub(crate) fn of_batch() -> Self {
         ReplyShare {
             held: Arc::default(),
@@ -66,7 +67,7 @@ impl ReplyShare {
 }
 
 /// The budget of one process. Calls that may write wait for locks while they hold their shares, so
-/// that those which only read have a part of their own.
+/// reads have a separate part.
 pub(crate) struct ReplyBudget {
     reads: Arc<Semaphore>,
     writes: Arc<Semaphore>,
@@ -81,7 +82,7 @@ impl ReplyBudget {
         }
     }
 
-    /// The part for calls of this kind; a batch may hold calls of any.
+    /// Returns the part for calls of this kind; a batch may contain calls of any kind.
     fn part(&self, kind: CallKind, of_batch: bool) -> &Arc<Semaphore> {
         if of_batch || kind == CallKind::Writes {
             &self.writes
@@ -106,8 +107,8 @@ async fn take(part: &Arc<Semaphore>, bytes: usize) -> Result<OwnedSemaphorePermi
 }
 
 impl Host {
-    /// Runs a call as [`Host::call`] does, within the budget for replies. `length` tells the bytes
-    /// of a reply.
+    /// Runs a call as [`Host::call`] does, within the budget for replies. `length` returns the
+    /// bytes of a reply.
     ///
     /// # Errors
     /// As for [`Host::call`], and: `unavailable` if its part of the budget stays used up for
@@ -132,7 +133,7 @@ impl Host {
         };
         let part = self.replies().part(kind, share.of_batch);
         if kind == CallKind::Outside {
-            // Nothing is held while others think about it.
+            // No share is held while an external service works.
             let outcome = self.call(kind, work).await?;
             let bytes = length(&outcome);
             if held.permit.is_none() {
@@ -146,7 +147,7 @@ impl Host {
             Some(permit) => permit,
             None => take(part, bytes_max).await?,
         };
-        // The permit goes with the work, which may outlive this future.
+        // The permit moves with the work, which may outlive this future.
         let (outcome, mut permit) = self
             .call(kind, move |engine| Ok((work(engine), permit)))
             .await?;
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(free(&host), REPLIES_HELD_BYTES_MAX);
     }
 
-    /// As while another process holds the lock of the store.
+    /// Simulates another process that holds the lock of the store.
     #[tokio::test]
     async fn reads_never_wait_for_writes() {
         for of_batch in [false, true] {

@@ -1,7 +1,7 @@
-//! The bound on requests that are read and not yet answered.
+//! Limits the memory of requests that are read but not yet answered.
 //!
-//! The body of a request exists several times over, as bytes and as values, and values take far
-//! more memory than their bytes: so each request takes a share of a budget by its weight.
+//! The body of a request exists in several copies, as bytes and as values, and values take far more
+//! memory than their bytes: so each request takes a share of a budget by its weight.
 
 use std::sync::Arc;
 
@@ -10,16 +10,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::message::values_in;
 
-/// Bytes of a request that begins without a share of the budget for large ones.
+/// The maximum bytes of a request that needs no share of the budget for large ones.
 pub(crate) const SMALL_BYTES_MAX: usize = 64 << 10;
-/// Bytes that one value takes in memory.
+/// The bytes that one value takes in memory.
 const VALUE_BYTES: usize = size_of::<serde_json::Value>();
 
-/// What one request takes of the budget, until this is dropped.
+/// The share of the budget that one request holds until this is dropped.
 pub(crate) type RequestShare = OwnedSemaphorePermit;
 
-/// The budget of one process. Small requests have a part of their own, so that whoever sends large
-/// ones slowly holds up nobody else.
+/// The budget of one process. Small requests have a separate part, so that slow senders of large
+/// ones block no other client.
 pub(crate) struct RequestBudget {
     small: Arc<Semaphore>,
     large: Arc<Semaphore>,
@@ -34,7 +34,7 @@ impl RequestBudget {
         }
     }
 
-    /// A share for a request that was read; none once the process ends.
+    /// Takes a share for a request that was read; `None` once the process ends.
     pub(crate) async fn hold(&self, request: &[u8]) -> Option<RequestShare> {
         let part = if request.len() > SMALL_BYTES_MAX {
             &self.large
@@ -47,8 +47,8 @@ impl RequestBudget {
             .ok()
     }
 
-    /// A share for a large request of which no more than that many bytes will come; none once the
-    /// process ends.
+    /// Takes a share for a large request of at most `bytes_max` bytes; `None` once the process
+    /// ends.
     pub(crate) async fn hold_large(&self, bytes_max: usize) -> Option<RequestShare> {
         let bytes_max = bytes_max.min(REQUEST_BYTES_MAX);
         Arc::clone(&self.large)
@@ -58,13 +58,14 @@ impl RequestBudget {
     }
 }
 
-/// Gives back what the request turned out not to need.
+/// Releases the part of the share that the request did not need.
 pub(crate) fn shrink(share: &mut RequestShare, request: &[u8]) {
     let needed = weight(request.len(), values_in(request)) as usize;
     drop(share.split(share.num_permits().saturating_sub(needed)));
 }
 
-/// What is refused for its number of values is never made into them.
+/// Returns the bytes of memory that a request takes. A request with too many values is refused
+/// before they are built, so its weight counts at most the limit.
 fn weight(bytes: usize, values: usize) -> u32 {
     u32::try_from(bytes + VALUE_BYTES * values.min(REQUEST_VALUES_MAX)).unwrap_or(u32::MAX)
 }

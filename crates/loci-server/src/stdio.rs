@@ -1,7 +1,7 @@
-//! MCP over a pair of pipes: one message a line.
+//! MCP over a pair of pipes: one message per line.
 //!
-//! Lines are read here and not by the SDK, which skips what it cannot read: a client that waits
-//! for an answer would wait for ever. Here every line is answered or is a notification.
+//! Lines are parsed here and not by the SDK, which skips invalid ones: a client that waits for an
+//! answer would wait forever. Here every line is answered or is a notification.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -31,24 +31,24 @@ use crate::reply_share::ReplyShare;
 use crate::request_share::RequestShare;
 use crate::subscription::{Since, is_listen, lock};
 
-/// Requests that are read before earlier ones are answered: those at work, as many waiting, and
-/// subscriptions, which are answered when they end.
+/// The maximum number of requests that are read before earlier ones are answered: those at work, as
+/// many waiting, and subscriptions, which are answered when they end.
 const IN_FLIGHT_MAX: usize = 2 * CALLS_IN_FLIGHT_MAX + SUBSCRIPTIONS_MAX;
-/// Messages that wait for the SDK, and lines that wait for the client to read them.
+/// The capacity of the queue of messages for the SDK, and of the queue of lines for the client.
 const QUEUE_MAX: usize = 16;
 /// How long the client may take to read [`PART_BYTES`] of the replies after it closed its end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes that are written at a time: few, so that a slow reader is not taken for none.
+/// Bytes that are written at a time: few, so that a slow reader is not taken for one that stopped.
 const PART_BYTES: usize = 16 << 10;
 
-/// Serves one client until it closes its end or the host closes; replies to what was read until
-/// then are written first, if the client reads them within some seconds. Nothing but the protocol
-/// goes to `writer`. When the host closes, calls have little more than a second to end, and are
+/// Serves one client until it closes its end or the host closes; replies to requests read until
+/// then are written first, if the client reads them within some seconds. Only the protocol is
+/// written to `writer`. When the host closes, calls have little more than a second to end, and are
 /// refused after it.
 ///
 /// # Errors
-/// `BrokenPipe`, or what else the writing failed with, as soon as a reply cannot be written; and
-/// whatever else ends the service but the end of input or the host.
+/// `BrokenPipe`, or the error of the writer, as soon as a reply cannot be written; and any other
+/// reason why the service ends, except the end of input or the closing of the host.
 pub async fn serve_stdio(
     dialect: &'static Dialect,
     host: Arc<Host>,
@@ -90,13 +90,13 @@ pub async fn serve_stdio(
     let outcome = tokio::select! {
         outcome = serving => outcome,
         () = cut_off => Ok(()),
-        // Nobody would see what further calls answer, and a client that keeps its other end open
-        // would have them made for nothing.
+        // No client would see the answers of further calls, and a client that keeps its other end
+        // open would cause them to run for nothing.
         written = &mut writing => {
             reading.abort();
             ending.cancel();
             let written = written.unwrap_or_else(|error| Err(io::Error::other(error)));
-            // A client that closed its end and does not read is no failure of the service.
+            // A client that closed its end and does not read is not a failure of the service.
             return written.or_else(|error| if error.kind() == io::ErrorKind::TimedOut { Ok(()) } else { Err(error) });
         }
     };
@@ -107,7 +107,7 @@ pub async fn serve_stdio(
         closing.cancelled().await;
         tokio::time::sleep(REFUSAL_TIMEOUT).await;
     };
-    // Whether the client reads the last replies is its own business.
+    // The service has not failed if the client does not read the last replies.
     tokio::select! {
         _ = writing => {}
         () = given_up => {}
@@ -115,8 +115,8 @@ pub async fn serve_stdio(
     outcome
 }
 
-/// Writes lines until it is over; after the end of the input only as long as the client goes on
-/// reading.
+/// Writes lines until `over` is cancelled; after the end of the input only as long as the client
+/// keeps reading.
 async fn write_lines(
     mut writer: impl AsyncWrite + Unpin,
     mut lines: mpsc::Receiver<Line>,
@@ -127,7 +127,7 @@ async fn write_lines(
         let line = tokio::select! {
             line = lines.recv() => line,
             () = over.cancelled(), if !lines.is_closed() => {
-                // What is in the queue is still to be written.
+                // The lines in the queue are still written.
                 lines.close();
                 continue;
             }
@@ -140,10 +140,10 @@ async fn write_lines(
     }
 }
 
-/// Writes, unless the client takes nothing for too long after the end of the input.
+/// Writes, unless the client reads nothing for too long after the end of the input.
 ///
 /// # Errors
-/// `TimedOut` then; what else the writing fails with.
+/// `TimedOut` in that case; otherwise the error of the writer.
 async fn unless_stalled(
     ending: &CancellationToken,
     write: impl Future<Output = io::Result<()>>,
@@ -161,7 +161,7 @@ async fn unless_stalled(
     }
 }
 
-/// Waits until the host closes and calls had their time to end, and refuses those that did not.
+/// Waits until the host closes and calls had their time to end, and refuses unfinished ones.
 async fn cut_off(session: Arc<Session>) {
     session.host.closing().cancelled().await;
     tokio::time::sleep(SHUTDOWN_TIMEOUT).await;
@@ -175,11 +175,11 @@ async fn cut_off(session: Arc<Session>) {
         }
         io::Result::Ok(())
     };
-    // It fails where nobody reads.
+    // Sending fails if the client does not read.
     let _ = tokio::time::timeout(REFUSAL_TIMEOUT, refused).await;
 }
 
-/// What is to be written, with its share of the budget for replies until it is.
+/// A line to write, with its share of the budget for replies until it is written.
 struct Line {
     bytes: Vec<u8>,
     _share: ReplyShare,
@@ -196,7 +196,7 @@ impl Line {
     }
 }
 
-/// What the reading and the writing side know of each other.
+/// The state that the reading and the writing side share.
 struct Session {
     state: Mutex<State>,
     answered: Notify,
@@ -210,19 +210,19 @@ struct State {
     in_flight: HashMap<RequestId, InFlight>,
     batches: HashMap<u64, Batch>,
     batches_begun: u64,
-    /// The revision that a handshake agreed on.
+    /// The revision that the handshake negotiated.
     negotiated: Option<ProtocolVersion>,
-    /// Whether the SDK has seen the message that opens its session. Before that, anything but a
-    /// request would end the service.
+    /// True once the SDK has received the message that opens its session. Before that, anything but
+    /// a request would end the service.
     opened: bool,
 }
 
-/// Where the reply to a request goes.
+/// The batch that the reply to a request belongs to, and its shares of the budgets.
 #[derive(Clone, Default)]
 struct InFlight {
     batch: Option<u64>,
     share: ReplyShare,
-    /// None once the SDK has a subscription.
+    /// `None` once the SDK has a subscription.
     request: Option<Arc<RequestShare>>,
 }
 
@@ -233,7 +233,7 @@ struct Batch {
 }
 
 impl State {
-    /// Puts a reply to its batch; returns the replies of the batch when they are complete.
+    /// Adds a reply to its batch; returns the replies of the batch when they are complete.
     fn complete(&mut self, batch: u64, reply: Option<Value>) -> Option<Vec<Value>> {
         let entry = self.batches.get_mut(&batch)?;
         entry.replies.extend(reply);
@@ -246,7 +246,8 @@ impl State {
 }
 
 impl Session {
-    /// The line for an outgoing message, if it is to be written now, and the request it answers.
+    /// Returns the line for an outgoing message, if it should be written now, and removes the
+    /// request that it answers.
     fn line_for(&self, message: &ServerJsonRpcMessage) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
         if let ServerJsonRpcMessage::Response(response) = message
@@ -263,7 +264,7 @@ impl Session {
             || Some(InFlight::default()),
             |id| state.in_flight.remove(id),
         );
-        // It was refused meanwhile.
+        // The request was refused or cancelled meanwhile.
         let Some(InFlight { batch, share, .. }) = in_flight else {
             return Ok(None);
         };
@@ -280,7 +281,7 @@ impl Session {
         }
     }
 
-    /// Forgets a request that the client cancelled: the SDK will not answer it. Returns the replies
+    /// Removes a request that the client cancelled: the SDK will not answer it. Returns the replies
     /// of its batch if these are complete without it.
     fn cancelled(&self, id: &RequestId) -> io::Result<Option<Line>> {
         let mut state = lock(&self.state);
@@ -318,7 +319,7 @@ impl Session {
     }
 }
 
-/// What the SDK sees of the pipes.
+/// The SDK's transport over the pipes.
 struct PipeTransport {
     messages: mpsc::Receiver<ClientJsonRpcMessage>,
     session: Arc<Session>,
@@ -334,7 +335,7 @@ impl Transport<RoleServer> for PipeTransport {
         let session = Arc::clone(&self.session);
         async move {
             let line = session.line_for(&message)?;
-            // The line may wait for long, and is enough.
+            // The line may wait for a long time, and the message is not needed any more.
             drop(message);
             match line {
                 None => Ok(()),
@@ -389,17 +390,17 @@ async fn read_messages(
     session.fewer_than(1).await;
 }
 
-/// What a long line leaves allocated.
+/// The maximum bytes that stay allocated after a long line.
 const READ_BUFFER_KEPT_BYTES: usize = 64 << 10;
 
 enum LineEnd {
     Complete,
-    /// The line went on beyond the limit; its beginning was kept.
+    /// The line exceeded the limit; its beginning was kept.
     TooLong,
     EndOfInput,
 }
 
-/// Reads one line without letting it grow beyond its limit.
+/// Reads one line up to the limit.
 async fn read_line(
     reader: &mut (impl AsyncBufRead + Unpin),
     line: &mut Vec<u8>,
@@ -408,7 +409,7 @@ async fn read_line(
     loop {
         let available = reader.fill_buf().await?;
         if available.is_empty() {
-            // A last line without its end is a message all the same.
+            // A last line without a newline is a message too.
             return Ok(match (too_long, line.is_empty()) {
                 (true, _) => LineEnd::TooLong,
                 (false, false) => LineEnd::Complete,
@@ -456,7 +457,7 @@ async fn take_line(
     }
 }
 
-/// Notes a request as in flight. Says whether the message may go on to the SDK.
+/// Registers a request as in flight. Returns true if the message may be passed to the SDK.
 fn admit(
     message: &mut ClientJsonRpcMessage,
     in_flight: InFlight,
@@ -521,7 +522,7 @@ async fn forward(
     if let Some(id) = subscription
         && let Some(in_flight) = lock(&session.state).in_flight.get_mut(&id)
     {
-        // What it keeps of its request is little, and it may go on for days.
+        // A subscription keeps little of its request and may last for days.
         in_flight.request = None;
     }
     match cancelled

@@ -1,4 +1,4 @@
-//! Telling clients that a resource changed, whoever changed it.
+//! Notifies clients of changed resources, whichever process changed them.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -22,11 +22,11 @@ use crate::catalog::resource_at;
 use crate::handler::{found, protocol_error};
 use crate::host::Host;
 
-/// How often what a listener got in by is looked at again, and a reading that failed tried again.
+/// How often the credential of a listener is checked again, and a failed read retried.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// The store's version when a request arrived; none if it could not be read. The SDK acknowledges
-/// a subscription before its handler can read anything, so a change may fall in between.
+/// The store's version when a request arrived; `None` if it could not be read. The SDK acknowledges
+/// a subscription before its handler can read anything, so a change may happen in between.
 #[derive(Clone, Copy)]
 pub(crate) struct Since(Option<u64>);
 
@@ -35,13 +35,13 @@ impl Since {
         Since(host.watch(Engine::version).await.ok())
     }
 
-    /// Whether the store may have changed before a reading that saw it at `version`.
+    /// True if the store may have changed before a read that saw it at `version`.
     fn may_have_changed_by(self, version: Option<u64>) -> bool {
         version.is_none() || version != self.0
     }
 }
 
-/// Whether the message asks for `subscriptions/listen`.
+/// True if the message is a `subscriptions/listen` request.
 pub(crate) fn is_listen(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Request(request) = message else {
         return false;
@@ -52,7 +52,7 @@ pub(crate) fn is_listen(message: &ClientJsonRpcMessage) -> bool {
     )
 }
 
-/// The part of a filter that is served: changes of resources that exist by their form.
+/// Returns the part of a filter that is served: changes of resources whose URIs are valid.
 pub(crate) fn accepted(
     resources: &Resources,
     requested: &SubscriptionFilter,
@@ -66,7 +66,7 @@ pub(crate) fn accepted(
         .build()
 }
 
-/// Serves `subscriptions/listen` until the client ends it or its token does.
+/// Serves `subscriptions/listen` until the client ends it or its token becomes invalid.
 pub(crate) async fn listen(
     host: &Arc<Host>,
     resources: &'static Resources,
@@ -109,7 +109,7 @@ pub(crate) async fn listen(
     }
 }
 
-/// Waits until it can be told whether the credential is valid, and tells.
+/// Returns true if the credential is valid; retries until this can be determined.
 async fn is_valid(credential: Option<&Credential>) -> bool {
     let Some(credential) = credential else {
         return true;
@@ -140,8 +140,8 @@ fn no_longer_valid() -> ErrorData {
     protocol_error(&Error::new(ErrorCode::Unauthorized, message))
 }
 
-/// Serves `resources/subscribe` until `ended` is cancelled or the client is gone.
-/// What the resource holds is read before the client is told that it is subscribed.
+/// Serves `resources/subscribe` until `ended` is cancelled or the client disconnects. Reads the
+/// resource before the client learns that it is subscribed.
 pub(crate) async fn subscribe(
     host: &Arc<Host>,
     resources: &'static Resources,
@@ -202,7 +202,7 @@ fn evicted() -> ErrorData {
     protocol_error(&Error::unavailable(message))
 }
 
-/// Locks; a panic elsewhere leaves these maps whole.
+/// Locks and ignores poisoning: a panic elsewhere leaves these maps intact.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -213,7 +213,7 @@ struct Watch {
     resources: &'static Resources,
     caller: Caller,
     seen: Vec<(String, Option<u64>)>,
-    /// The store's version not before the last reading; none if that failed.
+    /// A version of the store from the last read or later; `None` if that read failed.
     version: Option<u64>,
     versions: tokio::sync::watch::Receiver<u64>,
 }
@@ -239,8 +239,8 @@ impl Watch {
         watch
     }
 
-    /// All resources, if the store may have changed between `since` and the first reading, which
-    /// then tells nothing about them.
+    /// Returns all resources if the store may have changed between `since` and the first read,
+    /// which in that case cannot show what changed.
     fn changed_since(&self, since: Since) -> Vec<String> {
         let told = if since.may_have_changed_by(self.version) {
             self.seen.as_slice()
@@ -250,7 +250,7 @@ impl Watch {
         told.iter().map(|(uri, _)| uri.clone()).collect()
     }
 
-    /// Waits until at least one resource reads differently; says which.
+    /// Waits until the content of at least one resource changes; returns their URIs.
     async fn changed(&mut self) -> Vec<String> {
         loop {
             tokio::select! {
@@ -283,7 +283,7 @@ impl Watch {
                 now
             }
             Err(error) => {
-                // This is tried again soon; nothing was reported, so nothing is lost.
+                // The read is retried soon; nothing was reported, so no change is lost.
                 tracing::warn!(error = %error, "a subscribed resource could not be read");
                 self.version = None;
                 return Vec::new();

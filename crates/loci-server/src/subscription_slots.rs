@@ -1,4 +1,4 @@
-//! The slots of subscriptions: so many at a time, shared by those who subscribe.
+//! Subscription slots: limits the number of subscriptions and shares them between subjects.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::subscription::lock;
 
-/// Who shares: a subject in its space. All anonymous callers are one.
+/// A subject in its space. All anonymous callers are one.
 type Subject = (Space, Option<String>);
 
-/// All slots of one process.
+/// All subscription slots of one process.
 pub(crate) struct SubscriptionSlots {
     slots_max: usize,
     /// In the order in which they were taken.
@@ -23,7 +23,7 @@ struct UsedSlot {
     evicted: CancellationToken,
 }
 
-/// A taken slot; free again when this is dropped.
+/// A taken slot, which is freed when this is dropped.
 pub(crate) struct SubscriptionSlot {
     taken: Arc<UsedSlot>,
     slots: Arc<SubscriptionSlots>,
@@ -37,9 +37,9 @@ impl SubscriptionSlots {
         })
     }
 
-    /// Takes a slot for the subject of the caller. If none is free, the newest subscription of the
-    /// subject that has most is evicted, provided that it still has no fewer than this one then.
-    /// None if there is no such subject.
+    /// Takes a slot for the subject of the caller. If no slot is free, evicts the newest
+    /// subscription of the subject that has most, provided that it then still has at least as many
+    /// as this subject; otherwise returns `None`.
     pub(crate) fn take(self: &Arc<Self>, caller: &Caller) -> Option<SubscriptionSlot> {
         let subject = (caller.space.clone(), caller.principal.subject.clone());
         let mut taken = lock(&self.taken);
@@ -69,7 +69,7 @@ impl SubscriptionSlots {
 }
 
 impl SubscriptionSlot {
-    /// Waits until another subject has the slot.
+    /// Waits until the slot was given to another subject.
     pub(crate) async fn evicted(&self) {
         self.taken.evicted.cancelled().await;
     }
@@ -112,7 +112,7 @@ mod tests {
         );
         let bobs: Vec<_> = std::iter::from_fn(|| slots.take(&caller("bob"))).collect();
         assert_eq!((held(&anns), held(&bobs)), (4, 4));
-        // The oldest stay.
+        // The oldest subscriptions stay.
         assert!(
             anns[..4]
                 .iter()

@@ -1,4 +1,4 @@
-//! TLS, with a certificate that may be replaced while the server runs.
+//! TLS with a certificate that can be replaced while the server runs.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -21,15 +21,15 @@ use tokio_rustls::server::TlsStream;
 use crate::monotonic::MonotonicTime;
 use crate::subscription::lock;
 
-/// How long the files are not looked at again after a look.
+/// The minimum time between two checks of the files.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
-/// Bytes of a file of certificates or keys that are read.
+/// The maximum size in bytes of a file of certificates or keys.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// TLS 1.2 and 1.3 with a certificate and its key from two files. They are looked at again at most
-/// once a second as connections come: a new pair is used from then on, while connections that exist
-/// stay as they are. Files that cannot be used, those of which one was replaced and the other was
-/// not yet, and a disk that hangs leave the old pair in use.
+/// TLS 1.2 and 1.3 with a certificate and its key from two files. The files are checked again at
+/// most once a second when connections arrive: new connections use a new pair, existing ones stay
+/// as they are. The old pair stays in use if the files are invalid, if only one of them has been
+/// replaced, or if the disk hangs.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
@@ -41,8 +41,8 @@ impl Tls {
     /// its key (PKCS#8, PKCS#1 or SEC1), both as PEM.
     ///
     /// # Errors
-    /// `invalid_argument` if a file is missing, cannot be read, has not in it what it should, or if
-    /// the key is that of another certificate. The message says which file and what to do.
+    /// `invalid_argument` if a file is missing, cannot be read or has the wrong content, or if the
+    /// key belongs to another certificate. The message names the file and the remedy.
     pub fn from_files(certificate: PathBuf, key: PathBuf, time: MonotonicTime) -> Result<Self> {
         let provider = Arc::new(ring::default_provider());
         let pair = Arc::new(ReloadedPair::load(
@@ -63,15 +63,14 @@ impl Tls {
         })
     }
 
-    /// The handshake of one connection.
+    /// Performs the handshake of one connection.
     pub(crate) async fn accept<S>(&self, stream: S) -> std::io::Result<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         if let Some(permit) = self.pair.due_look() {
             let pair = Arc::clone(&self.pair);
-            // The files are small, but their disk may be one that hangs. If the look fails, the old
-            // pair stays.
+            // The files are small, but their disk may hang. If the check fails, the old pair stays.
             let look = tokio::task::spawn_blocking(move || {
                 let _permit = permit;
                 pair.look();
@@ -89,17 +88,17 @@ struct ReloadedPair {
     provider: Arc<CryptoProvider>,
     time: MonotonicTime,
     state: Mutex<State>,
-    /// Is held by the look that goes on: if the disk hangs, no other is begun behind it.
+    /// The permit of the running check: if the disk hangs, no further check starts behind it.
     look: Arc<Semaphore>,
 }
 
 #[derive(Debug)]
 struct State {
     pair: Arc<CertifiedKey>,
-    /// What the files were like that the pair came from.
+    /// The marks of the files that the pair was loaded from.
     marks: [Mark; 2],
     looked_at: Duration,
-    /// What the log was told of the files as they are now, if they cannot be used.
+    /// The logged problem with the current files, if they cannot be used.
     told: Option<String>,
 }
 
@@ -122,8 +121,7 @@ impl ReloadedPair {
         })
     }
 
-    /// What a look at the files has to hold until it ends, if one should begin now; for one caller
-    /// alone.
+    /// Returns the permit for a check of the files if one is due; only one caller gets it.
     fn due_look(&self) -> Option<OwnedSemaphorePermit> {
         let now = self.time.now();
         let mut state = lock(&self.state);
@@ -135,9 +133,9 @@ impl ReloadedPair {
         Some(permit)
     }
 
-    /// Loads the pair anew if a file has changed.
+    /// Reloads the pair if a file has changed.
     fn look(&self) {
-        // Before they are read: a change between the two is seen at the next look.
+        // Taken before the files are read: the next check detects a change in between.
         let marks = self.files.marks();
         {
             let mut state = lock(&self.state);
@@ -172,7 +170,7 @@ impl ResolvesServerCert for ReloadedPair {
     }
 }
 
-/// What tells one content of a file from another, without reading it. It follows links.
+/// Identifies the content of a file without reading it. Follows symbolic links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     modified: Option<SystemTime>,
@@ -211,7 +209,7 @@ impl Files {
                 let problem = "has no private key in it; it must hold one as PEM (PKCS#8, PKCS#1 or SEC1), not encrypted with a password";
                 unusable(&self.key, problem)
             }
-            // Not what the error quotes, which may be a part of the key.
+            // Does not repeat the error's text, which may quote a part of the key.
             _ => unusable(&self.key, "cannot be read as PEM; write it anew"),
         })?;
         CertifiedKey::from_der(certificates, key, provider).map_err(|error| match error {

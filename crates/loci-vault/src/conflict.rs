@@ -1,13 +1,13 @@
-//! Names that sync clients give to the copies that they make of two versions of a file.
+//! Detects conflict copies, the files that sync clients create for two versions of a file.
 
-/// Words in the names that Dropbox, Nextcloud and ownCloud give.
+/// Words in the names that Dropbox, Nextcloud and ownCloud use.
 const COPY_WORDS: &str = "conflicted copy";
-/// What Syncthing puts between the name and a date.
+/// Text that Syncthing puts between the name and a date.
 const SYNC_CONFLICT: &str = ".sync-conflict-";
 
-/// The names that the file may have had before it became a copy; empty, if its name is not that of
-/// a copy. Names that people and file managers give to copies, such as `name (1).md`, are not among
-/// them.
+/// Returns the names that the file may have had before it became a conflict copy; empty if its name
+/// is not that of one. Names that people and file managers give to copies, such as `name (1).md`,
+/// do not count.
 pub(crate) fn originals(name: &str) -> Vec<String> {
     let Some((stem, ending)) = name.rsplit_once('.') else {
         return Vec::new();
@@ -21,14 +21,14 @@ pub(crate) fn originals(name: &str) -> Vec<String> {
     let Some(words) = stem.rfind(COPY_WORDS).filter(|_| stem.ends_with(')')) else {
         return Vec::new();
     };
-    // Whose copy it is may have brackets, too.
+    // The owner in the name may contain brackets too.
     stem[..words]
         .match_indices(" (")
         .map(|(start, _)| original(start))
         .collect()
 }
 
-/// `20240101-123456-ABCDEFG`: date, time, and the device.
+/// Returns true for `20240101-123456-ABCDEFG`: date, time, and the device.
 fn is_sync_conflict(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_part = |length: usize, is_right: fn(&u8) -> bool| {

@@ -1,5 +1,4 @@
-//! Files of the folder as they are, byte for byte: for those who take them elsewhere and bring them
-//! back.
+//! Copies files of the folder byte for byte, to export and restore them.
 
 use std::io::{self, ErrorKind, Read};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -11,7 +10,7 @@ use crate::disk::{Folder, stamp};
 use crate::folder::{parts, unwritable};
 use crate::read::reason;
 
-/// How often a file that changes meanwhile is read.
+/// How often a file that changes during the read is read.
 const ATTEMPTS: usize = 5;
 
 /// A file as it was at one moment.
@@ -19,35 +18,35 @@ const ATTEMPTS: usize = 5;
 pub struct FileCopy {
     /// All its bytes.
     pub bytes: Vec<u8>,
-    /// When it was last modified: nanoseconds since 1970.
+    /// The time of its last modification in nanoseconds since 1970.
     pub modified_nanoseconds: i64,
 }
 
-/// What came of putting a file back.
+/// The outcome of restoring a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placed {
-    /// It is there now.
+    /// The file was written.
     New,
-    /// It was there, with the same bytes.
+    /// The file existed with the same bytes.
     Same,
     /// Something else has its path, and stays.
     Other,
 }
 
 impl VaultFolder {
-    /// Whether a note in the folder may have that path.
+    /// Checks that a note in the folder may have that path.
     ///
     /// # Errors
-    /// `invalid_argument`, if not.
+    /// `invalid_argument` if it may not.
     pub fn check_path(path: &str) -> Result<()> {
         parts(path).map(|_| ())
     }
 
-    /// A file with all its bytes; none if it is gone, or something else than a file.
+    /// Reads a file with all its bytes; `None` if it does not exist or is not a regular file.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads to no note in the folder; `too_large` beyond
-    /// `bytes_max`; `unavailable` if it cannot be read, or is written all the time.
+    /// `invalid_argument` if the path does not lead to a note in the folder; `too_large` beyond
+    /// `bytes_max`; `unavailable` if it cannot be read, or changes during every attempt.
     pub fn copy_of(&self, path: &str, bytes_max: u64) -> Result<Option<FileCopy>> {
         let (parents, name) = parts(path)?;
         let unreadable = |error: io::Error| {
@@ -97,13 +96,13 @@ impl VaultFolder {
         )))
     }
 
-    /// Puts a file into the folder, as a whole and durable, unless something has its path; makes
-    /// the folders that it is in. Follows no link. The caller holds the lock.
+    /// Writes a file into the folder, atomically and durably, unless something has its path;
+    /// creates its parent folders. Follows no symbolic link. The caller holds the lock.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads to no note in the folder, or to none that its file
-    /// system takes; `unavailable` if nothing can be written: then nothing is there, unless the
-    /// disk refuses to take it back, too.
+    /// `invalid_argument` if the path does not lead to a note in the folder, or the file system
+    /// does not allow it; `unavailable` if nothing can be written: then the file does not exist,
+    /// unless the disk also refuses to remove it again.
     pub fn put_copy(&self, path: &str, copy: &FileCopy) -> Result<Placed> {
         let (parents, name) = parts(path)?;
         let mut folder = self.enter_or_make().map_err(|error| unwritable(&error))?;
@@ -134,10 +133,11 @@ impl VaultFolder {
     }
 }
 
-/// Why a note is not there: what is wrong with it alone, or with the folder.
+/// Returns the error for a note that could not be written: a problem of this note alone, or of the
+/// folder.
 fn not_taken(path: &str, error: &io::Error) -> Error {
     match error.kind() {
-        // No other note has these faults, so that whoever puts several goes on.
+        // These errors concern only this note, so that a caller with several notes can continue.
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput | ErrorKind::PermissionDenied => {
             Error::invalid(
                 "path",
@@ -176,7 +176,7 @@ fn found(folder: &Folder, name: &str, bytes: &[u8]) -> Placed {
     }
 }
 
-/// All bytes of a file, and one more than there may be, if there are more.
+/// Reads all bytes of a file, or one byte more than the limit if it is longer.
 fn all(mut file: &std::fs::File, bytes_max: u64) -> io::Result<Vec<u8>> {
     io::Seek::rewind(&mut file)?;
     let mut bytes = Vec::new();

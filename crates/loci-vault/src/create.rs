@@ -1,4 +1,4 @@
-//! The name of a new note.
+//! Chooses the name of a new note.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -10,36 +10,36 @@ use crate::disk::{Folder, identity, stamp};
 use crate::read;
 use crate::slug::folded;
 
-/// Bytes at the beginning of a file in which its `uid` is looked for.
+/// The bytes at the beginning of a file that are searched for its `uid`.
 const HEAD_BYTES: u64 = 4 << 10;
-/// The characters of a UUID v7 that tell its time.
+/// The number of characters of a UUID v7 that encode its time.
 const UUID_TIME: usize = 14;
 const UUID_LENGTH: usize = 36;
 
-/// The names at the top of the folder, as of its last change: listing them for each new note would
-/// take longer than writing it. The time of a change is coarse, so that a name that others made in
-/// the instant of our last write may be missing; it stays safe, since nothing is ever renamed over
-/// another file.
+/// Caches the names at the top of the folder as of its last change: listing them for each new note
+/// would take longer than writing it. The time of a change is coarse, so a name that another
+/// process created in the instant of our last write may be missing; this is safe, since no rename
+/// ever replaces another file.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<Option<Listing>>);
 
 struct Listing {
     folder: String,
     modified_nanoseconds: i64,
-    /// Each in the form in which names are compared, and as it is.
+    /// Each name in the folded form for comparisons, and as it is.
     names: BTreeSet<(String, String)>,
 }
 
-/// Names for a note, the best one first.
+/// Free names for a note, the best one first.
 pub(crate) struct Free {
     base: String,
-    /// The numbers that others have; 1 is the name without a number.
+    /// The numbers that are taken; 1 is the name without a number.
     taken: BTreeSet<u64>,
     next: u64,
 }
 
 impl Names {
-    /// Names for a note with this slug that nobody has, and the files that have one like it.
+    /// Returns the free names for a note with this slug, and the files with similar names.
     ///
     /// # Errors
     /// The folder cannot be listed.
@@ -81,7 +81,7 @@ impl Names {
         ))
     }
 
-    /// Notes that a file was made.
+    /// Adds a created file to the cache.
     pub fn add(&self, folder: &Folder, name: &str) {
         let mut listing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match (listing.as_mut(), folder.metadata()) {
@@ -93,7 +93,7 @@ impl Names {
         }
     }
 
-    /// Forgets what is known: somebody else is at work in the folder.
+    /// Clears the cache, because another process has written to the folder.
     pub fn forget(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -116,7 +116,7 @@ impl Iterator for Free {
     }
 }
 
-/// The number in a name that was made of this slug.
+/// Returns the number in a name that was made from this slug.
 fn number(name: &str, base: &str) -> Option<u64> {
     let rest = name.strip_prefix(base)?.strip_suffix(".md")?;
     if rest.is_empty() {
@@ -129,7 +129,7 @@ fn number(name: &str, base: &str) -> Option<u64> {
         .filter(|number: &u64| *number > 1 && !rest.starts_with("-0") && !rest.starts_with("-+"))
 }
 
-/// The file among these whose `uid` differs from this one in nothing but its time.
+/// Returns the file among these whose `uid` differs from this id only in its time.
 pub(crate) fn made_before(
     folder: &Folder,
     files: Vec<String>,
@@ -138,7 +138,7 @@ pub(crate) fn made_before(
 ) -> Option<(String, FileRead)> {
     let making = id.get(UUID_TIME..).filter(|_| id.len() == UUID_LENGTH)?;
     files.into_iter().find_map(|name| {
-        // Most are not it, and need not be read as a whole.
+        // Most files do not match and need not be read as a whole.
         let mut head = Vec::new();
         folder
             .open_file(&name)

@@ -1,4 +1,5 @@
-//! An open folder: every step in it is relative to what was opened, so that no link leads out.
+//! An open folder: every operation is relative to the opened folder, so that no symbolic link can
+//! lead out of it.
 
 #[cfg(not(unix))]
 mod portable;
@@ -16,7 +17,7 @@ use std::time::UNIX_EPOCH;
 
 use loci_core::FileStamp;
 
-/// Size and time, as far as a stamp can hold them.
+/// Returns size and modification time, clamped to the range of a stamp.
 pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     let modified = metadata.modified().ok();
     let nanoseconds = modified.map_or(0, |modified| match modified.duration_since(UNIX_EPOCH) {
@@ -31,8 +32,8 @@ pub(crate) fn stamp(metadata: &Metadata) -> FileStamp {
     }
 }
 
-/// Which folder it is, as far as the file system tells: where it lies, and when it was made, since
-/// the place of a folder that was deleted is given to others.
+/// Returns an identifier of a folder: its device and inode where available, and its creation time,
+/// since the inode of a deleted folder is reused.
 pub(crate) fn identity(metadata: &Metadata) -> String {
     let made = metadata
         .created()
@@ -50,7 +51,7 @@ pub(crate) fn identity(metadata: &Metadata) -> String {
     made
 }
 
-/// Whether an open file still has a name, or has one again.
+/// True if an open file still has a name, or has one again.
 pub(crate) fn has_name(metadata: &Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -75,9 +76,9 @@ pub(crate) mod testing {
     use std::cell::Cell;
 
     thread_local! {
-        /// How often this thread has flushed something.
+        /// The number of flushes of this thread.
         pub static FLUSHES: Cell<usize> = const { Cell::new(0) };
-        /// Whether the file system is to lack what not every one has.
+        /// True if the file system should lack optional operations.
         pub static IS_PLAIN: Cell<bool> = const { Cell::new(false) };
     }
 }

@@ -1,4 +1,5 @@
-//! Files that have lost their names to ours, while somebody may still have them open and write.
+//! Displaced files: files that a write has replaced, while an editor may still have them open and
+//! write to them.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -11,21 +12,21 @@ use crate::disk::{Folder, has_name, stamp, wait_for_writers};
 use crate::read;
 use crate::write::short;
 
-/// Files that are kept open; of more, those that were displaced first are given up.
+/// The maximum number of files that are kept open; beyond it, the oldest are dropped.
 pub(crate) const KEPT_MAX: usize = 64;
-/// How long nobody must have written for what is there to be taken for whole before the time is
-/// over.
+/// The seconds without a write after which the content of a file counts as complete before its time
+/// is over.
 const PAUSE_SECONDS: i64 = 5;
-/// How long a file is kept open.
+/// The seconds for which a file is kept open.
 pub(crate) const KEPT_SECONDS: i64 = 60;
 
-/// A file that was displaced, open.
+/// An open displaced file.
 #[derive(Debug)]
 pub(crate) struct Displaced {
     pub file: File,
-    /// Short hashes of what nobody needs it for.
+    /// Short hashes of contents that need not be recovered.
     pub known: Vec<String>,
-    /// As of when it was last hashed.
+    /// The stamp when it was last hashed.
     stamp: Option<FileStamp>,
 }
 
@@ -39,22 +40,22 @@ impl Displaced {
         })
     }
 
-    /// The hash of what it holds, once whoever is just writing has done so; none if it is no file,
-    /// or larger than a note may be.
+    /// Returns the hash of its content, once processes that are writing it have finished; `None` if
+    /// it is not a regular file, or larger than a note may be.
     pub fn hash(&self) -> io::Result<Option<ContentHash>> {
         wait_for_writers(&self.file)?;
         Ok(read::contents(&self.file)?.map(|(bytes, _)| read::hash(&bytes)))
     }
 
-    /// Has it hashed again the next time, whatever its stamp.
+    /// Forces a new hash at the next check, even if the stamp is the same.
     pub fn forget_stamp(&mut self) {
         self.stamp = None;
     }
 
-    /// Whether it holds something that is known nowhere else. Its bytes are looked at if its stamp
-    /// is another one than the last time and the writer pauses, or in any case if this is the last
-    /// time: two writes in one instant have one stamp. A file that has a name again, or another
-    /// one, loses nothing.
+    /// Returns true if its content exists nowhere else. The content is hashed if its stamp has
+    /// changed since the last check and the writer pauses, or in any case at the last check: two
+    /// writes in one instant have the same stamp. A file that has a name again, or another one,
+    /// loses nothing.
     pub fn is_changed(&mut self, now: Timestamp, is_last: bool) -> io::Result<bool> {
         let metadata = self.file.metadata()?;
         let stamp = stamp(&metadata);
@@ -76,16 +77,16 @@ impl Displaced {
 #[derive(Debug)]
 pub(crate) struct Kept {
     pub displaced: Displaced,
-    /// The folder that it was in.
+    /// The path of the folder that it was in.
     pub parents: String,
     pub until: Timestamp,
 }
 
-/// The files that are kept. Whoever waits for the lock of the folder does not hold this one.
+/// The kept files. A thread that waits for the lock of the folder must not hold this lock.
 #[derive(Debug, Default)]
 pub(crate) struct Keep {
     files: Mutex<Files>,
-    /// Told when nothing is to be waited for any more.
+    /// Notified when the waiting thread should end.
     pub ended: Condvar,
 }
 
@@ -93,7 +94,7 @@ pub(crate) struct Keep {
 pub(crate) struct Files {
     /// The oldest first.
     pub kept: VecDeque<Kept>,
-    /// Whether a thread waits for the time of the oldest.
+    /// True if a thread waits for the time of the oldest.
     pub is_awaited: bool,
     pub has_ended: bool,
 }

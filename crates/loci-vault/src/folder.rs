@@ -1,4 +1,4 @@
-//! The folder of notes as the engine sees it.
+//! The folder of notes as the engine uses it.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -19,25 +19,26 @@ use crate::site::{Site, split};
 use crate::slug::slug;
 use crate::write::Refused;
 
-/// Names that are tried where the file system takes two for one that we do not.
+/// The number of names that are tried if the file system treats two different names as the same.
 const NAMES_TRIED_MAX: usize = 1_000;
 
 /// A folder of Markdown notes on the disk.
 ///
-/// Its temporary files lie beside the notes for the moment of a write; its lock lies elsewhere.
-/// What a crash left of the former is cleared when the lock is taken. A file that a note had before
-/// it was written anew is kept open for a minute, without a name: what somebody still writes into
-/// it is put beside the note.
+/// Its temporary files are beside the notes during a write; its lock is elsewhere. Temporary files
+/// left by a crash are removed when the lock is taken. When a note is replaced, its previous file
+/// is kept open for a minute, without a name: text that an editor still writes to it is recovered
+/// into a file beside the note.
 pub struct VaultFolder {
     pub(crate) site: Arc<Site>,
     pub(crate) names: Names,
-    /// Which folder the last scan saw.
+    /// The identity of the folder at the last scan.
     scanned: Mutex<Option<String>>,
 }
 
 impl VaultFolder {
-    /// The folder at that path, which is made when the first note is, with its lock in that file,
-    /// whose own folder must exist when it is taken. Touches no disk.
+    /// Returns the folder at that path, which is created with the first note. Its lock is in
+    /// `lock_file`, whose parent folder must exist when the lock is taken. Does not access the
+    /// disk.
     pub fn new(root: PathBuf, lock_file: PathBuf, clock: Arc<dyn Clock>) -> Self {
         let site = Arc::new(Site::new(root, lock_file, clock));
         VaultFolder {
@@ -47,9 +48,9 @@ impl VaultFolder {
         }
     }
 
-    /// The same with new files of these permissions (octal `600` for their owner alone, without
-    /// it), and new folders for those who may read such files. A file that is there keeps its own.
-    /// On Windows nothing changes.
+    /// Sets the permissions of new files (octal `600` for their owner alone, which is the default);
+    /// new folders are for users who may read such files. An existing file keeps its own. On
+    /// Windows nothing changes.
     #[must_use]
     pub fn with_file_mode(mut self, mode: u32) -> Self {
         // Nothing else holds the new folder yet.
@@ -59,7 +60,7 @@ impl VaultFolder {
         self
     }
 
-    /// Opens the folder, and makes it if it is not there.
+    /// Opens the folder, and creates it if it does not exist.
     pub(crate) fn enter_or_make(&self) -> io::Result<Folder> {
         match Folder::open(&self.site.root) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -70,7 +71,7 @@ impl VaultFolder {
         }
     }
 
-    /// Whether the folder is the one that was last scanned, so that what is not in it is gone.
+    /// True if the folder is the one that was last scanned, so that a missing file was deleted.
     fn is_as_scanned(&self) -> bool {
         let scanned = self.scanned.lock().unwrap_or_else(PoisonError::into_inner);
         which(&self.site.root)
@@ -158,7 +159,7 @@ impl NoteFolder for VaultFolder {
                 }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                     self.names.forget();
-                    // Of the same instant as the listing, it may be the earlier attempt itself.
+                    // It may be the earlier attempt itself, created in the instant of the listing.
                     let there = if may_be_there { vec![name] } else { Vec::new() };
                     if let Some((path, read)) =
                         made_before(&folder, there, id.as_str(), self.site.clock.now())
@@ -243,7 +244,7 @@ fn away() -> FileProblem {
     }
 }
 
-/// The folders and the name of a path that a scan could give.
+/// Returns the folders and the name of a path that a scan could return.
 pub(crate) fn parts(path: &str) -> Result<(&str, &str)> {
     let is_name = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains('\0');
     let is_foreign = cfg!(windows) && path.contains(['\\', ':']);
@@ -257,7 +258,7 @@ pub(crate) fn parts(path: &str) -> Result<(&str, &str)> {
     Ok((parents, name))
 }
 
-/// Whether the note would be read again.
+/// Checks that the note is not too large to be read again.
 fn check_size(note: &Note) -> Result<()> {
     if note.body.len() <= CONTENT_BYTES_MAX {
         return Ok(());
@@ -266,7 +267,7 @@ fn check_size(note: &Note) -> Result<()> {
     Err(Error::new(ErrorCode::TooLarge, message))
 }
 
-/// Makes a folder and those above it, durable.
+/// Creates a folder and its parents durably.
 fn make(path: &Path, file_mode: u32) -> io::Result<()> {
     let parent = path
         .parent()

@@ -1,4 +1,4 @@
-//! The frontmatter of a note: reading it, and changing it so that what a person wrote stays.
+//! Reads the frontmatter of a note, and changes it without losing text that a person wrote.
 
 mod edit;
 mod entries;
@@ -16,13 +16,13 @@ use loci_core::{Error, ErrorCode, FileProblem, FileProblemKind, Note, Result};
 use entries::{Entry, entries};
 use keys::{Key, NoteKeys};
 
-/// Bytes of a frontmatter; a larger one is not read.
+/// The maximum bytes of a frontmatter; a larger one is not read.
 pub(crate) const FRONTMATTER_BYTES_MAX: usize = 64 << 10;
 const BYTE_ORDER_MARK: char = '\u{feff}';
-/// What opens a frontmatter, and closes it.
+/// The line that opens and closes a frontmatter.
 const RULE: &str = "---";
 
-/// What is wrong with a frontmatter.
+/// An error in a frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Broken {
     /// The line in the YAML, from 1.
@@ -39,7 +39,7 @@ impl Broken {
     }
 
     fn message(&self) -> String {
-        // The line that opens it comes before.
+        // The opening line precedes the YAML.
         format!(
             "line {}: {}; the file is read as plain text until that is mended",
             self.line + 1,
@@ -48,25 +48,25 @@ impl Broken {
     }
 }
 
-/// Where the frontmatter of a file is.
+/// The position of the frontmatter in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Head {
     yaml: Range<usize>,
-    /// Where the body begins, after the line that closes it.
+    /// The start of the body, after the closing line.
     body: usize,
 }
 
-/// What a text says, if its frontmatter holds.
+/// A parsed text with a valid frontmatter or without one.
 struct Parsed<'a> {
     head: Option<Head>,
-    /// The lines of the YAML with their ends.
+    /// The lines of the YAML with their line ends.
     lines: Vec<&'a str>,
     entries: Vec<Entry>,
     note: Note,
 }
 
-/// The note that a text is. One with a broken frontmatter is plain text from its beginning, and
-/// deleted if a line of that says so.
+/// Parses a text as a note. A text with a broken frontmatter is plain text from its beginning, and
+/// marked as deleted if a line of the frontmatter says so.
 pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
     match parse(text) {
         Ok(parsed) => (parsed.note, None),
@@ -86,10 +86,10 @@ pub(crate) fn read(text: &str) -> (Note, Option<FileProblem>) {
     }
 }
 
-/// The text of a new file.
+/// Returns the text of a new file.
 ///
 /// # Errors
-/// `internal` if it would not say what the note says.
+/// `internal` if it would not be read as the same note.
 pub(crate) fn fresh(note: &Note) -> Result<String> {
     let note = normal(note);
     let mut text = format!("{RULE}\n");
@@ -107,12 +107,12 @@ pub(crate) fn fresh(note: &Note) -> Result<String> {
     Ok(text)
 }
 
-/// The text changed so that it says what the note says, and in nothing else. None if it says so
-/// already.
+/// Changes the text so that it contains the note, and changes nothing else. `None` if it already
+/// does.
 ///
 /// # Errors
 /// `conflict` if its frontmatter is broken, or could not be changed line by line without losing
-/// something, such as what other keys refer to.
+/// something, such as a value that other keys refer to.
 pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     let parsed = parse(text).map_err(|broken| {
         let message = format!(
@@ -144,7 +144,7 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
             new += &yaml;
             new += &text[head.yaml.end..head.body];
         }
-        // Without a key to say, one is needed where the text alone would be read as something else.
+        // A frontmatter without keys is needed if the text alone would be read as something else.
         None if yaml.is_empty() && parse(&note.body).is_ok_and(|alone| alone.note == note) => {}
         None => new += &format!("{RULE}{end}{yaml}{RULE}{end}"),
     }
@@ -167,9 +167,9 @@ pub(crate) fn rewrite(text: &str, note: &Note) -> Result<Option<String>> {
     }
 }
 
-/// The body as a note holds it: LF at the end of each line, none at the end of all. Carriage
-/// returns before a line feed go with it, however many, so that what was read and written is read
-/// as the same.
+/// Normalises the body: LF at the end of each line, but not at the end of the text. All carriage
+/// returns before a line feed are removed, so that a text which was read and written is read as the
+/// same.
 pub(crate) fn normal_body(text: &str) -> String {
     let text = text.trim_end_matches(['\r', '\n']);
     if !text.contains('\r') {
@@ -187,14 +187,14 @@ impl Parsed<'_> {
         self.entries.iter().find(|entry| entry.name == key.name())
     }
 
-    /// The names of the keys that are not ours.
+    /// Returns the names of the foreign keys.
     fn foreign(self) -> Vec<String> {
         let names = self.entries.into_iter().map(|entry| entry.name);
         names.filter(|name| Key::named(name).is_none()).collect()
     }
 }
 
-/// Whether the text says what the note says; returns the other keys that it has.
+/// Checks that the text is read as this note; returns its foreign keys.
 fn verify(text: &str, note: &Note) -> Result<Vec<String>> {
     match parse(text) {
         Ok(parsed) if parsed.note == *note => Ok(parsed.foreign()),
@@ -238,8 +238,8 @@ fn parse(text: &str) -> Result<Parsed<'_>, Broken> {
     })
 }
 
-/// Finds the frontmatter. A rule at the beginning that nothing closes is a part of the text, unless
-/// a key of ours follows.
+/// Finds the frontmatter. An unclosed rule at the beginning is part of the text, unless a key of
+/// loci follows.
 fn head(text: &str) -> Result<Option<Head>, Broken> {
     let rest = &text[mark_len(text)..];
     let Some((opening, after)) = rest.split_once('\n') else {
@@ -269,7 +269,7 @@ fn head(text: &str) -> Result<Option<Head>, Broken> {
     Ok(None)
 }
 
-/// The text as a note without frontmatter.
+/// Returns the text as a note without frontmatter.
 fn plain(text: &str) -> Note {
     Note {
         body: normal_body(&text[mark_len(text)..]),
@@ -277,11 +277,11 @@ fn plain(text: &str) -> Note {
     }
 }
 
-/// Whether a line of the broken frontmatter at the beginning says that the note is deleted.
+/// True if a line of the broken frontmatter at the beginning marks the note as deleted.
 fn says_deleted(text: &str) -> bool {
     let (yaml, is_closed) = match head(text) {
         Ok(Some(head)) => (&text[head.yaml], true),
-        // It ends with a blank line.
+        // The unclosed frontmatter ends with a blank line.
         _ => (text.split_once('\n').map_or("", |(_, after)| after), false),
     };
     let lines = || {
@@ -301,7 +301,7 @@ fn says_deleted(text: &str) -> bool {
     lines().any(|line| says(line) == Some(true))
 }
 
-/// The note as it will be read: what cannot be told from nothing is none.
+/// Returns the note as it will be read: blank values become `None`.
 fn normal(note: &Note) -> Note {
     let said = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
     Note {
@@ -322,7 +322,7 @@ fn mark_len(text: &str) -> usize {
     }
 }
 
-/// How the first line of the text ends.
+/// Returns the line end of the first line of the text.
 fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(end) if text[..end].ends_with('\r') => "\r\n",

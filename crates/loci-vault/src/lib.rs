@@ -1,8 +1,8 @@
-//! A folder of Markdown notes as files: reading them as people and Obsidian write them, and writing
-//! them so that nobody's text is lost.
+//! A folder of Markdown notes as files: reads them as people and Obsidian write them, and writes
+//! them without losing text of other writers.
 //!
-//! A note's identity and state are in its frontmatter, its name is made of its title, and it is put
-//! in place by exchanging a temporary file with it. Nothing else is kept in the folder.
+//! A note's identity and state are in its frontmatter, its name is made from its title, and it is
+//! put in place by exchanging a temporary file with it. Nothing else is stored in the folder.
 
 mod conflict;
 mod copy;

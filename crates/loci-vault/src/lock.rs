@@ -1,5 +1,5 @@
-//! The lock of a folder of notes: a file outside of it. It holds the process that has the lock, and
-//! a token that tells this lock from every other one, wherever that lies.
+//! The lock of a folder of notes: a file outside of it. It contains the process that holds the
+//! lock, and a token that distinguishes this lock from every other one, on any machine.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::hash::{BuildHasher, RandomState};
@@ -13,26 +13,26 @@ use loci_core::{Error, NoteLock, Result};
 
 use crate::read::reason;
 
-/// How long a lock is waited for.
+/// The maximum time that a thread waits for the lock.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How many threads of a process wait that long. Others wait only while the lock goes from hand to
-/// hand: each takes a place among the calls of the process, of which those that need no note want
-/// some, too.
+/// The number of threads of a process that wait that long. Further threads wait only while the lock
+/// keeps changing hands: each takes a slot among the calls of the process, and calls that need no
+/// note must get some too.
 const PATIENT_MAX: usize = 16;
-/// How long the others wait for a lock that nobody here has got meanwhile.
+/// How long further threads wait if no thread of this process gets the lock meanwhile.
 const HURRIED_PATIENCE: Duration = Duration::from_secs(2);
-/// How often is looked whether another process let it go.
+/// How often another process's lock is polled.
 const PAUSE: Duration = Duration::from_millis(5);
-/// What the file holds while nobody holds the lock.
+/// The content of the file while the lock is free.
 const NOBODY: &[u8; 11] = b"          \n";
 
-/// Hexadecimal digits of a token.
+/// The number of hexadecimal digits of a token.
 const TOKEN_DIGITS: usize = 16;
 
 /// The file of a lock, and the threads of this process that wait for it.
 pub(crate) struct LockFile {
     path: PathBuf,
-    /// What is put into a file that has none.
+    /// The token that is written to a file without one.
     token: Mutex<String>,
     patience: Duration,
     hurried_patience: Duration,
@@ -45,7 +45,7 @@ struct Turn {
     released: Condvar,
 }
 
-/// The threads of this process that wait.
+/// The waiting threads of this process.
 #[derive(Default)]
 struct Waiting {
     count: usize,
@@ -59,14 +59,14 @@ impl Turn {
     }
 }
 
-/// A lock that is held.
+/// A held lock.
 pub(crate) struct Held {
-    /// Emptied when the lock is let go.
+    /// Emptied when the lock is released.
     file: Option<File>,
     turn: Arc<Turn>,
     /// The token of the lock.
     pub token: String,
-    /// Whether the one who held it before did not come to let it go.
+    /// True if the previous holder did not release the lock.
     pub was_abandoned: bool,
 }
 
@@ -94,7 +94,7 @@ impl LockFile {
     ///
     /// # Errors
     /// `unavailable` if the file cannot be opened, or the lock is held for too long: 30 seconds, or
-    /// 2 where 16 threads of this process wait for it already.
+    /// 2 if 16 threads of this process already wait for it.
     pub fn lock(&self) -> Result<Held> {
         let failed = |error: io::Error| {
             Error::unavailable(format!(
@@ -109,7 +109,7 @@ impl LockFile {
             TryLockError::Error(error) => failed(error),
         })?;
         let was_abandoned = !holder(&mut file).is_empty();
-        // Only a hint for others: a full disk must not keep anybody from reading.
+        // Only a hint for other processes: a full disk must not prevent reading.
         let _ = write(&mut file, format!("{:<10}\n", process::id()).as_bytes());
         let token = self.token_in(&mut file);
         Ok(Held {
@@ -120,7 +120,7 @@ impl LockFile {
         })
     }
 
-    /// Waits for the lock; `WouldBlock` if others have it for too long.
+    /// Waits for the lock; `WouldBlock` if others hold it for too long.
     fn wait_for(&self, file: &File, start: Instant) -> Result<(), TryLockError> {
         let mut waiting = self.turn.waiting();
         if waiting.count == 0 {
@@ -149,7 +149,7 @@ impl LockFile {
         outcome
     }
 
-    /// The token in the file, which gets one if it has none.
+    /// Returns the token in the file, and writes one if it has none.
     fn token_in(&self, file: &mut File) -> String {
         let mut token = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         let mut text = [0; TOKEN_DIGITS];
@@ -159,8 +159,8 @@ impl LockFile {
             .filter(|text| read.is_ok() && is_token(text))
         {
             Some(found) => found.clone_into(&mut token),
-            // Where that fails, what a crash of this process leaves is not known to be ours
-            // afterwards.
+            // If that fails, files that a crash of this process leaves cannot be recognised as its
+            // own afterwards.
             None => {
                 _ = seek(file)
                     .and_then(|()| writeln!(file, "{token}"))
@@ -199,18 +199,18 @@ impl Drop for Held {
     }
 }
 
-/// Goes to the place of the token.
+/// Seeks to the token.
 fn seek(file: &mut File) -> io::Result<()> {
     file.seek(SeekFrom::Start(NOBODY.len() as u64)).map(drop)
 }
 
-/// As a token of a lock: as good as never the same twice.
+/// Returns a random token for a lock, which is practically never repeated.
 pub(crate) fn random_token() -> String {
-    // Its keys are random, in each process and thread, and others each time.
+    // The keys of the hasher are random in each process and thread, and differ each time.
     format!("{:016x}", RandomState::new().hash_one(process::id()))
 }
 
-/// Whether it could be one.
+/// True if the text could be a token.
 pub(crate) fn is_token(text: &str) -> bool {
     text.len() == TOKEN_DIGITS
         && text
@@ -226,7 +226,7 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// The process that says that it holds the lock; empty if none does.
+/// Returns the process named in the file as the holder of the lock; empty if no process is.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file
@@ -319,7 +319,7 @@ mod tests {
                     "{refused}"
                 );
             }
-            // At once, once it lasts.
+            // Further threads are refused immediately once the lock is held for long.
             while lock.turn.waiting().count < PATIENT_MAX {
                 thread::yield_now();
             }
@@ -358,7 +358,7 @@ mod tests {
             (one.clone(), one.clone())
         );
         assert_ne!(token(&lock("other")), one);
-        // What was emptied, or written over, gets back what it had.
+        // A file that was emptied or overwritten gets its token back.
         for text in ["", "4711\n", "4711      \n0123456789abcdeX\n"] {
             std::fs::write(&first.path, text).unwrap();
             assert_eq!(

@@ -1,4 +1,4 @@
-//! Reading a file as it was at one moment.
+//! Reads a file as it was at one moment.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
@@ -14,15 +14,15 @@ use crate::disk::{Folder, stamp};
 use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX};
 use crate::text::{Mentions, mentions};
 
-/// Bytes of a file; a larger one is not read.
+/// The maximum bytes of a file; a larger one is not read.
 const FILE_BYTES_MAX: u64 = (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64;
-/// How often a file that changes meanwhile is read.
+/// How often a file that changes during the read is read.
 const ATTEMPTS: usize = 5;
-/// How long two changes may have the same time: that of FAT, the coarsest.
+/// The coarsest resolution of modification times, which is that of FAT.
 const SETTLED_MICROSECONDS: i64 = 2_000_000;
 const UNREAD: ContentHash = ContentHash([0; 32]);
 
-/// What is in the file with that name; none if there is none.
+/// Reads the file with that name; `None` if it does not exist.
 pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileRead> {
     for _ in 0..ATTEMPTS {
         let file = match folder.open_file(name) {
@@ -57,7 +57,7 @@ pub(crate) fn read(folder: &Folder, name: &str, now: Timestamp) -> Option<FileRe
     ))
 }
 
-/// What the bytes of a file say.
+/// Parses the bytes of a file.
 pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> FileRead {
     let (content, problem) = match content(bytes) {
         Ok((content, problem)) => (Some(content), problem),
@@ -72,10 +72,10 @@ pub(crate) fn understand(bytes: &[u8], stamp: FileStamp, is_settled: bool) -> Fi
     }
 }
 
-/// The text of a note.
+/// Returns the text of a note.
 ///
 /// # Errors
-/// Why it cannot be one.
+/// The reason why the bytes are not a text.
 pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
     let problem = |message: &str| FileProblem {
         kind: FileProblemKind::NotText,
@@ -90,15 +90,15 @@ pub(crate) fn text(bytes: &[u8]) -> Result<&str, FileProblem> {
     }
 }
 
-/// Whether somebody who writes in place may just have emptied the file, to fill it again. One whose
-/// time is in the future would be so for ever.
+/// True if a writer may just have emptied the file to fill it again. A file whose time is far in
+/// the future does not count, since it would be in this state forever.
 pub(crate) fn is_being_written(stamp: &FileStamp, now: Timestamp) -> bool {
     let modified = stamp.modified_nanoseconds / 1_000;
     let is_recent = modified.abs_diff(now.microseconds()) <= SETTLED_MICROSECONDS.unsigned_abs();
     stamp.bytes == 0 && is_recent
 }
 
-/// Whether the file was so old at that moment that every later change shows in its stamp.
+/// True if the file was so old at that moment that every later change alters its stamp.
 pub(crate) fn is_settled(stamp: &FileStamp, now: Timestamp) -> bool {
     stamp.modified_nanoseconds / 1_000 <= now.microseconds().saturating_sub(SETTLED_MICROSECONDS)
 }
@@ -107,8 +107,8 @@ pub(crate) fn hash(bytes: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(bytes).into())
 }
 
-/// All bytes of a file that is no larger than a note may be, and what the file is; none if it is
-/// something else.
+/// Reads all bytes and the metadata of a file that is not larger than a note may be; `None` if it
+/// is larger or not a regular file.
 pub(crate) fn bytes(
     folder: &Folder,
     name: &str,
@@ -116,7 +116,7 @@ pub(crate) fn bytes(
     contents(&folder.open_file(name)?)
 }
 
-/// As [`bytes`], of an open file.
+/// Like [`bytes`], for an open file.
 pub(crate) fn contents(mut file: &File) -> io::Result<Option<(Vec<u8>, std::fs::Metadata)>> {
     let metadata = file.metadata()?;
     if !metadata.is_file() || metadata.len() > FILE_BYTES_MAX {
@@ -132,7 +132,7 @@ fn bytes_of(file: &File, length: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// One attempt; none if the file changed meanwhile.
+/// Reads once; `None` if the file changed meanwhile.
 fn attempt(
     folder: &Folder,
     name: &str,
@@ -160,7 +160,7 @@ fn attempt(
         let message = format!(
             "a sync client made it of another version of `{original}`; merge the two and delete this one"
         );
-        // Not settled, so that it is looked at again: without the other one, it is a note.
+        // Not settled, so that it is read again: without the other file, it is a note.
         return Ok(Some(unread(
             before,
             FileProblem {
@@ -173,7 +173,7 @@ fn attempt(
     if stamp(&file.metadata()?) != before || bytes.len() as u64 != before.bytes {
         return Ok(None);
     }
-    // Its original may come back without a change of this one, which then is a copy.
+    // If its original comes back, this file becomes a conflict copy without a change of its own.
     Ok(Some(understand(
         &bytes,
         before,
@@ -197,7 +197,7 @@ fn content(bytes: &[u8]) -> Result<(NoteContent, Option<FileProblem>), FileProbl
     ))
 }
 
-/// What is known of a file that cannot be opened.
+/// Returns the result for a file that cannot be opened.
 fn unopened(folder: &Folder, name: &str, error: &io::Error) -> Option<FileRead> {
     if error.kind() == ErrorKind::NotFound {
         return None;
@@ -236,7 +236,7 @@ pub(crate) fn not_a_file() -> FileProblem {
     }
 }
 
-/// For a name that no path can hold.
+/// Returns the problem of a name that no path can express.
 pub(crate) fn unnamable() -> FileProblem {
     let message = "its name is no text in UTF-8; rename it".to_owned();
     FileProblem {
@@ -261,7 +261,7 @@ fn too_large() -> FileProblem {
     }
 }
 
-/// Why the disk refuses, and what to do.
+/// Describes a disk error and its remedy.
 pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {

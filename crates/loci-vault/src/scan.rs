@@ -1,4 +1,4 @@
-//! Looking at what is in a folder without reading it.
+//! Lists the files in a folder without reading them.
 
 use std::fs::{self, DirEntry, FileType};
 use std::io::{self, ErrorKind};
@@ -9,12 +9,12 @@ use loci_core::{Error, FolderScan, Result};
 use crate::disk::{identity, stamp};
 use crate::read::{not_a_file, reason, unnamable, unreadable};
 
-/// Files of one folder of notes.
+/// The maximum number of files of one folder of notes.
 const FILES_MAX: usize = 1_000_000;
-/// Folders in folders.
+/// The maximum depth of nested folders.
 const DEPTH_MAX: usize = 64;
 
-/// Whether a file of that name is a note.
+/// True if a file of that name is a note.
 pub(crate) fn is_note_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     name.len() > 3
@@ -22,10 +22,11 @@ pub(crate) fn is_note_name(name: &str) -> bool {
         && bytes[bytes.len() - 3..].eq_ignore_ascii_case(b".md")
 }
 
-/// What is in the folder, and in its folders.
+/// Lists the files in the folder and in its subfolders.
 ///
 /// # Errors
-/// `unavailable` if it is there and cannot be read, or another one took its place meanwhile.
+/// `unavailable` if the folder exists but cannot be read, or another one replaced it during the
+/// scan.
 pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
     let before = which(root)?;
     if before.is_none() {
@@ -76,10 +77,10 @@ pub(crate) fn scan(root: &Path) -> Result<FolderScan> {
     Ok(scan)
 }
 
-/// Which folder it is; none if there is none.
+/// Returns the identity of the folder; `None` if it does not exist.
 ///
 /// # Errors
-/// `unavailable` if that cannot be told.
+/// `unavailable` if this cannot be determined.
 pub(crate) fn which(root: &Path) -> Result<Option<String>> {
     match fs::metadata(root) {
         Ok(metadata) => Ok(Some(identity(&metadata))),
@@ -95,9 +96,9 @@ fn unavailable(error: &io::Error) -> Error {
     ))
 }
 
-/// Visits everything that is no folder, in no order, with its path. Folders whose names begin with
-/// a dot are passed over; those that cannot be read, that lie too deep or follow too many files are
-/// noted.
+/// Visits everything that is not a folder, in no order, with its path. Skips folders whose names
+/// begin with a dot; notes folders that cannot be read, are nested too deeply or come after too
+/// many files.
 ///
 /// # Errors
 /// The root cannot be read.
@@ -115,7 +116,7 @@ pub(crate) fn walk(
         }
         let entries = match fs::read_dir(root.join(&folder)) {
             Err(error) if folder.is_empty() => return Err(error),
-            // It went away as a whole.
+            // The folder was removed meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(_) => {
                 unreadable.push(folder);
@@ -138,7 +139,7 @@ pub(crate) fn walk(
                 if entry.file_name().to_str().is_some() {
                     folders.push((path, depth + 1));
                 } else {
-                    // No path that we could name leads into it.
+                    // No path in UTF-8 leads into it.
                     unreadable.push(path);
                 }
             }
@@ -152,8 +153,8 @@ pub(crate) fn walk(
     Ok(())
 }
 
-/// Visits the entries with their kinds. One that goes away meanwhile is left out; whatever else
-/// goes wrong ends the list, so that what follows is not known.
+/// Visits the entries with their kinds. Skips an entry that was removed meanwhile; any other error
+/// ends the list, whose rest is then unknown.
 fn list<Entry, Kind>(
     entries: impl Iterator<Item = io::Result<Entry>>,
     kind: impl Fn(&Entry) -> io::Result<Kind>,
@@ -176,7 +177,7 @@ mod tests {
     #[test]
     fn what_cannot_be_listed_is_not_taken_for_gone() {
         let error = |kind: ErrorKind| io::Error::from(kind);
-        // The entries, with their kinds; what is visited, and whether the list is whole.
+        // The entries with their kinds, the visited ones, and whether the list is complete.
         let (gone, denied) = (Err(ErrorKind::NotFound), Err(ErrorKind::PermissionDenied));
         let rows = [
             (vec![Ok(Ok(1)), Ok(gone), Ok(Ok(2))], vec![1, 2], true),

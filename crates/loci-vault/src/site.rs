@@ -1,5 +1,5 @@
-//! The place of a folder of notes on the disk, with its lock, its temporary files and what these
-//! displaced.
+//! The location of a folder of notes on the disk, with its lock, its temporary files and the files
+//! that these displaced.
 
 use std::io::{self, ErrorKind};
 use std::mem;
@@ -22,7 +22,7 @@ pub(crate) struct Site {
     pub temporary: Temporary,
     pub clock: Arc<dyn Clock>,
     lock: LockFile,
-    /// Whether what a crash may have left was looked for since this process began.
+    /// True if files left by a crash were cleared since this process started.
     is_cleared: AtomicBool,
     pub keep: Keep,
 }
@@ -39,7 +39,7 @@ impl Site {
         }
     }
 
-    /// Waits for the lock, and puts in order what was left.
+    /// Waits for the lock, and cleans up after a crash.
     ///
     /// # Errors
     /// As for [`LockFile::lock`].
@@ -54,7 +54,7 @@ impl Site {
         Ok(held)
     }
 
-    /// Clears what a crash left. What cannot be cleared now stays until the next time.
+    /// Removes files left by a crash. Files that cannot be removed now stay until the next time.
     fn clear(&self) {
         let mut left = Vec::new();
         let walked = walk(&self.root, &mut Vec::new(), &mut |path, _, _| {
@@ -68,7 +68,7 @@ impl Site {
             self.enter(parents)
                 .and_then(|folder| self.temporary.clear(&folder, name))
         });
-        // A folder that is away is looked through when it is back.
+        // A missing folder is cleared when it is back.
         let mut is_cleared = walked.is_ok();
         for error in cleared.chain([walked]).filter_map(io::Result::err) {
             if error.kind() != ErrorKind::NotFound {
@@ -79,7 +79,7 @@ impl Site {
         self.is_cleared.store(is_cleared, Ordering::Relaxed);
     }
 
-    /// Opens the folder at the end of a path, none of which may be a link.
+    /// Opens the folder at the end of a path, which must not contain symbolic links.
     pub fn enter(&self, parents: &str) -> io::Result<Folder> {
         let parents = parents.split('/').filter(|parent| !parent.is_empty());
         parents.fold(Folder::open(&self.root), |folder, parent| {
@@ -87,8 +87,8 @@ impl Site {
         })
     }
 
-    /// Keeps what a write has displaced in that folder, and sees to it that it is looked at when
-    /// its time is over.
+    /// Keeps the files that a write has displaced in that folder, and starts a thread that checks
+    /// them when their time is over.
     pub fn keep_displaced(self: &Arc<Self>, parents: &str) {
         let until = self.clock.now().plus_seconds(KEPT_SECONDS);
         let mut files = self.keep.files();
@@ -106,12 +106,12 @@ impl Site {
         if !files.kept.is_empty() && !files.is_awaited {
             let site = Arc::clone(self);
             let thread = thread::Builder::new().name("vault-displaced".to_owned());
-            // Without it, they are looked at when the lock is taken the next time.
+            // Without the thread, they are checked when the lock is next taken.
             files.is_awaited = thread.spawn(move || site.await_the_last()).is_ok();
         }
     }
 
-    /// Looks at each displaced file when its time is over, until there are none.
+    /// Checks each displaced file when its time is over, until there are no more.
     fn await_the_last(self: &Arc<Self>) {
         let mut files = self.keep.files();
         while let Some(until) = files
@@ -142,7 +142,7 @@ impl Site {
         files.is_awaited = false;
     }
 
-    /// Looks at all displaced files for the last time.
+    /// Checks all displaced files for the last time.
     pub fn end(self: &Arc<Self>) {
         let now = self.clock.now();
         let mut files = self.keep.files();
@@ -153,22 +153,21 @@ impl Site {
             .iter_mut()
             .any(|kept| kept.displaced.is_changed(now, true).unwrap_or(true));
         drop(files);
-        // A fault of the lock has been told to others; what was written is worth more.
+        // Proceeds without the lock if it fails, since written text must not be lost.
         let held = is_changed.then(|| self.lock());
         self.look(true);
         drop(held);
     }
 
-    /// Looks whether somebody wrote into what was displaced. Whoever calls holds the lock of the
-    /// folder.
+    /// Checks the displaced files for new text. The caller holds the lock of the folder.
     fn look(&self, is_end: bool) {
         let mut files = self.keep.files();
         let kept = mem::take(&mut files.kept).into_iter();
         files.kept = kept.filter_map(|kept| self.look_at(kept, is_end)).collect();
     }
 
-    /// Puts what somebody wrote into a displaced file beside the note. None if it need not be kept
-    /// any longer.
+    /// Recovers text that was written to a displaced file into a file beside the note. `None` if
+    /// the displaced file need not be kept any longer.
     fn look_at(&self, mut kept: Kept, is_end: bool) -> Option<Kept> {
         let now = self.clock.now();
         let is_last = is_end || kept.until <= now;
@@ -201,7 +200,7 @@ impl Site {
     }
 }
 
-/// The folders of a path, empty if there are none, and its name.
+/// Returns the folders of a path, which may be empty, and its name.
 pub(crate) fn split(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }

@@ -1,17 +1,17 @@
-//! Names of files, made of titles so that every system takes them.
+//! Makes file names from titles that are valid on every system.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Bytes of UTF-8 in the name without its number and `.md`.
+/// The maximum bytes of UTF-8 in the name without its number and `.md`.
 const SLUG_BYTES_MAX: usize = 80;
-/// What a title without letters and digits is called.
+/// The name for a title without letters and digits.
 const NAMELESS: &str = "note";
-/// What follows a name that is another thing to Windows.
+/// The suffix of a name that is reserved on Windows.
 const SUFFIX: &str = "-note";
 
-/// The title in kebab case: letters and digits of any script in lower case, a hyphen between the
-/// words. At most 85 bytes of UTF-8, and a name that every file system takes.
+/// Returns the title in kebab case: letters and digits of any script in lower case, with hyphens
+/// between the words. At most 85 bytes of UTF-8, and valid on every file system.
 pub fn slug(title: &str) -> String {
     let mut slug = String::new();
     for character in folded(title).chars() {
@@ -37,12 +37,13 @@ pub fn slug(title: &str) -> String {
     slug
 }
 
-/// The form in which two names are one to a file system that knows neither case nor Unicode forms.
+/// Folds a name for comparison: two names with the same folded form are the same on a file system
+/// that ignores case and Unicode normalisation.
 pub(crate) fn folded(name: &str) -> String {
     if name.is_ascii() {
         return name.to_ascii_lowercase();
     }
-    // Lower case may take a letter apart.
+    // Lower-casing may decompose a letter.
     name.nfc()
         .collect::<String>()
         .to_lowercase()
@@ -50,7 +51,7 @@ pub(crate) fn folded(name: &str) -> String {
         .collect()
 }
 
-/// Names of devices on Windows, in lower case, whatever ending they have
+/// True for names of devices on Windows, in lower case, with any extension
 /// (<https://learn.microsoft.com/windows/win32/fileio/naming-a-file>).
 fn is_reserved(name: &str) -> bool {
     let is_numbered = |name: &str| {

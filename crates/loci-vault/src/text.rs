@@ -1,4 +1,4 @@
-//! What the text of a note says beside itself: tags and links, as Obsidian reads them.
+//! Extracts tags and links from the text of a note, as Obsidian does.
 
 use std::collections::HashSet;
 
@@ -6,33 +6,33 @@ use loci_core::limits::{TAG_BYTES_MAX, TAGS_MAX};
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use unicode_normalization::char::is_combining_mark;
 
-/// Links of one note; further ones are left out.
+/// The maximum number of links of one note; further ones are ignored.
 const LINKS_MAX: usize = 256;
-/// Bytes of UTF-8 in one link; longer ones are left out.
+/// The maximum bytes of UTF-8 in one link; longer ones are ignored.
 const LINK_BYTES_MAX: usize = 512;
 
-/// Tags without `#`, and what the links lead to, both in their order and each once.
+/// Tags without `#`, and the targets of links, both in order and without duplicates.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentions {
     pub tags: Vec<String>,
     pub links: Vec<String>,
 }
 
-/// Finds them outside of code, HTML and each other.
+/// Finds tags and links outside of code, HTML and each other.
 pub(crate) fn mentions(text: &str) -> Mentions {
     let mut tags = Distinct::of(TAGS_MAX, TAG_BYTES_MAX);
     let mut links = Distinct::of(LINKS_MAX, LINK_BYTES_MAX);
     if !text.contains(['#', '[']) {
         return Mentions::default();
     }
-    // The parser gives a text in pieces; those that follow each other are one.
+    // The parser splits a text into pieces; adjacent pieces are joined.
     let mut piece = 0..0;
     let mut hidden = 0_usize;
     for (event, range) in Parser::new_ext(text, Options::ENABLE_WIKILINKS).into_offset_iter() {
         match event {
             Event::Text(_) if hidden > 0 => {}
-            // What stands for another character, such as `&#35;`, is of another length, and no tag
-            // either way.
+            // A character reference such as `&#35;` differs in length from its character, and does
+            // not begin a tag.
             Event::Text(said) if said.as_ref() == &text[range.clone()] => {
                 if piece.end != range.start {
                     find_tags(text, piece, &mut tags);
@@ -71,8 +71,8 @@ pub(crate) fn mentions(text: &str) -> Mentions {
     }
 }
 
-/// What a link leads to: a name or a path, without the place in it. None if it leads out of the
-/// notes.
+/// Returns the target of a link: a name or a path, without the fragment. `None` if it leads out of
+/// the notes.
 fn link_target(kind: LinkType, destination: &str) -> Option<String> {
     let place = destination.find(['#', '|']).unwrap_or(destination.len());
     let target = &destination[..place];
@@ -89,8 +89,7 @@ fn link_target(kind: LinkType, destination: &str) -> Option<String> {
     Some(percent_decoded(target)).filter(|target| !target.contains('\0'))
 }
 
-/// The text with `%20` and the like as the bytes that they stand for; as it was, if those are no
-/// UTF-8.
+/// Decodes percent-encoding such as `%20`; returns the text unchanged if the result is not UTF-8.
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -111,8 +110,8 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
-/// Adds the tags of a piece of the text: `#` at the beginning of a word that is no address, with
-/// letters, digits, `_`, `-` and `/` after it, not all of them digits.
+/// Adds the tags of a piece of the text: `#` at the beginning of a word that is not a URL, followed
+/// by letters, digits, `_`, `-` and `/`, not all of them digits.
 fn find_tags(text: &str, piece: std::ops::Range<usize>, tags: &mut Distinct) {
     let said = &text[piece.clone()];
     let mut before = text[..piece.start].chars().next_back();
@@ -146,7 +145,7 @@ fn is_tag_character(character: char) -> bool {
         || is_combining_mark(character)
 }
 
-/// Whether a word may begin after this character.
+/// True if a word may begin after this character.
 fn may_precede(character: char) -> bool {
     if character.is_ascii() {
         " \t\r\n([{\"',;|*>".contains(character)
@@ -155,7 +154,7 @@ fn may_precede(character: char) -> bool {
     }
 }
 
-/// Texts, each once, up to a number and a length.
+/// Distinct texts, limited in number and length.
 struct Distinct {
     kept: Vec<String>,
     seen: HashSet<String>,

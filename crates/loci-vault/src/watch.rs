@@ -1,4 +1,4 @@
-//! Tells when a folder of notes may have changed, in one process at a time.
+//! Watches a folder of notes for changes, in one process at a time.
 
 mod bell;
 mod events;
@@ -15,40 +15,40 @@ use notify::{Config, RecommendedWatcher, RecursiveMode, Watcher};
 
 use bell::{Bell, Wake};
 
-/// How long the lock is left alone after another process was found to have it, how often the folder
-/// is looked for at its path, and how often a change is assumed where there are no events.
+/// How long a process waits before it tries the lock again, how often the folder is looked up at
+/// its path, and how often a change is assumed if there are no file system events.
 const TICK: Duration = Duration::from_secs(1);
-/// Whoever has the lock says every [`TICK`] that it watches; one that has not done so for this long
-/// is stopped, and others do not rely on it.
+/// The holder of the lock updates a heartbeat every [`TICK`]; a holder without one for this long is
+/// suspended, and other processes do not rely on it.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
 
-/// What a [`FolderWatch`] reports.
+/// The reports of a [`FolderWatch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Watched {
-    /// Something may have changed, and this process watches, or whoever else does gives no sign of
-    /// life.
+    /// Something may have changed, and this process watches, or the process that watches has no
+    /// heartbeat.
     Changed,
     /// Another process watches.
     ByAnother,
 }
 
-/// Watches a folder of notes, on a thread of its own, until it is dropped.
+/// Watches a folder of notes, on its own thread, until it is dropped.
 ///
 /// Of all processes (and watches of one process) that name the same lock file, one watches. It
-/// reports [`Watched::Changed`] once at the beginning, for what happened before, and then soon
-/// after notes or folders were made, written, renamed or removed: when nothing else has happened
-/// for 150 ms, at the latest 500 ms after the first. The others report [`Watched::ByAnother`] once,
-/// and the next of them takes over within about a second. A process that is stopped (Ctrl-Z) keeps
-/// the lock and does not watch: some seconds later each of the others reports [`Watched::Changed`]
-/// every second, and [`Watched::ByAnother`] once it goes on.
+/// reports [`Watched::Changed`] once at the beginning, for earlier changes, and then soon after
+/// notes or folders were created, written, renamed or removed. Changes are debounced: it reports
+/// after 150 ms without another change, at the latest 500 ms after the first. The others report
+/// [`Watched::ByAnother`] once, and the next of them takes over within about a second. A suspended
+/// process (Ctrl-Z) keeps the lock and does not watch: some seconds later each of the others
+/// reports [`Watched::Changed`] every second, and [`Watched::ByAnother`] once it resumes.
 ///
-/// A report means that it is time to look, no more: renaming any visible file reports too, and so
-/// does everything that makes it doubtful what was missed. Reading notes reports nothing, and
-/// neither does what happens to files and in folders whose names begin with a dot. Where a folder
-/// gives no events, because it is on a file system that others change too or because the system's
-/// limit of watches is reached, a change is reported every second.
+/// A report only means that the folder should be scanned: renaming any visible file reports too,
+/// and so does everything that may have lost events. Reading notes reports nothing, and neither do
+/// changes of files and in folders whose names begin with a dot. If a folder gives no events,
+/// because it is on a file system that other machines change too or because the system's limit of
+/// watches is reached, a change is reported every second.
 ///
-/// The folder need not be there: it is looked for every second.
+/// The folder need not exist: it is looked up every second.
 #[derive(Debug)]
 pub struct FolderWatch {
     bell: Arc<Bell>,
@@ -56,13 +56,13 @@ pub struct FolderWatch {
 }
 
 impl FolderWatch {
-    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is made if
-    /// it is missing, for this user alone; it must lie outside the folder. `report` is called on
-    /// the thread of the watch, and while it runs nothing else is reported: let it wake somebody
-    /// up.
+    /// Begins to watch the folder `root`, or to wait until this process may. `lock_file` is created
+    /// if it is missing, for this user alone; it must be outside the folder. `report` is called on
+    /// the thread of the watch and blocks further reports while it runs, so it should only notify
+    /// another thread.
     ///
     /// # Errors
-    /// If the lock file cannot be made or locked, or the thread not started.
+    /// The lock file cannot be created or locked, or the thread not started.
     pub fn start(
         root: PathBuf,
         lock_file: PathBuf,
@@ -71,7 +71,7 @@ impl FolderWatch {
         Self::start_with(root, lock_file, report, false)
     }
 
-    /// As [`start`](Self::start), with a report every second in place of events of the file system.
+    /// Like [`start`](Self::start), with a report every second instead of file system events.
     ///
     /// # Errors
     /// As for `start`.
@@ -111,15 +111,15 @@ impl FolderWatch {
         })
     }
 
-    /// Lets another process watch, for one that cannot look at what has changed. If none has begun
-    /// some seconds later, this one watches again, and reports that.
+    /// Lets another process watch, because this one cannot process changes. If no other process has
+    /// begun some seconds later, this one watches again, and reports that.
     pub fn give_up(&self) {
         self.bell.give_up();
     }
 }
 
 impl Drop for FolderWatch {
-    /// Ends the watch and lets the lock go. It waits for a report that is under way.
+    /// Ends the watch and releases the lock. Waits for a report that is under way.
     fn drop(&mut self) {
         self.bell.stop();
         // A report that drops its own watch would wait for itself.
@@ -127,23 +127,24 @@ impl Drop for FolderWatch {
             .thread
             .take_if(|thread| thread.thread().id() != thread::current().id())
         {
-            // It panics only if a report does, which has said so itself.
+            // It panics only if a report does, which has logged the panic itself.
             let _ = thread.join();
         }
     }
 }
 
-/// Whether some process watches, by the lock file of its [`FolderWatch`]; one that is stopped does
-/// not.
+/// True if some process watches, according to the lock file of its [`FolderWatch`]; a suspended
+/// process does not count.
 pub fn is_watched(lock_file: &Path) -> bool {
-    // Shared, so that two who ask at once do not take each other for the watcher.
+    // Shared, so that two processes that check simultaneously do not take each other for the
+    // watcher.
     File::open(lock_file).is_ok_and(|lock| {
         matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)) && is_stamped(&lock)
     })
 }
 
-/// Says that whoever holds the lock watches. Nothing is flushed; where it fails, others look for
-/// themselves.
+/// Updates the heartbeat of the holder of the lock. It is not flushed; if it fails, other processes
+/// scan the folder themselves.
 fn stamp(lock: &File) {
     #[expect(
         clippy::disallowed_methods,
@@ -155,11 +156,11 @@ fn stamp(lock: &File) {
     }
 }
 
-/// Whether whoever holds the lock has said a moment ago that it watches.
+/// True if the holder of the lock has updated its heartbeat recently.
 fn is_stamped(lock: &File) -> bool {
     let stamped = lock.metadata().and_then(|metadata| metadata.modified());
-    // By how far it lies from now on either side: a clock that is put back makes no stamp good for
-    // hours.
+    // The distance from now in either direction: a clock that is set back must not make a stamp
+    // valid for hours.
     let age = stamped.map(|stamped| stamped.elapsed().unwrap_or_else(|ahead| ahead.duration()));
     age.is_ok_and(|age| age < SILENCE_MAX)
 }
@@ -172,7 +173,7 @@ fn open_lock_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether this process has the lock now.
+/// Returns true if this process now holds the lock.
 fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -187,14 +188,14 @@ struct Worker<R> {
     report: R,
     ignores_events: bool,
     bell: Arc<Bell>,
-    /// Whether the last log line about it said that there are no events.
+    /// True if the last log message reported that there are no events.
     said: Option<bool>,
 }
 
-/// The folder that is at the path, and how its changes are noticed.
+/// The folder at the path, and the watcher of its changes.
 struct View {
     identity: Option<Identity>,
-    /// Rings the bell while it lives. None if there is no folder, or if it gives no events.
+    /// Notifies the bell while it lives. `None` without a folder, or if the folder gives no events.
     watcher: Option<RecommendedWatcher>,
 }
 
@@ -205,14 +206,14 @@ impl<R: Fn(Watched)> Worker<R> {
                 return;
             }
             is_locked = lock.unlock().is_err();
-            // For longer than others wait before they try again.
+            // For longer than other processes wait before they retry.
             if !self.pause(2 * TICK) {
                 return;
             }
         }
     }
 
-    /// Waits for so long, whatever happens meanwhile. False if the watch is to end before.
+    /// Waits for this time and ignores changes. Returns false if the watch must end before.
     fn pause(&self, length: Duration) -> bool {
         let until = Instant::now() + length;
         loop {
@@ -224,10 +225,10 @@ impl<R: Fn(Watched)> Worker<R> {
         }
     }
 
-    /// Watches until the end, or until this process gives up: then it is true.
+    /// Watches until the end, or until this process gives up, when it returns true.
     fn watch(&mut self, lock: &File) -> bool {
         stamp(lock);
-        // Watching begins before the report, so that what happens between the two is noticed.
+        // Watching begins before the report, so that changes between the two are noticed.
         let mut view = self.view();
         (self.report)(Watched::Changed);
         let mut next_tick = Instant::now() + TICK;
@@ -253,7 +254,7 @@ impl<R: Fn(Watched)> Worker<R> {
         }
     }
 
-    /// Waits until this process has the lock. False if the watch is to end before.
+    /// Waits until this process has the lock. Returns false if the watch must end before.
     fn wait_for(&self, lock: &File) -> bool {
         let (mut is_told, mut is_kept) = (false, false);
         loop {
@@ -301,12 +302,12 @@ impl<R: Fn(Watched)> Worker<R> {
         }
     }
 
-    /// A watcher of all visible folders, or why there can be none.
+    /// Returns a watcher of all visible folders, or the reason why there is none.
     fn watcher(&self) -> Result<RecommendedWatcher, String> {
         if self.ignores_events {
             return Err("polling was asked for".to_owned());
         }
-        // Some systems name the paths of events without the links that lead to them.
+        // Some systems report the paths of events with symbolic links resolved.
         let root = self
             .root
             .canonicalize()
@@ -329,15 +330,15 @@ impl<R: Fn(Watched)> Worker<R> {
 }
 
 impl View {
-    /// Whether changes have to be assumed.
+    /// True if changes must be assumed.
     fn polls(&self) -> bool {
         self.identity.is_some() && self.watcher.is_none()
     }
 }
 
-/// Watches the folder and the folders in it. Where the system knows no recursion, each folder is
-/// watched for itself: left to it, [`notify`] would watch hidden ones too, and give up at the first
-/// that it may not read.
+/// Watches the folder and its subfolders. On systems without recursive watches, each folder is
+/// watched separately: [`notify`] itself would also watch hidden ones, and give up at the first
+/// unreadable one.
 fn watch_folders(watcher: &mut impl Watcher, root: &Path) -> notify::Result<()> {
     if !cfg!(any(target_os = "linux", target_os = "android")) {
         return watcher.watch(root, RecursiveMode::Recursive);
@@ -361,7 +362,7 @@ fn watch_folders(watcher: &mut impl Watcher, root: &Path) -> notify::Result<()> 
     Ok(())
 }
 
-/// Whether a folder has just gone or may not be read: no note can be read in it either.
+/// True if a folder was just removed or may not be read: its notes cannot be read either.
 fn is_out_of_reach(error: &notify::Error) -> bool {
     match &error.kind {
         notify::ErrorKind::PathNotFound => true,
@@ -375,15 +376,14 @@ fn is_out_of_reach(error: &notify::Error) -> bool {
     }
 }
 
-/// What tells the folder at a path from another one that takes its place: device and inode.
+/// Distinguishes the folder at a path from a replacement: device and inode.
 #[cfg(unix)]
 type Identity = (u64, u64);
-/// What tells the folder at a path from another one that takes its place: when it was made, if that
-/// is known.
+/// Distinguishes the folder at a path from a replacement: its creation time, if known.
 #[cfg(not(unix))]
 type Identity = Option<std::time::SystemTime>;
 
-/// None if there is no folder at the path.
+/// Returns the identity of the folder at the path; `None` if it does not exist.
 fn identity(path: &Path) -> Option<Identity> {
     let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_dir)?;
     #[cfg(unix)]

@@ -1,19 +1,19 @@
-//! Putting a file in place as a whole, and never in the place of something that nobody has read.
+//! Puts a file in place atomically, and never replaces a file that was not read before.
 //!
-//! Everything goes through temporary files in the folder of the note. One that is being written is
-//! named `.loci-TOKEN-RANDOM.new`, and holds nothing that anybody relies on. Before a written one
-//! changes places with a note it is named `.loci-TOKEN-RANDOM-OLD-NEW.swap` after the hashes of
-//! both, so that whoever finds it after a crash can tell the two from a third text, which somebody
-//! wrote in between and which must not be lost. The token is that of the lock: another loci that
-//! writes into the same folder under another lock has files of its own.
+//! All writes go through temporary files in the folder of the note. A file that is being written is
+//! named `.loci-TOKEN-RANDOM.new`, and holds nothing that must be preserved. Before a written file
+//! is exchanged with a note it is renamed to `.loci-TOKEN-RANDOM-OLD-NEW.swap` with the hashes of
+//! both, so that a process which finds it after a crash can distinguish the two from a third text,
+//! which another program wrote in between and which must not be lost. The token is that of the
+//! lock: another loci that writes to the same folder under another lock has its own files.
 //!
-//! Who has the old file open goes on writing into it after it has lost its name. It is kept open
-//! for [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and what is written into it until then is
-//! put beside the note. What is lost all the same: what somebody writes through such an open file
-//! later than that, or before it was looked at again if this process is killed or
-//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced meanwhile; and, where two names
-//! cannot be exchanged, a file that somebody puts in the place of the note between our last look at
-//! it and the renaming.
+//! A program that has the old file open can still write to it after it has lost its name. It is
+//! kept open for [`KEPT_SECONDS`](crate::displaced::KEPT_SECONDS), and text that is written to it
+//! until then is recovered into a file beside the note. Some writes are lost all the same: those
+//! through such an open file after that time, or before the next check if this process is killed or
+//! [`KEPT_MAX`](crate::displaced::KEPT_MAX) others are displaced meanwhile; and, if two names
+//! cannot be exchanged, a file that another program puts in the place of the note between our last
+//! check and the rename.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek};
@@ -29,19 +29,19 @@ use crate::displaced::Displaced;
 use crate::lock::{is_token, random_token};
 use crate::read;
 
-/// The permissions of a new file, unless others are asked for: its owner alone.
+/// The default permissions of a new file: its owner alone.
 const FILE_MODE: u32 = 0o600;
 const PREFIX: &str = ".loci-";
-/// Bytes of a hash that stand in a name.
+/// The number of bytes of a hash in a file name.
 const NAMED_BYTES: usize = 8;
-/// Names that are tried for a file that is put back.
+/// The number of names that are tried for a recovered file.
 const RECOVERED_MAX: usize = 1_000;
 
-/// Why a note was not written. It is as it was, or as somebody else has made it; where two names
-/// cannot be exchanged, it may be the new one, if only making that durable failed.
+/// The reason why a note was not written. The note is unchanged, or as another program has made it;
+/// if two names cannot be exchanged, it may be the new one, if only making it durable failed.
 #[derive(Debug)]
 pub(crate) enum Refused {
-    /// Something else is in the file than what was expected.
+    /// The file does not have the expected content.
     Changed,
     /// The disk refuses.
     Io(io::Error),
@@ -53,13 +53,13 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// How the temporary files of one lock are named: whoever has another lock leaves them alone.
+/// The names of the temporary files of one lock; processes with another lock leave them alone.
 pub(crate) struct Temporary {
-    /// The token of the lock; until it is known, one that nobody has.
+    /// The token of the lock; until it is known, a unique random one.
     token: Mutex<String>,
-    /// What lost its name and was not taken yet.
+    /// Displaced files that were not taken yet.
     displaced: Mutex<Vec<Displaced>>,
-    /// The permissions of files that are no new versions of others.
+    /// The permissions of files that are not new versions of existing ones.
     pub mode: u32,
 }
 
@@ -79,7 +79,7 @@ impl Temporary {
         token.clone_into(&mut self.token.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What has lost its name since the last time.
+    /// Returns the files that were displaced since the last call.
     pub fn take_displaced(&self) -> Vec<Displaced> {
         mem::take(
             &mut *self
@@ -90,7 +90,7 @@ impl Temporary {
     }
 
     fn keep(&self, displaced: Displaced) {
-        // Elsewhere, a file has its name until it is closed.
+        // On other systems, a file keeps its name until it is closed.
         if cfg!(unix) {
             self.displaced
                 .lock()
@@ -99,7 +99,7 @@ impl Temporary {
         }
     }
 
-    /// What the names begin with.
+    /// Returns the prefix of the names.
     fn begin(&self) -> String {
         format!(
             "{PREFIX}{}-",
@@ -107,17 +107,17 @@ impl Temporary {
         )
     }
 
-    /// Whether it is the name of one of ours.
+    /// True if it is the name of a temporary file of this lock.
     pub fn is_ours(&self, name: &str) -> bool {
         self.purpose(name).is_some()
     }
 
-    /// A name for a file to write, which nobody else has.
+    /// Returns a unique name for a file to write.
     pub fn new_name(&self) -> String {
         format!("{}{}.new", self.begin(), random_token())
     }
 
-    /// What such a file is left over from; none if its name is not one of ours.
+    /// Returns the purpose of a temporary file; `None` if its name is not of this lock.
     fn purpose(&self, name: &str) -> Option<Purpose> {
         let rest = name.strip_prefix(&self.begin())?;
         if let Some(random) = rest.strip_suffix(".new") {
@@ -132,8 +132,8 @@ impl Temporary {
             .then(|| Purpose::Swap([old.to_owned(), new.to_owned()]))
     }
 
-    /// Removes a temporary file that a crash left; keeps it under a visible name if it holds what
-    /// somebody else wrote. Does nothing to what only has such a name.
+    /// Removes a temporary file that a crash left; keeps it under a visible name if it contains
+    /// text of another writer. Does nothing if the name is not that of a regular temporary file.
     ///
     /// # Errors
     /// The disk refuses.
@@ -151,13 +151,13 @@ impl Temporary {
     /// Writes a new file under a name that must be free.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if it is not; else the disk refuses. Nothing of ours is there
-    /// then, unless the disk refuses to take that back, too.
+    /// [`ErrorKind::AlreadyExists`] if the name is taken; otherwise the error of the disk. The file
+    /// does not exist then, unless the disk also refuses to remove it.
     pub fn create(&self, folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<FileStamp> {
         self.create_as_of(folder, name, bytes, None)
     }
 
-    /// The same, with the time of its last modification.
+    /// Does the same with a given modification time.
     pub fn create_as_of(
         &self,
         folder: &Folder,
@@ -173,13 +173,13 @@ impl Temporary {
             })
         });
         if placed.is_err() {
-            // Unless somebody changed it in this instant.
+            // Kept if another program changed it in this instant.
             let _ = self.discard(folder, &new, &[short(&read::hash(bytes))]);
         }
         placed.map(|()| stamp)
     }
 
-    /// Writes other bytes into a file that holds what is expected.
+    /// Replaces the content of a file that has the expected content.
     ///
     /// # Errors
     /// [`Refused`].
@@ -220,7 +220,8 @@ impl Temporary {
         }
         #[cfg(test)]
         tests::pause(tests::Moment::AfterExchange);
-        // Looked at twice, for those who opened the old file before, and write into it now.
+        // Checked twice, because a program that opened the old file before may still write to it
+        // now.
         let displaced = Displaced::open(folder, &swap, &hashes).and_then(|displaced| {
             let is_expected = || Ok::<_, io::Error>(displaced.hash()? == Some(*expected));
             if !is_expected()? {
@@ -230,7 +231,7 @@ impl Temporary {
             Ok(is_expected()?.then_some(displaced))
         });
         if let Ok(Some(displaced)) = displaced {
-            // What is left over if this fails is cleared by the next holder of the lock.
+            // If this fails, the next holder of the lock removes the file.
             let _ = folder.remove(&swap);
             self.keep(displaced);
             return Ok(stamp);
@@ -239,18 +240,18 @@ impl Temporary {
         Err(displaced.map_or_else(Refused::Io, |_| Refused::Changed))
     }
 
-    /// Puts what an open file holds beside the note that it was; returns its short hash.
+    /// Writes the content of an open file beside the note that it was; returns its short hash.
     ///
     /// # Errors
     /// The disk refuses.
     pub fn put_beside(&self, folder: &Folder, mut file: &File) -> io::Result<String> {
         file.rewind()?;
-        // The same people may read this as the note.
+        // The same users may read it as may read the note.
         let like = file.metadata()?;
         let (new, _) = self.write(folder, &mut file, Some(&like), None)?;
         let hash = Displaced::open(folder, &new, &[]).and_then(|file| file.hash());
         if let Err(error) = put_visible(folder, &new) {
-            // The open file still has it, and a later attempt.
+            // The content is still in the open file and is tried again later.
             folder.remove(&new)?;
             return Err(error);
         }
@@ -270,7 +271,7 @@ impl Temporary {
         let mut file = folder.create_file(&name, like, self.mode)?;
         let copied = io::copy(bytes, &mut file);
         if let Some(modified) = modified {
-            // Not every file system can hold every time, and none is lost with it.
+            // Not every file system can store every time, and no data is lost without it.
             let _ = file.set_modified(modified);
         }
         let written = copied
@@ -287,8 +288,8 @@ impl Temporary {
         }
     }
 
-    /// Renames the new file over the old one where the two cannot change places: a file that
-    /// somebody puts there in the instant after the look is lost.
+    /// Renames the new file over the old one if the two cannot be exchanged: a file that another
+    /// program puts there in the instant after the check is lost.
     fn over(
         &self,
         folder: &Folder,
@@ -305,7 +306,7 @@ impl Temporary {
         };
         #[cfg(test)]
         tests::pause(tests::Moment::BeforeRenaming);
-        // Elsewhere, what is open cannot lose its name.
+        // On other systems, an open file cannot lose its name.
         let displaced = cfg!(unix).then_some(displaced);
         if let Err(error) = folder.rename(swap, name) {
             self.discard(folder, swap, hashes)?;
@@ -317,8 +318,7 @@ impl Temporary {
         Ok(folder.flush()?)
     }
 
-    /// Gives the note its name back, unless somebody put something else in the place of ours
-    /// meanwhile.
+    /// Gives the note its name back, unless another program has replaced our file meanwhile.
     fn put_back(
         &self,
         folder: &Folder,
@@ -334,8 +334,8 @@ impl Temporary {
         self.discard(folder, swap, hashes)
     }
 
-    /// Removes a temporary file that holds one of these texts; gives it a visible name if it holds
-    /// another one.
+    /// Removes a temporary file that contains one of these texts; gives it a visible name if it
+    /// contains another text.
     fn discard(&self, folder: &Folder, name: &str, known: &[String]) -> io::Result<()> {
         let displaced = Displaced::open(folder, name, known)?;
         if !displaced
@@ -351,13 +351,13 @@ impl Temporary {
 }
 
 enum Purpose {
-    /// Writing, before anybody saw it.
+    /// A new file that is not visible yet.
     New,
-    /// Changing places; the short hashes of the two texts.
+    /// An exchange; contains the short hashes of the two texts.
     Swap([String; 2]),
 }
 
-/// Gives a temporary file that holds what somebody else wrote a visible name.
+/// Gives a temporary file with text of another writer a visible name.
 fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
     for number in 1..=RECOVERED_MAX {
         let visible = if number == 1 {
@@ -381,12 +381,12 @@ fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
     ))
 }
 
-/// The hash of a file; none if it is no file, or larger than a note may be.
+/// Returns the hash of a file; `None` if it is not a regular file, or larger than a note may be.
 fn hash_in(folder: &Folder, name: &str) -> io::Result<Option<ContentHash>> {
     Ok(read::bytes(folder, name)?.map(|(bytes, _)| read::hash(&bytes)))
 }
 
-/// The part of a hash that stands in names.
+/// Returns the part of a hash that is used in names.
 pub(crate) fn short(hash: &ContentHash) -> String {
     HEXLOWER.encode(&hash.0[..NAMED_BYTES])
 }

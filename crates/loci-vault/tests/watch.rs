@@ -1,4 +1,4 @@
-//! What a watch reports of real changes to real folders.
+//! The reports of a watch for real changes of real folders.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -11,15 +11,14 @@ use std::time::{Duration, SystemTime};
 use loci_vault::{FolderWatch, Watched, is_watched};
 use tempfile::TempDir;
 
-/// By path, what is in each file that is not hidden.
+/// The content of each file that is not hidden, by path.
 type Files = BTreeMap<PathBuf, String>;
 
-/// How long a report is waited for that has to come.
+/// The maximum time to wait for an expected report.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// How long it stays quiet when nothing is to be reported: longer than the longest burst of
-/// changes.
+/// The time without a report that counts as quiet: longer than the longest burst of changes.
 const QUIET: Duration = Duration::from_millis(800);
-/// More reports than any change here makes.
+/// More reports than any change here causes.
 const REPORTS_MAX: usize = 30;
 
 fn files(root: &Path) -> Files {
@@ -39,7 +38,7 @@ fn files(root: &Path) -> Files {
     files
 }
 
-/// A watch, with what was in the folder at each report.
+/// A watch, with the content of the folder at each report.
 struct Watching {
     root: PathBuf,
     watch: FolderWatch,
@@ -62,7 +61,7 @@ impl Watching {
         self.reports.recv_timeout(PATIENCE).unwrap().0
     }
 
-    /// Waits for a report that comes when what is in the folder now is there to be seen.
+    /// Waits for a report made when the current content of the folder was visible.
     fn sees(&self, change: &str) {
         let expected = files(&self.root);
         for _ in 0..REPORTS_MAX {
@@ -76,19 +75,19 @@ impl Watching {
         panic!("reported again and again, but not in the end: {change}");
     }
 
-    /// Waits until nothing is reported any more.
+    /// Waits until there are no more reports.
     fn settle(&self) {
         let is_quiet = (0..REPORTS_MAX).any(|_| self.reports.recv_timeout(2 * QUIET).is_err());
         assert!(is_quiet, "reported again and again");
     }
 
-    /// Waits until it has reported that another one watches.
+    /// Waits until it has reported that another process watches.
     fn waits(&self) {
         let waits = (0..REPORTS_MAX).any(|_| self.next() == Watched::ByAnother);
         assert!(waits, "it watches beside another one");
     }
 
-    /// Whether its sign of life is seen, which it gives every second.
+    /// True if its heartbeat, which it updates every second, is seen.
     fn is_seen_to_watch(&self, lock_file: &Path) -> bool {
         (0..REPORTS_MAX).any(|_| {
             let is_seen = is_watched(lock_file);
@@ -108,12 +107,12 @@ impl Watching {
     }
 }
 
-/// How often something is tried that a stall of some seconds spoils: who gives no sign of life for
-/// so long is taken for one that is stopped, and others look for themselves. What is wrong is so
-/// each time.
+/// The number of attempts for a check that a stall of some seconds spoils: a process without a
+/// heartbeat for so long counts as suspended, and others scan the folder themselves. A real error
+/// fails each attempt.
 const ATTEMPTS: usize = 3;
 
-/// Holds that the one sees a change to a note, and the other does not.
+/// Checks that one watch sees a change to a note, and the other does not.
 fn one_alone_sees(one: &Watching, other: &Watching) {
     let is_quiet = (0..ATTEMPTS).any(|attempt| {
         fs::write(one.root.join("note.md"), format!("seen by one, {attempt}")).unwrap();
@@ -123,7 +122,7 @@ fn one_alone_sees(one: &Watching, other: &Watching) {
     assert!(is_quiet, "reported: what another watches");
 }
 
-/// A folder with one note beside a lock file, watched.
+/// Returns a watched folder with one note beside a lock file.
 fn vault() -> (TempDir, Watching) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().join("vault");
@@ -199,7 +198,7 @@ fn what_is_hidden_or_no_note_is_not_reported_and_neither_is_reading() {
     watching.stays_quiet("hidden files and a picture");
     assert_eq!(files(&watching.root).len(), 2);
     watching.stays_quiet("reading every note");
-    // Each report reads every note too: it would never be quiet again if that were reported.
+    // Each report reads every note too: reports would never end if reading were reported.
     fs::write(at("note.md"), "two").unwrap();
     watching.sees("a written note");
     watching.settle();
@@ -296,8 +295,8 @@ fn one_watches_and_the_next_takes_over() {
     assert!(!is_watched(&lock_file));
 }
 
-/// Has the lock file, as the watch of another process has it, and says with `stamp` that it
-/// watches.
+/// Holds the lock file as the watch of another process does, and updates its heartbeat with
+/// `stamp`.
 struct Other(fs::File);
 
 impl Other {
@@ -348,7 +347,7 @@ fn nobody_relies_on_a_watch_that_gives_no_sign_of_life() {
             .any(|watched| watched == Watched::ByAnother),
         "the other goes on"
     );
-    // It is stopped again, without the lock being let go.
+    // The other process is suspended again without releasing the lock.
     assert_eq!(watching.next(), Watched::Changed);
     drop(other);
     watching.sees("what happened before the watch was taken over");
@@ -366,7 +365,7 @@ fn who_gives_up_lets_another_watch_and_goes_on_if_there_is_none() {
     assert!(first.is_seen_to_watch(&lock_file));
     let second = Watching::start(first.root.clone(), lock_file.clone());
     second.waits();
-    // Where the other does not get to it within some seconds, the first goes on, rightly.
+    // If the other does not get the lock within some seconds, the first correctly continues.
     let gives_way = (0..ATTEMPTS).any(|_| {
         first.watch.give_up();
         first.next() == Watched::ByAnother
@@ -408,7 +407,7 @@ fn without_events_a_change_is_reported_again_and_again() {
         assert_eq!(reports.recv_timeout(PATIENCE), Ok(Watched::Changed));
     }
     fs::remove_dir_all(&root).unwrap();
-    // One for the folder that is gone, and one that may have come before.
+    // One report for the removed folder, and one that may have come before.
     let is_quiet = (0..REPORTS_MAX).any(|_| reports.recv_timeout(2 * QUIET).is_err());
     assert!(
         is_quiet,

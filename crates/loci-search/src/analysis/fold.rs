@@ -1,4 +1,4 @@
-//! Which forms of characters count as the same.
+//! Folds characters that count as the same.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use unicode_normalization::{
     IsNormalized, UnicodeNormalization, char::is_combining_mark, is_nfkc_quick,
 };
 
-/// Full-width and other compatibility forms become the ordinary ones (NFKC); case and accents
+/// Converts full-width and other compatibility forms to the ordinary ones (NFKC); case and accents
 /// stay, for the split at changes of case.
 pub(crate) fn fold_width(text: &str) -> Cow<'_, str> {
     if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
@@ -15,8 +15,8 @@ pub(crate) fn fold_width(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.nfkc().collect())
 }
 
-/// Lower case without diacritics. Marks that make another letter or carry a vowel (Japanese
-/// voicing, Indic signs, the breve of й) stay.
+/// Converts text to lower case without diacritics. Marks that make another letter or carry a vowel
+/// (Japanese voicing, Indic signs, the breve of й) stay.
 pub(crate) fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -38,8 +38,8 @@ pub(crate) fn fold(text: &str) -> String {
     folded
 }
 
-/// Combining marks of European scripts, Hebrew points, Arabic vowel signs, hamza and elongation,
-/// joiners, soft hyphens and variation selectors.
+/// Returns true for combining marks of European scripts, Hebrew points, Arabic vowel signs, hamza
+/// and elongation, joiners, soft hyphens and variation selectors.
 fn is_dropped(character: char) -> bool {
     matches!(character,
         '\u{ad}' | '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}'
@@ -47,7 +47,7 @@ fn is_dropped(character: char) -> bool {
         | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// The breve of й and ў, the dots of ї.
+/// Returns true for the breve of й and ў and the dots of ї.
 fn is_part_of_letter(before: char, mark: char) -> bool {
     matches!(
         (before, mark),
@@ -55,7 +55,7 @@ fn is_part_of_letter(before: char, mark: char) -> bool {
     )
 }
 
-/// Letters that are often written in another way, though Unicode does not decompose them.
+/// Folds letters that are often written in another way, though Unicode does not decompose them.
 fn letter(character: char) -> Option<&'static str> {
     Some(match character {
         'ß' => "ss",
@@ -77,7 +77,7 @@ fn letter(character: char) -> Option<&'static str> {
     })
 }
 
-/// The ASCII digit of one of another script.
+/// Returns the ASCII digit for a digit of another script.
 fn digit(character: char) -> Option<char> {
     // Arabic, Persian, Devanagari, Bengali, Thai, Lao, Burmese, Khmer.
     const ZEROS: [u32; 8] = [0x660, 0x6f0, 0x966, 0x9e6, 0xe50, 0xed0, 0x1040, 0x17e0];
@@ -89,8 +89,8 @@ fn digit(character: char) -> Option<char> {
     char::from_digit(value, 10)
 }
 
-/// A folded Arabic word without the article and what is written together with it, if two letters
-/// stay (the prefixes of the light stemmer of Larkey, Ballesteros and Connell, 2002).
+/// Removes the article and its attached prefixes from a folded Arabic word, if two letters remain
+/// (the prefixes of the light stemmer of Larkey, Ballesteros and Connell, 2002).
 pub(super) fn without_arabic_article(word: &str) -> &str {
     let prefixes = ["وال", "بال", "كال", "فال", "ال", "لل"];
     let rest = prefixes.iter().find_map(|prefix| word.strip_prefix(prefix));
@@ -98,7 +98,7 @@ pub(super) fn without_arabic_article(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Letters, digits, and the marks and joiners that belong to them.
+/// Returns true for letters, digits, and the marks and joiners that belong to them.
 pub(crate) fn is_word_character(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric();
@@ -108,7 +108,7 @@ pub(crate) fn is_word_character(character: char) -> bool {
         || matches!(character, '\u{ad}' | '\u{200b}'..='\u{200d}')
 }
 
-/// Whether the character belongs to a script that is written without spaces between words, or
+/// True if the character belongs to a script that is written without spaces between words, or
 /// (Korean) inflects within them.
 pub(crate) fn is_unspaced(character: char) -> bool {
     // Thai, Lao, Burmese and Khmer; Chinese, Japanese and Korean.
@@ -119,14 +119,14 @@ pub(crate) fn is_unspaced(character: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Whether one character alone is often a word: Chinese characters and Korean syllables.
+/// True if the character alone is often a word: Chinese characters and Korean syllables.
 pub(crate) fn may_be_a_word(character: char) -> bool {
     matches!(character,
         '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
         | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The characters of a run, each with the marks that follow it.
+/// Returns the characters of a run, each with the marks that follow it.
 pub(crate) fn clusters(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = run;
     std::iter::from_fn(move || {

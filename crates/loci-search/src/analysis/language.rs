@@ -1,9 +1,9 @@
-//! Which language a text is in, as far as its words need it: which of them carry no topic, and
-//! which endings they have.
+//! Detects the language of a text, as far as the analysis of its words needs it: for stop words and
+//! for stemming.
 //!
-//! Most scripts tell the language. In the Latin script a text is in the language that most of its
-//! function words belong to: they make up a third of ordinary text, so that a question of five
-//! words has enough of them, and code has none ([ADR
+//! Most scripts determine the language. In the Latin script a text is in the language that most of
+//! its function words belong to: they make up a third of ordinary text, so that a question of five
+//! words has enough of them, and code has none of them ([ADR
 //! 34](../../../../docs/adr/0034-words-by-language.md) compares this with trigrams of letters).
 
 use std::borrow::Cow;
@@ -16,27 +16,28 @@ use super::fold::{fold, fold_width};
 use super::units::{Unit, units};
 use super::vocabulary::STOP_WORDS;
 
-/// Bytes of a text that are looked at.
+/// Bytes of a text that are examined.
 const BYTES_MAX: usize = 1_024;
-/// Words of a text that are looked at.
+/// Words of a text that are examined.
 const WORDS_MAX: usize = 64;
-/// How many different function words of a language a text must have to be in it, English ones not
-/// counted.
+/// The minimum number of different function words of a language that a text must have to be in it,
+/// not counting those that are also English.
 const OWN_WORDS_MIN: usize = 2;
-/// One word in so many must be a function word.
+/// The maximum number of words per function word.
 const WORDS_PER_FUNCTION_WORD: usize = 8;
-/// One character in so many is kana in a text in Japanese.
+/// In a Japanese text at least one in so many characters is kana.
 const CHARACTERS_PER_KANA: usize = 10;
 
-/// A language that texts are written in.
+/// The language of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Language(&'static str);
 
 const ENGLISH: Language = Language("en");
 
 impl Language {
-    /// The language of a text, if its beginning leaves no doubt: of the Latin script only languages
-    /// whose function words are known here, of other scripts the language that most write in it.
+    /// Returns the language of a text if its beginning is unambiguous: in the Latin script only
+    /// languages with a list of function words, in other scripts the most common language of the
+    /// script.
     pub fn of(text: &str) -> Option<Language> {
         let text = beginning(text);
         match main_script(&text)? {
@@ -47,7 +48,7 @@ impl Language {
         }
     }
 
-    /// The same for the Latin script alone; none for English.
+    /// Returns the same for texts in the Latin script only; `None` for English.
     pub(crate) fn other_latin(text: &str) -> Option<Language> {
         let text = beginning(text);
         let is_latin = main_script(&text) == Some(LATIN);
@@ -57,18 +58,18 @@ impl Language {
             .filter(|language| *language != ENGLISH)
     }
 
-    /// The ISO 639-1 code.
+    /// Returns the ISO 639-1 code.
     pub fn code(self) -> &'static str {
         self.0
     }
 
-    /// Whether the folded word carries no topic in this language.
+    /// True if the folded word is a function word of this language.
     pub(super) fn has_function_word(self, word: &str) -> bool {
         FUNCTION_WORDS.languages_of(word) & FUNCTION_WORDS.bit(self) != 0
     }
 
-    /// How words in the Latin script lose their endings; none for English, in whose way all of them
-    /// lose theirs, and where no way is known.
+    /// Returns the stemmer for words in the Latin script; `None` for English, whose stemmer is
+    /// applied to all of them, and for languages without a stemmer.
     pub(super) fn stemmer(self) -> Option<Algorithm> {
         Some(match self.0 {
             "da" => Algorithm::Danish,
@@ -89,21 +90,19 @@ impl Language {
     }
 }
 
-/// Whether a folded word in another script than the Latin one carries no topic, in whatever
-/// language.
+/// True if a folded word in a script other than Latin is a function word in any language.
 pub(super) fn is_function_word_of_script(word: &str) -> bool {
-    // Arabic writes "and" with the next word.
+    // Arabic attaches "and" to the next word.
     let forms = [Some(word), word.strip_prefix('و')];
     let is_function_word = |word: &str| FUNCTION_WORDS.languages_of(word) != 0;
     !word.starts_with(|first: char| script(first) == Some(LATIN))
         && forms.into_iter().flatten().any(is_function_word)
 }
 
-/// How words lose their endings in the script of this folded word, if that needs no other word to
-/// tell.
+/// Returns the stemmer for the script of this folded word, if the word alone determines it.
 pub(super) fn stemmer_of_script(word: &str) -> Option<Algorithm> {
-    // Letters of Persian, and of Ukrainian and others, are in no word of the language whose endings
-    // are known.
+    // Letters that are specific to Persian, or to Ukrainian and others, do not occur in the
+    // language of the stemmer.
     match script(word.chars().next()?)? {
         "ar" if !word.contains(['پ', 'چ', 'ژ', 'گ']) => Some(Algorithm::Arabic),
         "el" => Some(Algorithm::Greek),
@@ -115,10 +114,10 @@ pub(super) fn stemmer_of_script(word: &str) -> Option<Algorithm> {
     }
 }
 
-/// The script that is no language's own.
+/// The Latin script, which determines no language.
 const LATIN: &str = "latin";
 
-/// The script of a letter, by the language that most write in it.
+/// Returns the script of a letter, named by its most common language.
 fn script(letter: char) -> Option<&'static str> {
     Some(match letter {
         '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}' => "el",
@@ -153,7 +152,7 @@ fn beginning(text: &str) -> Cow<'_, str> {
     fold_width(&text[..text.floor_char_boundary(BYTES_MAX)])
 }
 
-/// The script of most letters.
+/// Returns the script of most letters.
 fn main_script(text: &str) -> Option<&'static str> {
     if text.is_ascii() {
         return Some(LATIN);
@@ -173,7 +172,7 @@ fn main_script(text: &str) -> Option<&'static str> {
     };
     let (kana, han) = (count("ja"), count("zh"));
     if kana > 0 && kana * CHARACTERS_PER_KANA >= kana + han {
-        // Japanese has both.
+        // Japanese uses both.
         letters.retain(|(script, _)| *script != "zh");
         letters
             .iter_mut()
@@ -202,7 +201,7 @@ fn of_latin(text: &str) -> Option<Language> {
             .count()
     };
     let bits = (0..FUNCTION_WORDS.languages.len()).map(|place| 1 << place);
-    // Of equals the first.
+    // Ties go to the first language.
     let best = bits.rev().max_by_key(|bit| (total(*bit), own(*bit)))?;
     if total(best) * WORDS_PER_FUNCTION_WORD < words || total(best) == 0 {
         return None;
@@ -213,7 +212,8 @@ fn of_latin(text: &str) -> Option<Language> {
     (own(best) >= OWN_WORDS_MIN).then(|| FUNCTION_WORDS.languages[best.trailing_zeros() as usize])
 }
 
-/// The second language if more words of the text carry no topic in it than in the first.
+/// Returns the second language if more words of the text are function words of it than of the
+/// first.
 fn of_two(text: &str, first: &'static str, second: &'static str) -> Language {
     let (votes, _) = votes(text);
     let count = |code| {
@@ -230,8 +230,7 @@ fn of_two(text: &str, first: &'static str, second: &'static str) -> Language {
     })
 }
 
-/// Of each different function word of the text, the languages that it belongs to; and how many
-/// words there are.
+/// Returns the languages of each different function word of the text, and the number of words.
 fn votes(text: &str) -> (Vec<u32>, usize) {
     let (mut votes, mut seen, mut count) = (Vec::new(), HashSet::new(), 0);
     let words = units(text).filter_map(|(_, unit)| match unit {
@@ -256,7 +255,7 @@ fn votes(text: &str) -> (Vec<u32>, usize) {
 struct FunctionWords {
     /// In the order of their bits.
     languages: Vec<Language>,
-    /// The languages of each folded word, a bit for each.
+    /// The languages of each folded word, one bit for each.
     by_word: HashMap<String, u32>,
 }
 
@@ -287,12 +286,12 @@ impl FunctionWords {
         }
     }
 
-    /// A bit for each language that the folded word carries no topic in.
+    /// Returns the languages in which the folded word is a function word, one bit for each.
     fn languages_of(&self, word: &str) -> u32 {
         self.by_word.get(word).copied().unwrap_or_default()
     }
 
-    /// The bit of the language; 0 if no function words of it are known.
+    /// Returns the bit of the language; 0 if it has no list of function words.
     fn bit(&self, language: Language) -> u32 {
         self.languages
             .iter()

@@ -1,13 +1,14 @@
-//! Where the smallest stretches of a text begin and end that are analysed alike wherever they
-//! stand. Whoever compares texts word by word (a quoted phrase) must cut them in the same way.
+//! Splits a text into units, the smallest stretches that are analysed in the same way in any
+//! context. Code that compares texts word by word (a quoted phrase) must split them in the same
+//! way.
 
 use super::fold::{is_unspaced, is_word_character};
 
-/// A smallest stretch.
+/// A unit of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit<'a> {
-    /// Letters and digits, with apostrophes between letters (`don't`) and commas between groups
-    /// of three digits (`1,000`).
+    /// Letters and digits, with apostrophes between letters (`don't`) and commas between groups of
+    /// three digits (`1,000`).
     Word(&'a str),
     /// Characters of scripts without spaces.
     Run(&'a str),
@@ -21,7 +22,7 @@ impl<'a> Unit<'a> {
     }
 }
 
-/// The units of a text whose width is folded, with the bytes at which they begin.
+/// Returns the units of a width-folded text and the bytes at which they begin.
 pub(crate) fn units(text: &str) -> impl Iterator<Item = (usize, Unit<'_>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -45,7 +46,7 @@ pub(crate) fn units(text: &str) -> impl Iterator<Item = (usize, Unit<'_>)> {
     })
 }
 
-/// Marks belong to whatever stands before them.
+/// Returns true for marks, which belong to the character before them.
 fn is_mark(character: char) -> bool {
     !character.is_ascii() && !character.is_alphanumeric()
 }
@@ -59,7 +60,7 @@ fn word_end(text: &str) -> usize {
                 before.is_alphabetic()
                     && after.is_some_and(|after| after.is_alphabetic() && !is_unspaced(after))
             }
-            // The letter between the date and the time of day.
+            // The letter between a date and a time of day.
             'T' if at > 1 && is_two_digits(&text.as_bytes()[at - 2..]) => {
                 !is_two_digits(&text.as_bytes()[at + 1..])
             }
@@ -78,17 +79,17 @@ fn is_two_digits(bytes: &[u8]) -> bool {
     bytes.len() >= 2 && bytes[..2].iter().all(u8::is_ascii_digit)
 }
 
-/// Three digits and no more.
+/// Returns true for exactly three digits.
 fn is_group_of_digits(bytes: &[u8]) -> bool {
     bytes.len() >= 3
         && bytes[..3].iter().all(u8::is_ascii_digit)
         && !bytes.get(3).is_some_and(u8::is_ascii_digit)
 }
 
-/// Cuts a word where lower case turns to upper (`camelCase`, `HTTPServer`) and between letters
-/// and digits (`sha256`, `utf8String`). One in which letters and digits alternate (hashes, `k8s`)
-/// stays whole, a prefix of hexadecimal numbers (`0x`) or versions (`v`) and the ending of an
-/// ordinal (`7th`) fall off.
+/// Splits a word where lower case turns to upper case (`camelCase`, `HTTPServer`) and between
+/// letters and digits (`sha256`, `utf8String`). A word in which letters and digits alternate
+/// (hashes, `k8s`) stays whole; the prefix of hexadecimal numbers (`0x`) or versions (`v`) and the
+/// suffix of an ordinal (`7th`) are removed.
 pub(super) fn parts(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let digits = bytes
@@ -132,7 +133,7 @@ pub(super) fn parts(word: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The bytes before which a part begins, and whether letters meet digits there.
+/// Returns the bytes before which a part begins, and true where letters meet digits.
 fn borders(word: &str) -> Vec<(usize, bool)> {
     let kind = |character: char| (character.is_numeric(), character.is_uppercase());
     let mut borders = Vec::new();

@@ -1,9 +1,9 @@
-//! The words that mean the same in every text: stop words, contractions, numbers.
+//! Words with the same meaning in every text: stop words, contractions, numbers.
 
 use super::language::is_function_word_of_script;
 
-/// English words that carry no topic. Folded, unstemmed, sorted; the contractions are those that
-/// are often written without their apostrophe.
+/// English stop words. Folded, unstemmed, sorted; the contractions are those that are often written
+/// without their apostrophe.
 pub(super) const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -158,7 +158,7 @@ pub(super) const STOP_WORDS: &[&str] = &[
     "youve",
 ];
 
-/// Words for numbers and their digits. Sorted by word. "Second" is missing: it is mostly a time.
+/// Number words and their digits, sorted by word. "Second" is missing: it is mostly a time.
 const NUMBER_WORDS: &[(&str, &str)] = &[
     ("eight", "8"),
     ("eighteen", "18"),
@@ -205,8 +205,8 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
     ("zero", "0"),
 ];
 
-/// Whether a folded word carries no topic: in the Latin script in English, in another in any of its
-/// languages.
+/// True if a folded word is a stop word: in the Latin script an English one, in another script one
+/// of any of its languages.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     if word.is_ascii() {
         STOP_WORDS.binary_search(&word).is_ok()
@@ -215,7 +215,7 @@ pub(crate) fn is_stop_word(word: &str) -> bool {
     }
 }
 
-/// The digits of a number word.
+/// Returns the digits of a number word.
 pub(super) fn number(word: &str) -> Option<&'static str> {
     let place = NUMBER_WORDS
         .binary_search_by_key(&word, |(name, _)| name)
@@ -223,7 +223,7 @@ pub(super) fn number(word: &str) -> Option<&'static str> {
     Some(NUMBER_WORDS[place].1)
 }
 
-/// "twenty" and "three" or "third" as one number: 23, 23rd.
+/// Returns "twenty" and "three" or "third" as one number: 23, 23rd.
 pub(super) fn hyphenated_number(tens: &str, ones: &str) -> Option<String> {
     let ones = if ones == "second" {
         "2nd"
@@ -241,8 +241,8 @@ pub(super) fn hyphenated_number(tens: &str, ones: &str) -> Option<String> {
     (are_digits && is_one_digit).then(|| format!("{}{ones}", &tens[..1]))
 }
 
-/// The word that a folded contraction or possessive begins with: `don't` is `do`, `Caroline's` is
-/// `caroline`. A negation is lost, as the stop word "not" would be.
+/// Returns the word that a folded contraction or possessive begins with: `don't` is `do`,
+/// `Caroline's` is `caroline`. A negation is lost, as the stop word "not" would be.
 pub(crate) fn without_contraction(word: &str) -> Option<&str> {
     match word {
         "can't" => return Some("can"),

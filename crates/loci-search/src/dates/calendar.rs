@@ -1,14 +1,14 @@
-//! Days, weeks, months and years around a day. Weeks begin on Monday (ISO 8601).
+//! Computes days, weeks, months and years around a day. Weeks begin on Monday (ISO 8601).
 
 use std::ops::RangeInclusive;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
 
-/// First and last day.
+/// A range from the first to the last day.
 pub(super) type Days = RangeInclusive<Date>;
 
-/// A length of time that a calendar knows.
+/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Less than a day: seconds to hours.
@@ -21,14 +21,14 @@ pub(super) enum Unit {
     Decade,
 }
 
-/// The day this many days later. The ends of the calendar hold.
+/// Returns the day this many days later, clamped to the calendar.
 pub(super) fn shifted(day: Date, days: i64) -> Date {
     day.saturating_add(SignedDuration::from_hours(
         days.clamp(-4_000_000, 4_000_000) * 24,
     ))
 }
 
-/// The month that lies this many months from the day's.
+/// Returns the month that is this many months from the day's month.
 pub(super) fn month_from(day: Date, months: i64) -> Option<Days> {
     let months = i64::from(day.year()) * 12 + i64::from(day.month()) - 1 + months;
     month_of(
@@ -37,25 +37,25 @@ pub(super) fn month_from(day: Date, months: i64) -> Option<Days> {
     )
 }
 
-/// A month of a year.
+/// Returns a month of a year.
 pub(super) fn month_of(year: i16, month: i8) -> Option<Days> {
     let first = Date::new(year, month, 1).ok()?;
     Some(first..=first.last_of_month())
 }
 
-/// A year.
+/// Returns a year.
 pub(super) fn year_of(year: i64) -> Option<Days> {
     let first = Date::new(i16::try_from(year).ok()?, 1, 1).ok()?;
     Some(first..=first.last_of_year())
 }
 
-/// Three months from this one on: a season.
+/// Returns three months from this one on: a season.
 pub(super) fn season_of(year: i16, first_month: i8) -> Option<Days> {
     let first = Date::new(year, first_month, 1).ok()?;
     Some(first..=*month_from(first, 2)?.end())
 }
 
-/// The week, month ... that lies `steps` of its kind from the one with the day in it.
+/// Returns the week, month ... that is `steps` units from the one that contains the day.
 pub(super) fn unit_from(day: Date, unit: Unit, steps: i64) -> Option<Days> {
     let monday = shifted(day, -i64::from(day.weekday().to_monday_zero_offset()));
     match unit {
@@ -72,8 +72,8 @@ pub(super) fn unit_from(day: Date, unit: Unit, steps: i64) -> Option<Days> {
     }
 }
 
-/// When something was that happened `count` units before the day. Weeks are told roughly, so
-/// they get three days to each side.
+/// Returns the days of an event that happened `count` units before the day. Weeks are approximate,
+/// so they get three days on each side.
 pub(super) fn ago(day: Date, unit: Unit, count: i64) -> Option<Days> {
     match unit {
         Unit::Week => Some(shifted(day, -count * 7 - 3)..=shifted(day, -count * 7 + 3)),
@@ -82,7 +82,7 @@ pub(super) fn ago(day: Date, unit: Unit, count: i64) -> Option<Days> {
     }
 }
 
-/// The stretch of `count` units that ends with the day.
+/// Returns the range of `count` units that ends with the day.
 pub(super) fn past(day: Date, unit: Unit, count: i64) -> Option<Days> {
     let first = match unit {
         Unit::Short => return None,
@@ -95,7 +95,7 @@ pub(super) fn past(day: Date, unit: Unit, count: i64) -> Option<Days> {
     Some(first..=day)
 }
 
-/// The weekday (0 is Monday) before the day (`steps` -1), after it (1) or in its week (0).
+/// Returns the weekday (0 is Monday) before the day (`steps` -1), after it (1) or in its week (0).
 pub(super) fn weekday_from(day: Date, weekday: i8, steps: i64) -> Date {
     let today = i64::from(day.weekday().to_monday_zero_offset());
     let ahead = (i64::from(weekday) - today).rem_euclid(7);
@@ -106,8 +106,8 @@ pub(super) fn weekday_from(day: Date, weekday: i8, steps: i64) -> Date {
     }
 }
 
-/// The last stretch of its kind that ended before the day, the next that begins after it, or the
-/// one of the day's year.
+/// Returns the last yearly range that ended before the day (`steps` -1), the next one that begins
+/// after it (1), or the one in the day's year (0).
 pub(super) fn yearly_from(
     day: Date,
     steps: i64,
@@ -124,9 +124,9 @@ pub(super) fn yearly_from(
     }
 }
 
-/// The last stretch of its kind that began on the day or before.
+/// Returns the last yearly range that began on the day or before it.
 pub(super) fn latest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
-    // A leap day is at most eight years away.
+    // The nearest leap day is at most eight years away.
     let years = day.year().saturating_sub(8)..=day.year();
     years
         .rev()
@@ -134,9 +134,9 @@ pub(super) fn latest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Option
         .find(|days| *days.start() <= day)
 }
 
-/// The stretch of its kind whose middle is nearest to the day; of two, the earlier one.
+/// Returns the yearly range whose middle is nearest to the day; of two, the earlier one.
 pub(super) fn nearest(day: Date, of_year: impl Fn(i16) -> Option<Days>) -> Option<Days> {
-    // A leap day is at most eight years away.
+    // The nearest leap day is at most eight years away.
     let years = day.year().saturating_sub(8)..=day.year().saturating_add(8);
     let distance = |days: &Days| {
         day.duration_since(*days.start()).as_hours().abs()

@@ -1,4 +1,4 @@
-//! Which sequences of tokens are expressions of time.
+//! The grammar of expressions of time over tokens.
 
 use jiff::civil::Date;
 
@@ -10,23 +10,23 @@ use super::calendar::{
 };
 use super::tokens::{Kind, Token};
 
-/// Years that a number by itself may be.
+/// The years that a number without context may be.
 const BARE_YEARS: std::ops::RangeInclusive<u32> = 1900..=2099;
 
 /// The tokens of a text and the day on which it was written.
 pub(super) struct Grammar<'a> {
     pub tokens: &'a [Token],
     pub reference: Date,
-    /// Whether a day or month without a year is the last one that began, not the nearest: "since
-    /// December".
+    /// True if a day or month without a year is the last one that began, instead of the nearest:
+    /// "since December".
     pub is_past: bool,
 }
 
-/// The end of an expression, as the index of the token behind it, and its time.
+/// The index of the token after an expression, and its time.
 type Found = Option<(usize, Time)>;
 
 impl Grammar<'_> {
-    /// The expression that begins at this token.
+    /// Returns the expression that begins at this token.
     pub fn expression(&self, at: usize) -> Found {
         match self.kind(at) {
             Kind::Number { .. } => self
@@ -44,7 +44,8 @@ impl Grammar<'_> {
         }
     }
 
-    /// A date, days or a month, written with a number or the name of a month.
+    /// Returns a date, a range of days or a month that is written with a number or the name of a
+    /// month.
     pub fn written(&self, at: usize) -> Found {
         self.date_in_digits(at)
             .or_else(|| self.day_then_month(at))
@@ -71,7 +72,7 @@ impl Grammar<'_> {
         self.kind(at) == Kind::Sign(sign)
     }
 
-    /// Whether no blank stands before the token.
+    /// True if there is no white space before the token.
     fn is_glued(&self, at: usize) -> bool {
         at > 0
             && self
@@ -87,7 +88,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// A number of as many digits.
+    /// Returns a number with this many digits.
     fn digits(&self, at: usize, range: std::ops::RangeInclusive<usize>) -> Option<u32> {
         match self.kind(at) {
             Kind::Number {
@@ -99,7 +100,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// A year of four digits, perhaps after a comma or "of".
+    /// Returns a year of four digits, optionally after a comma or "of".
     fn year_after(&self, at: usize) -> Option<(usize, i16)> {
         let at = if self.is_sign(at, ',') || self.is_word(at, &["of"]) {
             at + 1
@@ -112,7 +113,7 @@ impl Grammar<'_> {
         Some((at + 1, year as i16))
     }
 
-    /// `2023-05-07`, `2023/05/07`, `2023-05`, `7.5.2023`, `8/5/2023`, `2023年5月7日`.
+    /// Parses `2023-05-07`, `2023/05/07`, `2023-05`, `7.5.2023`, `8/5/2023`, `2023年5月7日`.
     fn date_in_digits(&self, at: usize) -> Found {
         let Kind::Sign(sign @ ('-' | '/' | '.' | '年')) = self.kind(at + 1) else {
             return None;
@@ -173,7 +174,8 @@ impl Grammar<'_> {
         ))
     }
 
-    /// A day of the month, or two with "to", "and" or a dash between: the end, the first, the last.
+    /// Parses a day of the month, or two joined by "to", "and" or a dash; returns the end, the
+    /// first, the last.
     fn days_of_month(&self, at: usize) -> Option<(usize, i8, i8)> {
         let day = |at| match self.kind(at) {
             Kind::Number {
@@ -191,7 +193,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// `7 May 2023`, `7th of May`, `3-9 May 2023`.
+    /// Parses `7 May 2023`, `7th of May`, `3-9 May 2023`.
     fn day_then_month(&self, at: usize) -> Found {
         let (after, first, last) = self.days_of_month(at)?;
         let at = if self.is_word(after, &["of"]) {
@@ -205,8 +207,8 @@ impl Grammar<'_> {
         self.with_year(at, at + 1, month, first, last)
     }
 
-    /// Days of a month, with the year that may follow at `after`. A month name at `name` that
-    /// could be another word needs a capital or the year.
+    /// Returns days of a month, with the year that may follow at `after`. If the month name at
+    /// `name` could be another word, it needs a capital letter or the year.
     fn with_year(&self, name: usize, after: usize, month: i8, first: i8, last: i8) -> Found {
         if let Some((end, year)) = self.year_after(after) {
             let days = Date::new(year, month, first).ok()?..=Date::new(year, month, last).ok()?;
@@ -240,7 +242,7 @@ impl Grammar<'_> {
         ))
     }
 
-    /// `May 7, 2023`, `May 3-9`, `May 2023`, `in May`.
+    /// Parses `May 7, 2023`, `May 3-9`, `May 2023`, `in May`.
     fn month(&self, at: usize) -> Found {
         let kind = self.kind(at);
         let Kind::Month(month, _) = kind else {
@@ -254,7 +256,7 @@ impl Grammar<'_> {
         };
         if let Some((end, first, last)) = self.days_of_month(after) {
             let found = self.with_year(at, end, month, first, last);
-            // "in May 5 people came" is wrong seldom enough.
+            // "in May 5 people came" is misread, which is rare enough.
             if found.is_some() {
                 return found;
             }
@@ -282,7 +284,8 @@ impl Grammar<'_> {
         ))
     }
 
-    /// "on Friday", "Friday before 9 June 2023": by itself the one before the reference.
+    /// Parses "on Friday", "Friday before 9 June 2023"; a weekday alone is the one before the
+    /// reference.
     fn weekday(&self, at: usize) -> Found {
         let Kind::Weekday(weekday, is_full) = self.kind(at) else {
             return None;
@@ -305,8 +308,8 @@ impl Grammar<'_> {
         Some((end, Time::Days(day..=day)))
     }
 
-    /// "before 9 June 2023", "after ..." or "of ..." behind a unit or weekday: the day that it is
-    /// to be counted from, and in which direction.
+    /// Parses "before 9 June 2023", "after ..." or "of ..." after a unit or weekday; returns the
+    /// day to count from, and the direction.
     fn anchor(&self, at: usize, steps: i64) -> (usize, Date, i64) {
         let direction = match self.kind(at) {
             Kind::Word("before") => -1,
@@ -328,7 +331,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// "week before 9 June 2023", "day before yesterday"; a unit by itself tells little.
+    /// Parses "week before 9 June 2023", "day before yesterday"; a unit alone is vague.
     fn unit(&self, at: usize, unit: Unit) -> Found {
         let (end, day, steps) = self.anchor(at + 1, 0);
         if end > at + 1 {
@@ -350,18 +353,18 @@ impl Grammar<'_> {
         tells_time.then_some((at + 1, Time::Vague))
     }
 
-    /// "summer of 2023", "winter 2022".
+    /// Parses "summer of 2023", "winter 2022".
     fn season(&self, at: usize, first_month: i8) -> Found {
         if let Some((end, year)) = self.year_after(at + 1) {
             return Some((end, Time::Days(season_of(year, first_month)?)));
         }
         let context =
             at > 0 && self.is_word(at - 1, &["in", "the", "during", "since", "every", "by"]);
-        // Spring and fall have other meanings.
+        // "Spring" and "fall" have other meanings.
         (context || matches!(first_month, 6 | 12)).then_some((at + 1, Time::Vague))
     }
 
-    /// "2 weeks ago", "three years", "3 pm", "12:30".
+    /// Parses "2 weeks ago", "three years", "3 pm", "12:30".
     fn count(&self, at: usize) -> Found {
         let count = i64::from(self.number(at)?);
         if let Kind::Unit(unit) = self.kind(at + 1) {
@@ -381,9 +384,10 @@ impl Grammar<'_> {
         (count < 13 && self.is_word(at + 1, &["am"])).then_some((at + 2, Time::Vague))
     }
 
-    /// A counted unit at `at`, with "ago" behind it if it can be told how long ago.
+    /// Returns a counted unit at `at`, including an "ago" after it, which fixes the days if the
+    /// count is known.
     fn counted(&self, at: usize, unit: Unit, count: Option<i64>) -> (usize, Time) {
-        // "ago" is the only word of its length and place that is vague.
+        // "ago" is the only vague word of three letters.
         let is_ago = self.kind(at + 1) == Kind::Vague
             && self.tokens[at + 1].end - self.tokens[at + 1].start == 3;
         let days = count
@@ -395,7 +399,7 @@ impl Grammar<'_> {
         )
     }
 
-    /// A year that stands by itself where a year may stand.
+    /// Parses a year without a month, where a year may stand.
     fn bare_year(&self, at: usize) -> Found {
         let Kind::Number {
             value,
@@ -428,7 +432,7 @@ impl Grammar<'_> {
         Some((at + 1, Time::Days(year_of(i64::from(value))?)))
     }
 
-    /// Expressions that begin with one of the plain words.
+    /// Parses expressions that begin with one of the plain words.
     fn word(&self, at: usize, word: &str) -> Found {
         let day = |days| {
             let day = shifted(self.reference, days);
@@ -490,13 +494,13 @@ impl Grammar<'_> {
         }
     }
 
-    /// What "last", "this" (0) or "next" says of the token behind it.
+    /// Parses the token after "last" (`steps` -1), "this" (0) or "next" (1).
     fn around(&self, at: usize, steps: i64) -> Found {
         let days = |days: Option<Days>| Some((at + 1, Time::Days(days?)));
         match self.kind(at) {
             Kind::Unit(unit) => {
                 let (end, day, steps) = self.anchor(at + 1, steps);
-                // "this second" is no time to look for, "this day" hardly one.
+                // "this second" is not a time to search for, and "this day" hardly ever is.
                 let found = unit_from(day, unit, steps).filter(|_| unit != Unit::Short);
                 Some((end, found.map_or(Time::Vague, Time::Days)))
             }
@@ -536,7 +540,7 @@ impl Grammar<'_> {
         }
     }
 
-    /// The first, middle or last third of the month or year that follows.
+    /// Returns the first, middle or last third of the month or year that follows.
     fn third(&self, at: usize, third: i8) -> Found {
         let mut next = at + 1;
         while self.is_sign(next, '-') || self.is_word(next, &["of", "the", "in"]) {
@@ -574,7 +578,7 @@ impl Grammar<'_> {
     }
 }
 
-/// Whether a word can hardly be anything else than a month.
+/// True if the word can hardly be anything but a month.
 fn is_only_a_month(kind: Kind) -> bool {
     matches!(kind, Kind::Month(1 | 2 | 4 | 6..=12, true))
 }

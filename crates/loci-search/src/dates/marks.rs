@@ -1,4 +1,4 @@
-//! Marks of days, months and years: what a passage is filed under and a query looks for.
+//! Marks of days, months and years: a passage is indexed under them, and a query looks for them.
 //!
 //! `@day=2023-05-07`, `@day=05-07` (of any year), `@month=2023-05`, `@month=05`, `@year=2023`.
 
@@ -9,14 +9,14 @@ use jiff::civil::Date;
 use super::Time;
 use super::calendar::{Days, month_from, shifted, year_of};
 
-/// Longest span that is told by its days.
+/// The longest span that is represented by its days.
 const SPAN_DAYS_MAX: i64 = 31;
-/// Longest span that is told by its months.
+/// The longest span that is represented by its months.
 const SPAN_MONTHS_MAX: i64 = 24;
-/// Longest span that is told by its years. Of a longer one, the years at its end.
+/// The longest span that is represented by all of its years. A longer one has only its last years.
 const SPAN_YEARS_MAX: i64 = 24;
 
-/// How finely a span is told.
+/// The granularity of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Grain {
     Days,
@@ -24,7 +24,7 @@ enum Grain {
     Years,
 }
 
-/// The marks of a text that tells this time: as finely as it does, and all coarser ones.
+/// Returns the marks of a text that refers to this time: as fine as the time, and all coarser ones.
 pub(crate) fn of_text(time: &Time) -> Vec<String> {
     match time {
         Time::Date(day) => of_text_days(&(*day..=*day)),
@@ -39,7 +39,7 @@ pub(crate) fn of_text(time: &Time) -> Vec<String> {
     }
 }
 
-/// The marks of texts that fit this time: any of them will do.
+/// Returns the marks of which a text must have one to match this time.
 pub(crate) fn of_query(time: &Time) -> Vec<String> {
     let days = match time {
         Time::Date(day) => &(*day..=*day),
@@ -57,7 +57,7 @@ pub(crate) fn of_query(time: &Time) -> Vec<String> {
     }
 }
 
-/// The days of a time that names its year.
+/// Returns the days of a time that includes its year.
 pub(crate) fn days(time: &Time) -> Option<Days> {
     match time {
         Time::Date(day) => Some(*day..=*day),
@@ -84,7 +84,7 @@ fn of_text_days(days: &Days) -> Vec<String> {
     marks
 }
 
-/// Whole months and years are told as such, whatever their length.
+/// Returns the granularity of a span. Whole months and years are represented as such at any length.
 fn grain(days: &Days) -> Grain {
     let (first, last) = (*days.start(), *days.end());
     let months = months(days);

@@ -6,7 +6,7 @@ use super::*;
 /// A Wednesday.
 const REFERENCE: Date = date(2023, 6, 14);
 
-/// What the first expression of a text stands for, in short.
+/// Formats the time of the first expression of a text.
 fn first(text: &str) -> String {
     let found = expressions(text, REFERENCE);
     let Some(expression) = found.first() else {

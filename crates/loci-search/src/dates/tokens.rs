@@ -1,4 +1,4 @@
-//! A text as the words, numbers and signs that expressions of time are made of.
+//! Splits a text into the words, numbers and signs of expressions of time.
 
 use super::calendar::Unit;
 
@@ -8,37 +8,37 @@ pub(super) struct Token {
     pub start: usize,
     pub end: usize,
     pub kind: Kind,
-    /// Whether it begins with a capital letter.
+    /// True if it begins with a capital letter.
     pub capital: bool,
 }
 
-/// What a token may mean in an expression of time.
+/// The role of a token in an expression of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `digits` is 0 for a number in words, `ordinal` tells "7th" from "7".
+    /// A number; `digits` is 0 for a number word, `ordinal` distinguishes "7th" from "7".
     Number {
         value: u32,
         digits: usize,
         ordinal: bool,
     },
-    /// Number and whether the name is written in full.
+    /// The month, and true if its name is written in full.
     Month(i8, bool),
-    /// 0 is Monday; whether the name is written in full.
+    /// The weekday (0 is Monday), and true if its name is written in full.
     Weekday(i8, bool),
     Unit(Unit),
-    /// Its first month.
+    /// The first month of the season.
     Season(i8),
-    /// A word that tells some time by itself.
+    /// A word that refers to an unspecific time.
     Vague,
     /// Any other word of the table.
     Word(&'static str),
     /// A sign other than white space; a dash of any length is '-'.
     Sign(char),
-    /// A word or number that has no part in any expression.
+    /// A word or number that is part of no expression.
     Other,
 }
 
-/// The words of the table below, folded and sorted.
+/// The words of expressions of time, folded and sorted.
 const WORDS: &[(&str, Kind)] = &[
     ("a", Kind::Word("a")),
     ("after", Kind::Word("after")),
@@ -174,7 +174,7 @@ const WORDS: &[(&str, Kind)] = &[
     ("years", Kind::Unit(Unit::Year)),
     ("yesterday", Kind::Word("yesterday")),
 ];
-/// Bytes of the longest word above.
+/// The length in bytes of the longest word above.
 const WORD_BYTES_MAX: usize = 9;
 
 const fn number(value: u32) -> Kind {
@@ -185,7 +185,7 @@ const fn number(value: u32) -> Kind {
     }
 }
 
-/// The tokens of a text; white space makes none.
+/// Returns the tokens of a text; white space is skipped.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
     let bytes = text.as_bytes();
     let mut tokens = Vec::with_capacity(text.len() / 5);
@@ -233,8 +233,8 @@ fn word(word: &[u8]) -> Kind {
     place.map_or(Kind::Other, |place| WORDS[place].1)
 }
 
-/// Digits with the ordinal ending or the `s` of a decade after them. Part of a longer word
-/// (`sha2023`, `5km`) they are no number.
+/// Parses digits with an ordinal suffix or the `s` of a decade. Digits in a longer word (`sha2023`,
+/// `5km`) are not a number.
 fn number_at(text: &str, start: usize) -> (usize, Kind) {
     let bytes = text.as_bytes();
     let end = end_of(bytes, start, u8::is_ascii_digit);
@@ -254,7 +254,7 @@ fn number_at(text: &str, start: usize) -> (usize, Kind) {
     let ending = &bytes[end..letters];
     match ending {
         _ if glued_before || bytes.get(letters) == Some(&b'_') => (letters, Kind::Other),
-        // The letter before the time of day ends a date.
+        // The letter before a time of day ends a date.
         b"" | b"T" => (end, number(false)),
         _ if [b"st", b"nd", b"rd", b"th"]
             .iter()
@@ -268,7 +268,7 @@ fn number_at(text: &str, start: usize) -> (usize, Kind) {
     }
 }
 
-/// A dash, a sign of East Asian dates, or a stretch of other characters beyond ASCII.
+/// Parses a dash, a sign of East Asian dates, or a stretch of other characters beyond ASCII.
 fn other_at(text: &str, start: usize) -> (usize, Kind) {
     let rest = &text[start..];
     let single = |character| match character {

@@ -1,6 +1,6 @@
 const WORD: usize = u64::BITS as usize;
 
-/// A set of slots, one bit each. Beyond the last slot that was ever put in, everything is absent.
+/// A set of slots, one bit each. Slots beyond the last inserted one are absent.
 #[derive(Debug, Clone, Default)]
 pub struct Bits {
     words: Vec<u64>,
@@ -8,13 +8,13 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// Whether the slot is in the set.
+    /// True if the slot is in the set.
     #[inline]
     pub fn contains(&self, slot: u32) -> bool {
         self.bit(slot) == 1
     }
 
-    /// 1 if the slot is in the set, else 0.
+    /// Returns 1 if the slot is in the set, else 0.
     #[inline]
     pub(super) fn bit(&self, slot: u32) -> usize {
         let slot = slot as usize;
@@ -22,7 +22,7 @@ impl Bits {
         (word >> (slot % WORD) & 1) as usize
     }
 
-    /// Puts the slot in; tells whether it was absent.
+    /// Inserts the slot; returns true if it was absent.
     pub fn insert(&mut self, slot: u32) -> bool {
         let (word, bit) = (slot as usize / WORD, 1 << (slot as usize % WORD));
         if word >= self.words.len() {
@@ -34,7 +34,7 @@ impl Bits {
         absent
     }
 
-    /// Takes the slot out; tells whether it was there.
+    /// Removes the slot; returns true if it was present.
     pub fn remove(&mut self, slot: u32) -> bool {
         let present = self.contains(slot);
         if present {
@@ -44,49 +44,49 @@ impl Bits {
         present
     }
 
-    /// Takes every slot out.
+    /// Removes every slot.
     pub fn clear(&mut self) {
         self.words.clear();
         self.count = 0;
     }
 
-    /// How many slots are in the set.
+    /// Returns the number of slots in the set.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether no slot is in the set.
+    /// True if no slot is in the set.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// The bits, 64 a word, lowest slot first. Slots of words that are not there are absent.
+    /// Returns the bits, 64 per word, lowest slot first. Slots beyond the last word are absent.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The set of these words, as [`words`](Bits::words) gives them.
+    /// Returns the set of these words, in the format of [`words`](Bits::words).
     pub(super) fn of_words(words: Vec<u64>) -> Self {
         let count = words.iter().map(|word| word.count_ones() as usize).sum();
         Bits { words, count }
     }
 
-    /// The slots in the set, ascending.
+    /// Returns the slots in the set, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.words.iter().enumerate().flat_map(|(index, word)| {
-            // Each step takes the lowest bit away.
+            // Each step clears the lowest bit.
             std::iter::successors(Some(*word), |rest| Some(rest & rest.wrapping_sub(1)))
                 .take_while(|rest| *rest != 0)
                 .map(move |rest| (index * WORD) as u32 + rest.trailing_zeros())
         })
     }
 
-    /// Gives back memory that growing has reserved.
+    /// Frees the spare capacity.
     pub fn shrink(&mut self) {
         self.words.shrink_to_fit();
     }
 
-    /// Bytes that it holds in memory.
+    /// Returns the bytes that it uses in memory.
     pub fn bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
     }

@@ -1,15 +1,14 @@
 //! The hot loops over vectors: dot products with quantised rows, cosines in full precision, and
 //! distances of sketches.
 //!
-//! Each loop is written once, in a form that the compiler turns into vector instructions, and is
-//! compiled once for each instruction set, or written out for it where the compiler does worse;
-//! which copy runs is decided at run time. On AArch64 it is decided by the compiler, since all
-//! those processors have NEON. Sums of integers do not depend on the order, and those of
-//! floating-point numbers have an order that is fixed, lane by lane, so every copy gives the same
-//! results, bit for bit.
+//! Each loop is written once, in a form that the compiler vectorises, and is compiled once for each
+//! instruction set, or written by hand where the compiler does worse; the copy is selected at run
+//! time. On AArch64 it is selected at compile time, since all those processors have NEON. Sums of
+//! integers do not depend on the order, and those of floating-point numbers have a fixed order,
+//! lane by lane, so every copy gives the same results, bit for bit.
 //!
-//! Beside them stands what else no safe code can do: to map a file, and to read its bytes as rows
-//! of numbers.
+//! This module also contains the other code that needs `unsafe`: mapping a file, and reading its
+//! bytes as rows of numbers.
 
 #![expect(
     unsafe_code,
@@ -37,23 +36,23 @@ use std::arch::x86_64::{
 use std::fs::File;
 use std::io;
 
-/// How many components a [`Line`] holds, and how many bits the words of a sketch.
+/// The number of components of a [`Line`], and the number of bits in a word of a sketch.
 pub(super) const LINE: usize = 64;
-/// How many sketches are interleaved.
+/// The number of sketches that are interleaved.
 pub(super) const BLOCK: usize = 8;
-/// Bits of a component of the query that a sketch is compared with.
+/// The bits of a query component that a sketch is compared with.
 pub(super) const PLANES: usize = 4;
-/// Sums in full precision are kept in so many lanes.
+/// The number of lanes for sums in full precision.
 const LANES: usize = 16;
 
-/// A line of the processor's cache, full of components. A row is a whole number of lines; what is
-/// beyond its vector is zero.
+/// A cache line of components. A row is a whole number of lines; components beyond its vector are
+/// zero.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Line(pub [i8; LINE]);
 
-/// The same word of the sketches of eight neighbouring slots, so that a vector register holds one
-/// word of each and nothing has to be summed across its lanes.
+/// The same word of the sketches of eight adjacent slots, so that a vector register holds one word
+/// of each and no sum across its lanes is needed.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Words(pub [u64; BLOCK]);
@@ -65,7 +64,7 @@ pub(super) struct Rows<'a> {
     pub scales: &'a [f32],
 }
 
-/// The instructions that comparing vectors makes use of. All give the same results.
+/// The instruction set used to compare vectors. All give the same results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Instructions(Set);
 
@@ -88,7 +87,7 @@ const _: () = assert!(
 );
 
 impl Default for Instructions {
-    /// The best that this processor has.
+    /// Returns the best one that this processor supports.
     fn default() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -111,7 +110,7 @@ impl Default for Instructions {
 }
 
 impl Instructions {
-    /// All that this processor has, best first: for tests and measurements.
+    /// Returns all that this processor supports, best first: for tests and benchmarks.
     pub fn all() -> Vec<Self> {
         let mut all = vec![Instructions::default()];
         #[cfg(target_arch = "x86_64")]
@@ -121,7 +120,7 @@ impl Instructions {
         all
     }
 
-    /// Its name.
+    /// Returns the name of the instruction set.
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -134,7 +133,7 @@ impl Instructions {
         }
     }
 
-    /// Puts the dot product of the query with each of the rows, times the row's scale, into
+    /// Writes the dot product of the query with each of the rows, times the row's scale, to
     /// `products`. Components of the query stay within [`query_limit`].
     pub(super) fn dots(
         self,
@@ -144,22 +143,22 @@ impl Instructions {
         products: &mut [f32],
     ) {
         match self.0 {
-            // SAFETY: this variant is made only where the processor has been found to have the
-            // features that the function is compiled for, which is all that calling it requires.
+            // SAFETY: this variant is created only on processors that have the features that the
+            // function is compiled for, which is all that calling it requires.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { dots_avx512(query, rows, chosen, products) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { dots_avx2(query, rows, chosen, products) },
             // SAFETY: every processor that this is compiled for has the feature that the function
-            // is compiled for: it does not compile without.
+            // requires: a build without it fails.
             #[cfg(target_arch = "aarch64")]
             Set::Neon => unsafe { dots_neon(query, rows, chosen, products) },
             Set::Portable => dots(query, rows, chosen, products),
         }
     }
 
-    /// Puts the cosine of the query with each of the rows into `cosines`.
+    /// Writes the cosine of the query with each of the rows to `cosines`.
     pub(super) fn cosines(
         self,
         query: &[[f32; LINE]],
@@ -168,21 +167,21 @@ impl Instructions {
         cosines: &mut [f32],
     ) {
         match self.0 {
-            // SAFETY: this variant is made only where the processor has been found to have the
-            // features that the function is compiled for, which is all that calling it requires.
+            // SAFETY: this variant is created only on processors that have the features that the
+            // function is compiled for, which is all that calling it requires.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { cosines_avx512(query, rows, chosen, cosines) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { cosines_avx2(query, rows, chosen, cosines) },
-            // The compiler makes of it all that NEON has for it.
+            // The compiler already uses NEON well for this loop.
             #[cfg(target_arch = "aarch64")]
             Set::Neon => self::cosines(query, rows, chosen, cosines),
             Set::Portable => self::cosines(query, rows, chosen, cosines),
         }
     }
 
-    /// Appends the place and the distance of every sketch that `admitted` has a bit for and whose
+    /// Appends the index and the distance of every sketch that `admitted` has a bit for and whose
     /// distance is less than `limit`. The query has [`PLANES`] words for each word of a sketch.
     pub(super) fn near(
         self,
@@ -193,15 +192,15 @@ impl Instructions {
         found: &mut Vec<(u32, u32)>,
     ) {
         match self.0 {
-            // SAFETY: this variant is made only where the processor has been found to have the
-            // features that the function is compiled for, which is all that calling it requires.
+            // SAFETY: this variant is created only on processors that have the features that the
+            // function is compiled for, which is all that calling it requires.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { near_avx512(query, sketches, admitted, limit, found) },
             // SAFETY: as above.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { near_avx2(query, sketches, admitted, limit, found) },
             // SAFETY: every processor that this is compiled for has the feature that the function
-            // is compiled for: it does not compile without.
+            // requires: a build without it fails.
             #[cfg(target_arch = "aarch64")]
             Set::Neon => unsafe { near_neon(query, sketches, admitted, limit, found) },
             Set::Portable => near(query, sketches, admitted, limit, found),
@@ -209,15 +208,15 @@ impl Instructions {
     }
 }
 
-/// The largest magnitude that a component of the query may have, so that no sum over that many
-/// products with 8-bit components leaves 32 bits.
+/// Returns the largest magnitude that a component of the query may have, so that no sum over that
+/// many products with 8-bit components overflows 32 bits.
 pub(super) fn query_limit(dimensions: usize) -> i16 {
     let largest_sum = i32::MAX as usize / 128;
     i16::try_from(largest_sum / dimensions.max(1)).unwrap_or(i16::MAX)
 }
 
-/// Written out, since the compiler makes of [`dots`] half as wide registers, and two instructions
-/// where there is one.
+/// Written by hand, since the compiler uses registers of half the width for [`dots`], and two
+/// instructions where there is one.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vnni")]
 fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
@@ -246,7 +245,7 @@ fn dots_avx512(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: 
     }
 }
 
-/// Written out, since the compiler makes of [`near`] loops over single numbers.
+/// Written by hand, since the compiler does not vectorise [`near`].
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vpopcntdq")]
 fn near_avx512(
@@ -289,7 +288,7 @@ fn near_avx512(
     }
 }
 
-/// As [`dots_avx512`], with registers of half the size.
+/// Like [`dots_avx512`], with registers of half the size.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn dots_avx2(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
@@ -310,7 +309,7 @@ fn dots_avx2(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
                 let values = unsafe { _mm_loadu_si128(part.as_ptr().cast()) };
                 // SAFETY: 32 bytes are read from an array of 16 numbers of 2 bytes, at any address.
                 let query = unsafe { _mm256_loadu_si256(query.as_ptr().cast()) };
-                // Two products of 16 and 8 bits are added in 32 bits: nothing can be cut off.
+                // Two products of 16 and 8 bits are added in 32 bits, which cannot overflow.
                 *sum =
                     _mm256_add_epi32(*sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(values), query));
             }
@@ -341,9 +340,9 @@ fn cosines_avx2(query: &[[f32; LINE]], rows: Rows<'_>, chosen: &[u32], cosines: 
     self::cosines(query, rows, chosen, cosines);
 }
 
-/// Counts bits by looking up those of four at a time (W. Mula, N. Kurz and D. Lemire, Faster
-/// Population Counts Using AVX2 Instructions, 2018), each plane with its weight already in the
-/// table, so that the bytes of a word sum up to at most 8 x 15.
+/// Counts bits by table lookup, four at a time (W. Mula, N. Kurz and D. Lemire, Faster Population
+/// Counts Using AVX2 Instructions, 2018). The table of each plane includes its weight, so that the
+/// bytes of a word sum up to at most 8 x 15.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn near_avx2(
@@ -353,7 +352,7 @@ fn near_avx2(
     limit: u64,
     found: &mut Vec<(u32, u32)>,
 ) {
-    // The bits of 0 to 15, in both halves of the register.
+    // The bit counts of 0 to 15, in both halves of the register.
     let ones = _mm256_set1_epi64x(0x0302_0201_0201_0100);
     let ones = _mm256_blend_epi32::<0b1100_1100>(ones, _mm256_add_epi8(ones, _mm256_set1_epi8(1)));
     let mut tables = [ones; PLANES];
@@ -391,7 +390,7 @@ fn near_avx2(
     }
 }
 
-/// Written out, since the compiler adds up the lanes of [`dots`] anew for every line.
+/// Written by hand, since the compiler adds up the lanes of [`dots`] again for every line.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f32]) {
@@ -424,8 +423,8 @@ fn dots_neon(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &m
     }
 }
 
-/// Written out, since the compiler widens the counts of each plane in [`near`] by themselves. Here
-/// the planes are weighed and added up before: a byte is at most 8 x 15 then.
+/// Written by hand, since the compiler widens the counts of each plane in [`near`] separately. Here
+/// the planes are weighted and added first, when a byte is at most 8 x 15.
 #[cfg(target_arch = "aarch64")]
 #[target_feature(enable = "neon")]
 fn near_neon(
@@ -440,8 +439,8 @@ fn near_neon(
         if bits == 0 {
             continue;
         }
-        // A word adds at most 4 x 8 x 15 to a lane: it takes over 500 million dimensions to fill
-        // one.
+        // A word adds at most 4 x 8 x 15 to a lane, so an overflow takes over 500 million
+        // dimensions.
         let mut sums = [vdupq_n_u32(0); 4];
         for (query, words) in query.iter().zip(block) {
             for (words, sum) in words.0.as_chunks::<2>().0.iter().zip(&mut sums) {
@@ -464,7 +463,7 @@ fn near_neon(
     }
 }
 
-// Plain loops only, below: a closure handed to a library function would be compiled without the
+// Below are only plain loops: a closure passed to a library function would be compiled without the
 // caller's instruction set.
 
 #[expect(
@@ -481,7 +480,7 @@ fn dots(query: &[[i16; LINE]], rows: Rows<'_>, chosen: &[u32], products: &mut [f
             .zip(&rows.lines[row * query.len()..][..query.len()])
         {
             for (query, value) in query.iter().zip(&line.0) {
-                // Wrapping only so that no overflow check keeps the loop from being vectorised:
+                // Wrapping only lets the compiler vectorise the loop without overflow checks:
                 // `query_limit` rules overflow out.
                 sum = sum.wrapping_add(i32::from(*query).wrapping_mul(i32::from(*value)));
             }
@@ -555,7 +554,7 @@ fn near(
     }
 }
 
-/// The bits of a block's slots.
+/// Returns the bits of a block's slots.
 fn admitted_bits(admitted: &[u64], block: usize) -> u8 {
     admitted
         .get(block / BLOCK)
@@ -587,7 +586,7 @@ fn keep_near(
     }
 }
 
-/// A file as the system maps it into memory: to be read, and shared with other processes.
+/// A file mapped into memory: read-only, and shared with other processes.
 #[derive(Debug)]
 pub(super) struct Mapping(memmap2::Mmap);
 
@@ -595,16 +594,16 @@ impl Mapping {
     /// Maps the whole file as it is now.
     ///
     /// # Errors
-    /// The system cannot map it: it is empty, or no file that can be mapped.
+    /// The system's error if the file is empty or cannot be mapped.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         // SAFETY: the bytes must not change while they are mapped. They are those of a segment: no
-        // process ever writes to one again, or cuts it, once it has its name; another one takes its
-        // place by a rename, and what is mapped stays until it is unmapped. Only this user can
-        // write in the folder. A program of this user that writes into the file breaks what it
-        // holds, not the process: nothing is derived from a value that was read but what is read
-        // and checked again, as every number of it is before it is used as an index. A program that
-        // cuts it, or a disk that cannot be read, ends the process by a signal (SIGBUS), which
-        // loses nothing: the file is a copy.
+        // process writes to a segment or truncates it once it has its name; another segment
+        // replaces it by a rename, and mapped pages stay until they are unmapped. Only this user
+        // can write in the folder. A program of this user that writes into the file corrupts its
+        // content, not the process: values read from it are only used for further reads that are
+        // checked, and every number is checked before it is used as an index. A program that
+        // truncates the file, or a disk that cannot be read, ends the process by a signal (SIGBUS),
+        // which loses no data: the file is a copy.
         unsafe { memmap2::Mmap::map(file) }.map(Mapping)
     }
 
@@ -613,7 +612,7 @@ impl Mapping {
     }
 }
 
-/// Types that may be read from any bytes.
+/// Types for which any bytes are a valid value.
 trait Plain: Copy {}
 impl Plain for Line {}
 impl Plain for Words {}
@@ -621,10 +620,10 @@ impl Plain for f32 {}
 impl Plain for u32 {}
 impl Plain for u64 {}
 
-/// The bytes as elements; none, if they do not begin where an element may, or do not end with one.
+/// Returns the bytes as elements; empty if they are misaligned or do not end with a whole element.
 fn elements<T: Plain>(bytes: &[u8]) -> &[T] {
-    // SAFETY: only `Plain` types are asked for, which have no padding and for which any bits are a
-    // value; the function takes care of the alignment, and the slice lives as long as the bytes.
+    // SAFETY: only `Plain` types are used, which have no padding and for which any bits are a
+    // value; the function handles the alignment, and the slice lives as long as the bytes.
     let (before, elements, after) = unsafe { bytes.align_to::<T>() };
     if before.is_empty() && after.is_empty() {
         elements
@@ -653,9 +652,9 @@ pub(super) fn bits_in(bytes: &[u8]) -> &[u64] {
     elements(bytes)
 }
 
-/// The bytes of lines.
+/// Returns the bytes of lines.
 pub(super) fn bytes_of(lines: &[Line]) -> &[u8] {
-    // SAFETY: a line is 64 bytes without padding, and bytes may lie anywhere.
+    // SAFETY: a line is 64 bytes without padding, and bytes need no alignment.
     unsafe { lines.align_to::<u8>() }.1
 }
 

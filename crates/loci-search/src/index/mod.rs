@@ -1,7 +1,7 @@
-//! The parts of an index: postings scored by BM25, quantised vectors, and the choice of the best.
-//! They know slots (small numbers for passages) and nothing of memories or filters; a store maps
-//! its records to slots and says which slots count. What they hold lies in memory, or in a segment,
-//! which is a file that many processes map, with what changed since in memory.
+//! The parts of an index: postings scored by BM25, quantised vectors, and the selection of the
+//! best. They use slots (small numbers for passages) and do not depend on memories or filters; a
+//! store maps its records to slots and decides which slots count. Their data is in memory, or in a
+//! segment, which is a file that many processes map, with later changes in memory.
 
 mod bits;
 mod kernel;

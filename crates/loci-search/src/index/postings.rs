@@ -1,4 +1,4 @@
-//! Which passages contain which terms, scored by BM25.
+//! Posting lists of terms, scored by BM25.
 
 use std::sync::Arc;
 
@@ -26,36 +26,36 @@ use lengths::Lengths;
 pub use query::WordQuery;
 use view::View;
 
-/// Which passages contain which terms, with counts and lengths, scored by BM25.
+/// The posting lists of all terms, with counts and lengths of passages, scored by BM25.
 ///
-/// A slot is free, living or dead. [`insert`](Postings::insert) makes a free one living. A caller
-/// that removes a passage only stops to admit its slot, which makes it dead: it stays in the lists
-/// and keeps its length, so that bounds of scores still hold. A cycle of purging takes the slots
-/// that were dead when it began out of all lists, a few lists a step; passages may be inserted and
-/// searched between the steps. Only when the cycle is through are its slots free.
+/// A slot is free, live or dead. [`insert`](Postings::insert) makes a free one live. A caller
+/// removes a passage by no longer admitting its slot, which makes it dead: it stays in the lists
+/// and keeps its length, so that bounds of scores remain valid. A purge cycle removes the slots
+/// that were dead when it began from all lists, a few lists per step; passages may be inserted and
+/// searched between the steps. The slots are free only when the cycle is complete.
 ///
-/// The part that was [taken over](Postings::open) from a segment never changes: its slots are
-/// living or dead, and never purged.
+/// The part that was [opened](Postings::open) from a segment never changes: its slots are live or
+/// dead, and never purged.
 #[derive(Debug, Clone, Default)]
 pub struct Postings {
-    /// The postings that lie in a segment.
+    /// The postings of a segment.
     base: Option<Arc<Base>>,
-    /// The first slot that is not the segment's.
+    /// The first slot after those of the segment.
     first: u32,
     dictionary: Dictionary,
-    /// By slot, from the first on.
+    /// By slot, from `first` on.
     lengths: Vec<u32>,
     purge: Option<Purge>,
-    /// Terms of the passage being inserted, kept for its memory.
+    /// The terms of the passage being inserted, kept to reuse the allocation.
     inserted: Vec<(u32, u32)>,
 }
 
-/// Which of the slots in the lists count for a query.
+/// The slots in the lists that count for a query.
 #[derive(Debug, Clone, Copy)]
 pub enum Admitted<'a> {
-    /// All of them: there is no filter, and no dead slot is in the lists. Spares many looks.
+    /// All slots: there is no filter, and the lists contain no dead slot. Saves many lookups.
     All,
-    /// These alone.
+    /// Only these slots.
     Only(&'a Bits),
 }
 
@@ -69,7 +69,8 @@ impl Admitted<'_> {
     }
 }
 
-/// A cycle of purging: the lists before `slot` of the term `number` hold none of the dead slots.
+/// A purge cycle: the dead slots are gone from all lists before the term `number`, and from its
+/// list before `slot`.
 #[derive(Debug, Clone)]
 struct Purge {
     dead: Bits,
@@ -78,9 +79,9 @@ struct Purge {
 }
 
 impl Postings {
-    /// Adds a passage with its terms, each once, and the count of each; 0 makes a mark, which can
-    /// be looked up and scores nothing. The slot must be free. Slots may come in any order;
-    /// ascending ones cost least.
+    /// Adds a passage with its distinct terms and the count of each; the count 0 makes a mark,
+    /// which can be looked up and does not affect scores. The slot must be free. Slots may come in
+    /// any order; ascending ones cost least.
     pub fn insert<'a>(&mut self, slot: u32, terms: impl IntoIterator<Item = (&'a str, u32)>) {
         let mut inserted = std::mem::take(&mut self.inserted);
         inserted.extend(
@@ -92,7 +93,7 @@ impl Postings {
         if self.lengths.len() <= place {
             self.lengths.resize(place + 1, 0);
         }
-        // Before the lists: they bound scores by lengths.
+        // Set before the lists are changed, because they bound scores by lengths.
         self.lengths[place] = inserted
             .iter()
             .fold(0, |length: u32, (_, count)| length.saturating_add(*count));
@@ -109,7 +110,7 @@ impl Postings {
         self.inserted = inserted;
     }
 
-    /// How many terms the passage has, counted as often as they occur; 0 for a free slot.
+    /// Returns the number of terms of the passage, including repetitions; 0 for a free slot.
     pub fn length(&self, slot: u32) -> u32 {
         self.lengths().get(slot)
     }
@@ -123,8 +124,8 @@ impl Postings {
         }
     }
 
-    /// Begins a cycle of purging these dead slots. False, and `dead` is not looked at, while
-    /// another is under way.
+    /// Begins a purge cycle for these dead slots. Returns false, and ignores `dead`, while another
+    /// is under way.
     pub fn begin_purge(&mut self, dead: impl IntoIterator<Item = u32>) -> bool {
         if self.is_purging() {
             return false;
@@ -137,17 +138,17 @@ impl Postings {
         true
     }
 
-    /// Whether a cycle of purging is under way.
+    /// True if a purge cycle is under way.
     pub fn is_purging(&self) -> bool {
         self.purge.is_some()
     }
 
-    /// Goes on with the cycle: looks at about `budget` postings, and at one stretch of a list at
-    /// least; 20,000 take about half a millisecond where most blocks have a dead slot. When the
-    /// cycle is through, returns its slots, ascending; they are free now. Terms that no passage has
-    /// any more are forgotten on the way.
+    /// Continues the cycle: examines about `budget` postings, and at least one stretch of a list;
+    /// 20,000 take about half a millisecond if most blocks have a dead slot. When the cycle is
+    /// complete, returns its slots, ascending, which are free from then on. Terms without passages
+    /// are removed on the way.
     pub fn purge_step(&mut self, budget: usize) -> Option<Vec<u32>> {
-        /// What it costs to come to a list, in postings.
+        /// The cost of visiting a list, in postings.
         const LIST: usize = 4;
         let mut purge = self.purge.take()?;
         let mut left = budget;
@@ -194,27 +195,27 @@ impl Postings {
         Some(purge.dead.iter().collect())
     }
 
-    /// Visits the slot and the count of every posting of the term, ascending by slot. Dead slots
-    /// and marks are among them.
+    /// Visits the slot and the count of every posting of the term, ascending by slot. Includes dead
+    /// slots and marks.
     pub fn counts_by(&self, term: &str, mut visit: impl FnMut(u32, u32)) {
         self.view(term)
             .walk(|posting| visit(posting.slot, posting.count));
     }
 
-    /// Visits those of the slots, which ascend, that have the term: the index of the slot, and the
-    /// count. Costs less than [`counts_by`](Postings::counts_by) where the slots are few.
+    /// Visits those of the ascending slots that have the term: the index of the slot, and the
+    /// count. Costs less than [`counts_by`](Postings::counts_by) if the slots are few.
     pub fn counts_of(&self, term: &str, slots: &[u32], visit: impl FnMut(usize, u32)) {
         self.view(term).seek(slots, visit);
     }
 
-    /// Which of the slots, which ascend, have the term, whatever the count.
+    /// Returns true for each of the ascending slots that has the term, with any count.
     pub fn presence(&self, term: &str, slots: &[u32]) -> Vec<bool> {
         let mut present = vec![false; slots.len()];
         self.counts_of(term, slots, |index, _| present[index] = true);
         present
     }
 
-    /// How many postings [`counts_by`](Postings::counts_by) visits.
+    /// Returns the number of postings that [`counts_by`](Postings::counts_by) visits.
     pub fn list_length(&self, term: &str) -> usize {
         self.view(term).len()
     }
@@ -223,14 +224,14 @@ impl Postings {
         self.view_of(term.as_bytes())
     }
 
-    /// Gives back memory that growing has reserved, after the load of many passages.
+    /// Frees the spare capacity after many passages were loaded.
     pub fn shrink(&mut self) {
         self.dictionary.shrink();
         self.lengths.shrink_to_fit();
         self.inserted = Vec::new();
     }
 
-    /// Bytes that it holds in memory, about. Looks at every term.
+    /// Returns the approximate bytes that it uses in memory. Visits every term.
     pub fn bytes(&self) -> usize {
         let purge = self.purge.as_ref().map_or(0, |purge| purge.dead.bytes());
         let base = self.base.as_ref().map_or(0, |base| base.bytes());

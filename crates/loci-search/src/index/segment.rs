@@ -1,11 +1,10 @@
-//! A file of sections that is written once and read as it lies: its head, the checksums of its
-//! sections, and bytes that are shared with everyone who reads it.
+//! A file of sections that is written once and memory-mapped by every process that reads it.
 //!
 //! The head is 4 KiB: magic, format, length of the file, number of sections, one entry for each
-//! section, and the CRC-32 of all that. Numbers are as the processor has them; another byte order
-//! is another magic. A section begins at a multiple of 64 bytes. Most are compared with their
-//! checksums when the file is opened. What is large, and looked at in parts, has a checksum for
-//! each part, which is compared when the part is first looked at ([`Sections::is_damaged`]).
+//! section, and the CRC-32 of all that. Numbers are in the native byte order; the other byte order
+//! has another magic. A section begins at a multiple of 64 bytes. Most are verified by their
+//! checksums when the file is opened. Large sections that are read in parts have a checksum for
+//! each part, which is verified when the part is first read ([`Sections::is_damaged`]).
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
@@ -24,21 +23,21 @@ const ENTRY_BYTES: usize = 40;
 const ENTRIES_MAX: usize = (HEAD_BYTES - FIXED_BYTES - 4) / ENTRY_BYTES;
 const ALIGNMENT: u64 = 64;
 
-/// How a section is compared with its checksum.
+/// When the checksum of a section is verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     /// As a whole, when the file is opened.
     AtOpen,
-    /// In parts, by those who look at them.
+    /// In parts, by the code that reads them.
     InParts,
 }
 
-/// A section: its kind, and a number among those of one kind.
+/// The identifier of a section: its kind, and its number among those of the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
-    /// Its content.
+    /// The kind of its content.
     pub kind: u32,
-    /// Which of those.
+    /// Its number among those of the kind.
     pub part: u32,
 }
 
@@ -55,7 +54,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct SectionWriter {
     file: BufWriter<File>,
-    /// Bytes that are written, the head included.
+    /// The bytes written so far, including the head.
     length: u64,
     entries: Vec<Entry>,
     hasher: crc32fast::Hasher,
@@ -63,12 +62,12 @@ pub struct SectionWriter {
 }
 
 impl SectionWriter {
-    /// Begins a segment in an empty file. It ends early once `is_ending` says so.
+    /// Begins a segment in an empty file. Writing stops early once `is_ending` is set.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The error of the file if it cannot be written.
     pub fn new(mut file: File, is_ending: Arc<AtomicBool>) -> io::Result<Self> {
-        // Until the end there is no head: what was left half written is no segment.
+        // The head is written last, so that a partial file is not a valid segment.
         file.write_all(&[0; HEAD_BYTES])?;
         let file = BufWriter::with_capacity(1 << 20, file);
         let (length, hasher) = (HEAD_BYTES as u64, crc32fast::Hasher::new());
@@ -81,10 +80,10 @@ impl SectionWriter {
         })
     }
 
-    /// Begins the next section, and so ends the one before.
+    /// Begins the next section and ends the previous one.
     ///
     /// # Errors
-    /// The file cannot be written, or has as many sections as it can have.
+    /// The file cannot be written, or has the maximum number of sections.
     pub fn begin(&mut self, tag: Tag, check: Check) -> io::Result<()> {
         self.end_section();
         if self.entries.len() == ENTRIES_MAX {
@@ -110,7 +109,7 @@ impl SectionWriter {
     /// Appends to the section.
     ///
     /// # Errors
-    /// The file cannot be written; [`ErrorKind::Interrupted`], if it has to end.
+    /// The file cannot be written; [`ErrorKind::Interrupted`] if writing must stop.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.is_ending.load(Ordering::Relaxed) {
             return Err(ErrorKind::Interrupted.into());
@@ -126,7 +125,7 @@ impl SectionWriter {
         self.file.write_all(bytes)
     }
 
-    /// How many bytes the section has so far.
+    /// Returns the bytes that the section has so far.
     pub fn section_length(&self) -> u64 {
         self.entries
             .last()
@@ -141,8 +140,7 @@ impl SectionWriter {
         }
     }
 
-    /// Writes the head, and what is still in memory; what the file needs to be durable is left to
-    /// the caller.
+    /// Writes the head and flushes the buffer. The caller must sync the file to make it durable.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -181,7 +179,7 @@ impl SectionWriter {
     }
 }
 
-/// A segment that is open.
+/// An open segment.
 #[derive(Debug, Clone)]
 pub struct Sections {
     whole: Arc<Whole>,
@@ -199,10 +197,10 @@ fn unsound(why: &str) -> io::Error {
 }
 
 impl Sections {
-    /// Maps the file, and compares its head and most of its sections with their checksums.
+    /// Maps the file and verifies the checksums of its head and of most of its sections.
     ///
     /// # Errors
-    /// The file cannot be mapped; it is no segment of this build, or damaged (`InvalidData`).
+    /// The file cannot be mapped; or it is corrupt or not a segment of this build (`InvalidData`).
     pub fn open(file: &File) -> io::Result<Self> {
         let sections = Sections::map(file)?;
         sections
@@ -212,10 +210,10 @@ impl Sections {
         Ok(sections)
     }
 
-    /// One section alone, without a look at the others.
+    /// Reads only one section, without verifying the others.
     ///
     /// # Errors
-    /// As of [`open`](Sections::open).
+    /// As for [`open`](Sections::open).
     pub fn read_one(file: &File, tag: Tag) -> io::Result<Bytes> {
         let sections = Sections::map(file)?;
         let entry = sections.entries.iter().find(|entry| entry.tag == tag);
@@ -282,7 +280,7 @@ impl Sections {
         })
     }
 
-    /// The section; an empty one if there is none.
+    /// Returns the section, or an empty one if it is missing.
     pub fn section(&self, tag: Tag) -> Bytes {
         let entry = self.entries.iter().find(|entry| entry.tag == tag);
         entry
@@ -303,14 +301,13 @@ impl Sections {
         })
     }
 
-    /// Whether a part did not have its checksum when it was looked at. What was found since then
-    /// may be wrong.
+    /// True if the checksum of a part was wrong when it was read. Results since then may be wrong.
     pub fn is_damaged(&self) -> bool {
         self.whole.is_damaged.load(Ordering::Relaxed)
     }
 }
 
-/// Bytes of a segment, which stay as long as these do.
+/// Bytes of a segment, which stays mapped as long as they exist.
 #[derive(Debug, Clone, Default)]
 pub struct Bytes {
     whole: Option<Arc<Whole>>,
@@ -345,13 +342,13 @@ impl Bytes {
         kernel::bits_in(self)
     }
 
-    /// As numbers of 32 bits; none, if they are not whole ones.
+    /// Returns the bytes as 32-bit numbers; empty if they are not whole ones.
     #[inline]
     pub fn numbers(&self) -> &[u32] {
         kernel::numbers_in(self)
     }
 
-    /// Notes that a part of it has not its checksum.
+    /// Notes that the checksum of a part is wrong.
     pub(super) fn note_damage(&self) {
         if let Some(whole) = &self.whole {
             whole.is_damaged.store(true, Ordering::Relaxed);
@@ -359,21 +356,21 @@ impl Bytes {
     }
 }
 
-/// The number of 32 bits with this index; 0 beyond the end.
+/// Returns the 32-bit number with this index; 0 beyond the end.
 #[inline]
 pub fn u32_at(bytes: &[u8], index: usize) -> u32 {
     let chunk = bytes.get(index * 4..).and_then(<[u8]>::first_chunk);
     chunk.map_or(0, |chunk| u32::from_ne_bytes(*chunk))
 }
 
-/// The number of 64 bits with this index; 0 beyond the end.
+/// Returns the 64-bit number with this index; 0 beyond the end.
 #[inline]
 pub fn u64_at(bytes: &[u8], index: usize) -> u64 {
     let chunk = bytes.get(index * 8..).and_then(<[u8]>::first_chunk);
     chunk.map_or(0, |chunk| u64::from_ne_bytes(*chunk))
 }
 
-/// Which of the parts of a section have been found to have their checksums.
+/// The parts of a section whose checksums have been verified.
 #[derive(Debug, Default)]
 pub(super) struct Seen(Box<[AtomicU64]>);
 
@@ -382,7 +379,7 @@ impl Seen {
         Seen((0..parts.div_ceil(64)).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// 64 of them, as bits.
+    /// Returns 64 of them as bits.
     #[inline]
     pub(super) fn word(&self, index: usize) -> u64 {
         self.0
@@ -406,18 +403,18 @@ impl Seen {
     }
 }
 
-/// The slots of an index that a segment takes over, and which they become: the same order without
-/// gaps.
+/// The slots of an index that are written to a segment, and their new numbers: in the same order
+/// without gaps.
 #[derive(Debug, Default)]
 pub struct Renumbering {
-    /// By new slot.
+    /// The old slots, by new slot.
     pub(super) before: Vec<u32>,
-    /// By old slot.
+    /// The new slots, by old slot.
     after: Vec<u32>,
 }
 
 impl Renumbering {
-    /// Of these slots, which ascend.
+    /// Renumbers these ascending slots.
     pub fn of(slots: Vec<u32>) -> Self {
         let mut after = vec![u32::MAX; slots.last().map_or(0, |last| *last as usize + 1)];
         for (new, old) in (0..).zip(&slots) {
@@ -429,7 +426,7 @@ impl Renumbering {
         }
     }
 
-    /// The slot that a slot becomes; none, if it is not taken over.
+    /// Returns the new slot of an old one; `None` if it is not written.
     pub fn after(&self, slot: u32) -> Option<u32> {
         self.after
             .get(slot as usize)
@@ -437,19 +434,19 @@ impl Renumbering {
             .filter(|new| *new != u32::MAX)
     }
 
-    /// How many are taken over.
+    /// Returns the number of slots that are written.
     pub fn len(&self) -> usize {
         self.before.len()
     }
 
-    /// Whether none is taken over.
+    /// True if no slot is written.
     pub fn is_empty(&self) -> bool {
         self.before.is_empty()
     }
 }
 
-/// The first slot after those of a segment with so many. A chunk of vectors is of one kind: those
-/// of the segment, or those in memory.
+/// Returns the first slot after those of a segment with `slots` slots. A chunk of vectors is either
+/// in the segment or in memory.
 pub fn first_slot_after(slots: usize) -> u32 {
     slots.next_multiple_of(super::vectors::CHUNK) as u32
 }

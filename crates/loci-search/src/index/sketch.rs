@@ -1,7 +1,7 @@
 use super::bits::Bits;
 use super::kernel::{BLOCK, Instructions, LINE, PLANES, Words};
 
-/// Puts the signs of the components into the sketch of slot `place` among its block's `words`.
+/// Writes the signs of the components to the sketch of slot `place` among its block's `words`.
 pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
     for (values, words) in values.chunks(LINE).zip(words) {
         let signs = values
@@ -14,11 +14,11 @@ pub(super) fn sketch(values: &[i8], place: usize, words: &mut [Words]) {
 
 /// A query in the form that sketches are compared with.
 ///
-/// A sketch holds the signs of a vector's components, so that its product with a query estimates
+/// A sketch contains the signs of a vector's components, so that its product with a query estimates
 /// the cosine (J. Gao and C. Long, RaBitQ, 2024). Rounding each component of the query to an odd
-/// number of 4 bits makes it a sum of signs, too: `q = Σ 2^p s_p` with `s_p = ±1`. So the product
-/// is `Σ 2^p (dimensions - 2 d_p)`, where `d_p` counts the bits in which the sketch and the signs
-/// `s_p` differ, and `Σ 2^p d_p` is a distance that orders the vectors by the estimate.
+/// number of 4 bits turns it into a sum of signs as well: `q = Σ 2^p s_p` with `s_p = ±1`. So the
+/// product is `Σ 2^p (dimensions - 2 d_p)`, where `d_p` counts the bits in which the sketch and the
+/// signs `s_p` differ, and `Σ 2^p d_p` is a distance that orders the vectors by the estimate.
 pub(super) struct SketchQuery(Vec<[u64; PLANES]>);
 
 impl SketchQuery {
@@ -42,12 +42,12 @@ impl SketchQuery {
     }
 }
 
-/// The slots of the least distances, as many as are wanted; which of those at the last distance are
-/// among them depends on nothing but the slots and their distances.
+/// Collects the `wanted` slots with the smallest distances; ties at the last distance are resolved
+/// deterministically by the slots and their distances.
 pub(super) struct Closest {
     wanted: usize,
     found: Vec<(u32, u32)>,
-    /// Only what is less than this still matters.
+    /// Only distances below this still matter.
     limit: u64,
 }
 
@@ -60,7 +60,7 @@ impl Closest {
         }
     }
 
-    /// Compares the query with the sketches of a chunk whose first slot is given.
+    /// Compares the query with the sketches of a chunk that begins at the given slot.
     pub(super) fn add(
         &mut self,
         instructions: Instructions,

@@ -1,11 +1,11 @@
 use std::cmp::Ordering;
 
-/// The best `limit` of many groups, found as their members go by: a group scores as its best
+/// Selects the best `limit` groups from a stream of members: a group has the score of its best
 /// member. `tie` orders groups of equal score, lesser first.
 pub(super) struct Best<T> {
     limit: usize,
     tie: T,
-    /// Members, several of a group perhaps.
+    /// Members, possibly several of a group.
     kept: Vec<(u32, f32)>,
     floor: f32,
 }
@@ -20,7 +20,7 @@ impl<T: Fn(u32, u32) -> Ordering> Best<T> {
         }
     }
 
-    /// What a member has to score at least to matter.
+    /// Returns the minimum score of a member that can still matter.
     #[inline]
     pub(super) fn floor(&self) -> f32 {
         self.floor
@@ -38,7 +38,7 @@ impl<T: Fn(u32, u32) -> Ordering> Best<T> {
         }
     }
 
-    /// Leaves one member of each group, and the best `limit` of these.
+    /// Keeps one member of each group, and the best `limit` of these.
     fn select(&mut self) {
         self.kept
             .sort_unstable_by(|left, right| left.0.cmp(&right.0).then(right.1.total_cmp(&left.1)));
@@ -51,7 +51,7 @@ impl<T: Fn(u32, u32) -> Ordering> Best<T> {
         }
     }
 
-    /// The best, best first.
+    /// Returns the best groups, best first.
     pub(super) fn finish(mut self) -> Vec<(u32, f32)> {
         self.select();
         self.kept.sort_unstable_by(better(&self.tie));
@@ -68,8 +68,8 @@ fn better(tie: &impl Fn(u32, u32) -> Ordering) -> impl Fn(&(u32, f32), &(u32, f3
     }
 }
 
-/// The best `limit` of many, each of them once, best first; `tie` orders those of equal score,
-/// lesser first.
+/// Returns the best `limit` distinct items, best first; `tie` orders those of equal score, lesser
+/// first.
 pub fn top(
     limit: usize,
     scored: impl IntoIterator<Item = (u32, f32)>,

@@ -11,36 +11,37 @@ mod base;
 
 use base::Base;
 
-/// Slots of a chunk. Growing moves no more than one chunk, and an empty one is given back.
+/// The number of slots of a chunk. Growing moves at most one chunk, and an empty one is freed.
 pub(super) const CHUNK: usize = 4_096;
-/// Words of a set of slots that belong to a chunk.
+/// The number of words of a chunk's bit set.
 const CHUNK_WORDS: usize = CHUNK / 64;
-/// About so many sketches are compared in the time that it takes to fetch a single row from
-/// somewhere in memory: at 1,000,000 slots, 2 ns against 30 to 50 ns.
+/// The approximate number of sketches that are compared in the time of fetching one row from a
+/// random address: at 1,000,000 slots, 2 ns against 30 to 50 ns.
 const SKETCHES_PER_ROW: usize = 32;
-/// So many vectors are compared one by one. Sketches are faster at 10,000 already (0.04 ms against
-/// 0.06 ms), but not exact, and this many cost 0.15 ms (AVX-512) or 0.2 ms (AVX2).
+/// The maximum number of vectors that are compared one by one. Sketches are faster from 10,000 on
+/// (0.04 ms against 0.06 ms), but not exact, and this many vectors cost 0.15 ms (AVX-512) or 0.2 ms
+/// (AVX2).
 const EXACT_MAX: usize = 20_000;
 
-/// Vectors of one model, by slot: eight bits a component, with a scale for each vector, and the
-/// signs of its components.
+/// The vectors of one model, by slot: eight bits per component, with a scale for each vector, and
+/// the signs of its components.
 #[derive(Debug, Clone, Default)]
 pub struct Vectors {
     dimensions: usize,
-    /// The vectors that lie in a segment.
+    /// The vectors in a segment.
     base: Option<Arc<Base>>,
-    /// Chunks of the segment.
+    /// The number of chunks of the segment.
     base_chunks: usize,
-    /// Those behind them.
+    /// The chunks after them.
     chunks: Vec<Chunk>,
     /// The slots that have a vector.
     present: Bits,
-    /// No vector is longer.
+    /// The maximum norm of a vector.
     norm_max: f32,
     instructions: Instructions,
 }
 
-/// What the slots of a chunk have, as far as slots have been used.
+/// The data of a chunk's slots, up to the last used one.
 #[derive(Debug, Clone, Default)]
 struct Chunk {
     lines: Vec<Line>,
@@ -48,14 +49,14 @@ struct Chunk {
     sketches: Vec<Words>,
 }
 
-/// A chunk to be read, wherever it lies.
+/// A borrowed chunk, in memory or in a segment.
 #[derive(Debug, Clone, Copy, Default)]
 struct ChunkRef<'a> {
     rows: Rows<'a>,
     sketches: &'a [Words],
 }
 
-/// A slot that may be among the nearest: its group and about its cosine.
+/// A slot that may be among the nearest: its group and approximate cosine.
 #[derive(Debug, Clone, Copy)]
 struct Possible {
     slot: u32,
@@ -64,7 +65,7 @@ struct Possible {
 }
 
 impl Vectors {
-    /// No vectors yet, of that many components.
+    /// Returns an empty collection of vectors with this many components.
     pub fn new(dimensions: usize) -> Self {
         Vectors {
             dimensions,
@@ -72,27 +73,27 @@ impl Vectors {
         }
     }
 
-    /// How many components each vector has.
+    /// Returns the number of components of each vector.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// How many slots have a vector.
+    /// Returns the number of slots that have a vector.
     pub fn len(&self) -> usize {
         self.present.count()
     }
 
-    /// Whether no slot has a vector.
+    /// True if no slot has a vector.
     pub fn is_empty(&self) -> bool {
         self.present.is_empty()
     }
 
-    /// Whether the slot has a vector.
+    /// True if the slot has a vector.
     pub fn has(&self, slot: u32) -> bool {
         self.present.contains(slot)
     }
 
-    /// How many of the admitted slots have a vector.
+    /// Returns the number of admitted slots that have a vector.
     pub fn covered(&self, admitted: &Bits) -> usize {
         let words = self.present.words().iter().zip(admitted.words());
         words
@@ -100,22 +101,22 @@ impl Vectors {
             .sum()
     }
 
-    /// Makes comparisons with other instructions than the best: for measurements. The results are
-    /// the same.
+    /// Uses other instructions than the best for comparisons: for benchmarks. The results are the
+    /// same.
     pub fn use_instructions(&mut self, instructions: Instructions) {
         self.instructions = instructions;
     }
 
-    /// Gives the slot a vector: component `i` is `values[i] * scale`. A vector of another number of
-    /// components, or with a scale that is no finite number, cannot be compared: the slot is left
-    /// without one.
+    /// Sets the slot's vector: component `i` is `values[i] * scale`. A vector of another number of
+    /// components, or with a scale that is not finite, cannot be compared: the slot is left without
+    /// one.
     pub fn set(&mut self, slot: u32, scale: f32, values: &[i8]) {
         if values.len() != self.dimensions || !scale.is_finite() {
             self.clear(slot);
             return;
         }
         let (lines, sketch_words) = (self.lines(), self.lines());
-        // A slot of a segment never gets another vector: what changes comes into another slot.
+        // A slot of a segment never gets another vector: a change gets a new slot.
         let Some(chunk) = (slot as usize / CHUNK).checked_sub(self.base_chunks) else {
             return;
         };
@@ -153,7 +154,7 @@ impl Vectors {
         self.norm_max = self.norm_max.max((squares as f32).sqrt() * scale.abs());
     }
 
-    /// Takes the slot's vector away, if it has one.
+    /// Removes the slot's vector, if it has one.
     pub fn clear(&mut self, slot: u32) {
         if self.present.remove(slot) {
             let index = slot as usize / CHUNK;
@@ -165,8 +166,8 @@ impl Vectors {
         }
     }
 
-    /// The cosine of the query with the slot's vector, in full precision; none if the slot has no
-    /// vector or the query has another number of components.
+    /// Returns the cosine of the query with the slot's vector, in full precision; `None` if the
+    /// slot has no vector or the query has another number of components.
     pub fn cosine(&self, query: &[f32], slot: u32) -> Option<f32> {
         if !self.has(slot) || query.len() != self.dimensions {
             return None;
@@ -183,13 +184,14 @@ impl Vectors {
         Some(cosine[0])
     }
 
-    /// The best `limit` groups among the admitted slots, best first, with the cosine of each one's
-    /// nearest slot; `group` tells a slot's group, and `tie` orders groups of equal cosine, lesser
-    /// first. None if the query has another number of components and so cannot be compared.
+    /// Returns the best `limit` groups among the admitted slots, best first, with the cosine of
+    /// each group's nearest slot; `group` returns a slot's group, and `tie` orders groups of equal
+    /// cosine, lesser first. `None` if the query has another number of components and so cannot be
+    /// compared.
     ///
-    /// Where it [is not exact](Vectors::is_exact), sketches choose the
-    /// [`candidates`](Vectors::candidates) that are compared: the mean share of the best 10 and 50
-    /// that it finds was 0.998 or more wherever it was measured, which is no promise for one query.
+    /// If the search [is not exact](Vectors::is_exact), sketches select the
+    /// [`candidates`](Vectors::candidates) that are compared: the mean recall of the best 10 and 50
+    /// was 0.998 or more in every measurement, which does not guarantee it for one query.
     pub fn nearest(
         &self,
         query: &[f32],
@@ -207,8 +209,7 @@ impl Vectors {
             let mut groups: Vec<u32> = closest.iter().map(&group).collect();
             groups.sort_unstable();
             groups.dedup();
-            // Fewer, if one group has many of the slots: the others must not miss their place for
-            // it.
+            // Fewer if one group has many of the slots: it must not displace the others.
             if groups.len() >= Vectors::candidates(limit) / 2 {
                 return Some(self.best(query, &closest, limit, &group, &tie));
             }
@@ -217,23 +218,23 @@ impl Vectors {
         Some(self.best(query, admitted, limit, &group, &tie))
     }
 
-    /// Whether [`nearest`](Vectors::nearest) compares every admitted slot: if there are no more
-    /// than 20,000, or few of many, or if so many groups are wanted that sketches would save
-    /// little.
+    /// True if [`nearest`](Vectors::nearest) compares every admitted slot: if there are at most
+    /// 20,000, or few of many, or if so many groups are wanted that sketches would save little.
     pub fn is_exact(&self, admitted: &Bits, limit: usize) -> bool {
         let few = EXACT_MAX.max(self.len() / SKETCHES_PER_ROW);
         self.covered(admitted) <= few.max(Vectors::candidates(limit).saturating_mul(2))
     }
 
-    /// How many slots sketches choose when the best `limit` groups are wanted. Measured: of 384
-    /// components of 76,000 real sentences, 99.9 % of the best 10 were among the closest 230, of
-    /// the best 50 among 770 and of the best 200 among 2,200, and that grows slowly with their
-    /// number. Made-up clusters with less distinct neighbours need the rest.
+    /// Returns the number of slots that sketches select when the best `limit` groups are wanted. In
+    /// measurements with 384 components of 76,000 real sentences, 99.9 % of the best 10 were among
+    /// the closest 230, of the best 50 among 770 and of the best 200 among 2,200, and that grows
+    /// slowly with the number of sentences. The rest is for synthetic clusters with less distinct
+    /// neighbours.
     pub fn candidates(limit: usize) -> usize {
         limit.saturating_mul(24).max(500)
     }
 
-    /// The `wanted` slots whose sketches are closest to the query.
+    /// Returns the `wanted` slots whose sketches are closest to the query.
     fn closest(&self, query: &[f32], admitted: &Bits, wanted: usize) -> Bits {
         let query = SketchQuery::new(query);
         let mut closest = Closest::new(wanted);
@@ -258,8 +259,8 @@ impl Vectors {
         closest.slots()
     }
 
-    /// The best groups among the slots, exactly: what a first pass with a rounded query cannot rule
-    /// out is compared in full precision.
+    /// Returns the exact best groups among the slots: a first pass with a rounded query excludes
+    /// slots, and the others are compared in full precision.
     fn best(
         &self,
         query: &[f32],
@@ -293,7 +294,7 @@ impl Vectors {
         top(limit, best_of_groups(&possible), tie)
     }
 
-    /// The slots that may be the nearest of one of the best groups.
+    /// Returns the slots that may be the nearest of one of the best groups.
     fn possible(
         &self,
         query: &[f32],
@@ -329,7 +330,7 @@ impl Vectors {
             );
             for (place, product) in places.iter().zip(&products) {
                 let cosine = product * rounded.scale;
-                // Also true if the query is not finite, which nothing can be ruled out for.
+                // Also false if the cosine is not a number, when no slot can be excluded.
                 if cosine < floor {
                     continue;
                 }
@@ -350,7 +351,7 @@ impl Vectors {
         possible
     }
 
-    /// Gives back memory that growing has reserved, after the load of many vectors.
+    /// Frees the spare capacity after many vectors were loaded.
     pub fn shrink(&mut self) {
         self.present.shrink();
         self.chunks.shrink_to_fit();
@@ -361,7 +362,7 @@ impl Vectors {
         }
     }
 
-    /// Bytes that it holds in memory.
+    /// Returns the bytes that it uses in memory.
     pub fn bytes(&self) -> usize {
         let chunk = |chunk: &Chunk| {
             chunk.lines.capacity() * size_of::<Line>()
@@ -398,8 +399,7 @@ impl Vectors {
         }
     }
 
-    /// Compares rows of a chunk with their checksums, if they lie in a segment and were not
-    /// compared yet.
+    /// Verifies the checksums of rows of a chunk, if they are in a segment and not verified yet.
     #[inline]
     fn check_rows(&self, chunk: usize, places: &[u32]) {
         if let Some(base) = self.base.as_ref().filter(|_| chunk < self.base_chunks) {
@@ -407,13 +407,13 @@ impl Vectors {
         }
     }
 
-    /// Lines of a row, which are as many as words of a sketch.
+    /// Returns the number of lines of a row, which is also the number of words of a sketch.
     fn lines(&self) -> usize {
         self.dimensions.div_ceil(LINE)
     }
 }
 
-/// The words of the set that belong to a chunk, as far as there are any.
+/// Returns the words of the set that belong to a chunk, as far as they exist.
 fn words(slots: &Bits, chunk: usize) -> impl Iterator<Item = u64> + '_ {
     slots
         .words()
@@ -423,8 +423,8 @@ fn words(slots: &Bits, chunk: usize) -> impl Iterator<Item = u64> + '_ {
         .copied()
 }
 
-/// Makes room for `used` items of `size` elements each, if there is less, and for at most as many
-/// again, but not beyond the end of the chunk.
+/// Makes room for `used` items of `size` elements each if necessary, with spare capacity for at
+/// most as many again, but not beyond the end of the chunk.
 fn grow<T: Clone>(elements: &mut Vec<T>, used: usize, size: usize, empty: T) {
     let wanted = used * size;
     if wanted > elements.len() {
@@ -435,7 +435,7 @@ fn grow<T: Clone>(elements: &mut Vec<T>, used: usize, size: usize, empty: T) {
     }
 }
 
-/// The query in whole lines, the last filled up with zeros.
+/// Returns the query in whole lines, the last padded with zeros.
 fn in_lines(query: &[f32]) -> Cow<'_, [[f32; LINE]]> {
     let (lines, rest) = query.as_chunks::<LINE>();
     if rest.is_empty() {
@@ -446,7 +446,7 @@ fn in_lines(query: &[f32]) -> Cow<'_, [[f32; LINE]]> {
     Cow::Owned([lines, &[last]].concat())
 }
 
-/// A query quantised to 16 bits (fewer, where the sums could leave 32 bits).
+/// A query quantised to 16 bits (fewer if the sums could overflow 32 bits).
 struct RoundedQuery {
     lines: Vec<[i16; LINE]>,
     scale: f32,
@@ -476,9 +476,9 @@ impl RoundedQuery {
         }
     }
 
-    /// By how much a cosine with the rounded query may differ from that in full precision, at most,
-    /// for vectors of that length: the bound of Cauchy and Schwarz for what rounding has taken
-    /// away, and that of the rounding of the sums themselves.
+    /// Returns the maximum difference between a cosine with the rounded query and that in full
+    /// precision, for vectors of this norm: the Cauchy-Schwarz bound of the part lost by rounding,
+    /// plus that of the rounding of the sums themselves.
     fn error(&self, query: &[f32], norm: f32) -> f32 {
         let rounded = self.lines.as_flattened();
         let lost: f32 = query
@@ -493,7 +493,7 @@ impl RoundedQuery {
     }
 }
 
-/// The cosine of the last of the best `limit` groups; the lowest there is, if there are fewer.
+/// Returns the cosine of the last of the best `limit` groups; negative infinity if there are fewer.
 fn last_of_best(possible: &[Possible], limit: usize) -> f32 {
     let mut groups = best_of_groups(possible);
     if groups.len() < limit {
@@ -505,7 +505,7 @@ fn last_of_best(possible: &[Possible], limit: usize) -> f32 {
         .1
 }
 
-/// Each group with the cosine of its nearest slot.
+/// Returns each group with the cosine of its nearest slot.
 fn best_of_groups(possible: &[Possible]) -> Vec<(u32, f32)> {
     let mut groups: Vec<(u32, f32)> = possible
         .iter()

@@ -1,25 +1,25 @@
-//! Identifiers: error codes, versions, hashes, paths, names in programs. Near is not good enough
-//! for them: `ERR-4021` is another error than `ERR-4012`, and only the text knows where one ends,
-//! since the index cuts both into their parts.
+//! Identifiers: error codes, versions, hashes, paths, names in programs. They need an exact match:
+//! `ERR-4021` is another error than `ERR-4012`, and only the text shows where an identifier ends,
+//! since the index splits both into their parts.
 
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
 use crate::dates;
 
 use super::Phrase;
 
-/// Most identifiers of a query; further ones are ordinary words.
+/// The maximum number of identifiers of a query; further ones are ordinary words.
 pub const IDENTIFIERS_MAX: usize = 8;
 
-/// Digits that are an identifier by themselves, where a quantity or a year has fewer.
+/// The minimum digits of a number that is an identifier by itself; a quantity or a year has fewer.
 const NUMBER_DIGITS_MIN: usize = 6;
-/// Digits with hyphens between them that are an identifier (a number of a telephone or a book).
+/// The minimum digits of a hyphenated number that is an identifier (a telephone number or an ISBN).
 const HYPHENATED_DIGITS_MIN: usize = 7;
-/// Characters of a hash in hexadecimal digits, as programs shorten them.
+/// The minimum characters of a hexadecimal hash, in the short form of programs.
 const HASH_CHARACTERS_MIN: usize = 7;
-/// Names of a path that are an identifier though nothing else tells them from alternatives
-/// (`red/green/blue`).
+/// The number of path components from which a path is an identifier without further evidence; fewer
+/// may be alternatives (`red/green/blue`).
 const PATH_NAMES_MIN: usize = 4;
-/// Signs that join the parts of one identifier; each ends at any other.
+/// Signs that join the parts of one identifier; any other sign ends it.
 const JOINING_SIGNS: [char; 8] = ['_', '-', '.', '/', '\\', ':', '+', '@'];
 
 /// An identifier that a query names.
@@ -52,14 +52,14 @@ impl Identifier {
         })
     }
 
-    /// Terms that every passage has in which the identifier stands.
+    /// Returns the terms that every passage with the identifier has.
     pub fn terms(&self) -> &[String] {
         self.phrase.terms()
     }
 
-    /// Whether the identifier stands in the content by itself, character by character: not as the
-    /// beginning, the end or the middle of a longer one. Case, width and diacritics do not count,
-    /// nor does the `v` of a version.
+    /// True if the identifier is in the content by itself, character by character: not as the
+    /// beginning, the end or the middle of a longer one. Case, width, diacritics and the `v` of a
+    /// version are ignored.
     pub fn is_in(&self, content: &str) -> bool {
         let content = fold(&fold_width(content));
         let mut places = content.match_indices(&self.text);
@@ -73,7 +73,7 @@ impl Identifier {
             Some(rest) if is_version(&self.text) => rest,
             _ => before,
         };
-        // `user.get_name` names `get_name`.
+        // `user.get_name` contains the identifier `get_name`.
         let is_name = !self.text.contains(['.', '/', '\\'])
             && !self.text.starts_with(|first: char| first.is_ascii_digit());
         is_name && before.ends_with('.') || !self.goes_on(before.chars().rev())
@@ -83,14 +83,14 @@ impl Identifier {
         !self.goes_on(after.chars())
     }
 
-    /// Whether these characters, the nearest first, make it a longer one.
+    /// True if these characters, the nearest first, extend the identifier.
     fn goes_on(&self, mut characters: impl Iterator<Item = char>) -> bool {
         characters.next().is_some_and(|sign| {
             is_part(sign) || self.joins(sign) && characters.next().is_some_and(is_part)
         })
     }
 
-    /// Whether the sign between this and another character makes a longer identifier of both.
+    /// True if the sign between this and another character joins both to a longer identifier.
     fn joins(&self, sign: char) -> bool {
         match sign {
             '-' | '.' | '+' => true,
@@ -104,12 +104,12 @@ impl Identifier {
     }
 }
 
-/// Whether a character belongs to whatever word it touches.
+/// True if the character belongs to the word next to it.
 fn is_part(character: char) -> bool {
     character == '_' || is_word_character(character) && !is_unspaced(character)
 }
 
-/// Digits with dots between them.
+/// True for digits with dots between them.
 fn is_version(text: &str) -> bool {
     text.contains('.')
         && text
@@ -117,10 +117,10 @@ fn is_version(text: &str) -> bool {
             .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The identifiers of a query whose width is folded, each once, at most [`IDENTIFIERS_MAX`].
+/// Returns the distinct identifiers of a width-folded query, at most [`IDENTIFIERS_MAX`].
 pub(super) fn identifiers(query: &str) -> Vec<Identifier> {
     let mut found: Vec<Identifier> = Vec::new();
-    // A query of one word asks for it, whatever it is.
+    // The only word of a query may be an identifier in a less distinctive form.
     let is_alone = query.split_whitespace().nth(1).is_none();
     for chunk in query.split_whitespace() {
         each_identifier(chunk, is_alone, &mut |text| {
@@ -135,7 +135,7 @@ pub(super) fn identifiers(query: &str) -> Vec<Identifier> {
     found
 }
 
-/// Calls `emit` with each identifier between two blanks.
+/// Calls `emit` with each identifier in a chunk without white space.
 fn each_identifier(chunk: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     if let Some(at) = chunk.find("://") {
         let scheme = chunk[..at].trim_start_matches(|sign: char| !sign.is_ascii_alphanumeric());
@@ -171,7 +171,7 @@ fn each_identifier(chunk: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Without the signs around it that belong to the sentence.
+/// Removes the surrounding signs that belong to the sentence.
 fn trimmed(piece: &str) -> &str {
     let piece = piece.trim_end_matches(|sign: char| !is_part(sign));
     let begins = |sign: &str| {
@@ -186,8 +186,8 @@ fn trimmed(piece: &str) -> &str {
     }
 }
 
-/// The piece, if it is an identifier; else those of its stretches between slashes and colons that
-/// are. The label of one (`sha256:7f3a9c1e`) is none.
+/// Emits the piece if it is an identifier; else those of its stretches between slashes and colons
+/// that are. The label of an identifier (`sha256:7f3a9c1e`) is not part of it.
 fn of_piece(piece: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     let piece = trimmed(piece);
     if is_identifier(piece) || is_alone && may_be_identifier(piece) {
@@ -209,7 +209,7 @@ fn of_piece(piece: &str, is_alone: bool, emit: &mut impl FnMut(&str)) {
     }
 }
 
-/// Whether a query of nothing else asks for exactly this: it is more than a word of a language.
+/// True if a query of only this word asks for exactly this: it is not an ordinary word.
 fn may_be_identifier(piece: &str) -> bool {
     piece.contains(|character: char| {
         character.is_ascii_digit() || JOINING_SIGNS.contains(&character)
@@ -247,8 +247,8 @@ fn is_identifier(piece: &str) -> bool {
             }
 }
 
-/// Where lower case turns to upper before lower case (`getUser`), after two letters at least (not
-/// `iPhone`).
+/// Counts the changes from lower to upper case before lower case (`getUser`), after at least two
+/// letters (not `iPhone`).
 fn humps(piece: &str) -> usize {
     let characters: Vec<char> = piece.chars().collect();
     let is_hump = |four: &&[char]| {
@@ -260,7 +260,7 @@ fn humps(piece: &str) -> usize {
     characters.windows(4).filter(is_hump).count()
 }
 
-/// A path, told from alternatives (`and/or`) and dates.
+/// True for a path, but not for alternatives (`and/or`) and dates.
 fn is_path(piece: &str) -> bool {
     let names: Vec<&str> = piece
         .split(['/', '\\'])
@@ -275,8 +275,8 @@ fn is_path(piece: &str) -> bool {
         && (begins || ends || piece.contains('\\') || names.len() >= PATH_NAMES_MIN)
 }
 
-/// Names with dots between them (`main.rs`), told from abbreviations (`e.g`) and the ends of
-/// sentences.
+/// True for names with dots between them (`main.rs`), but not for abbreviations (`e.g`) and the
+/// ends of sentences.
 fn is_dotted(piece: &str) -> bool {
     let mut parts = piece.split('.');
     let is_name =
@@ -289,8 +289,8 @@ fn is_dotted(piece: &str) -> bool {
     piece.contains('.') && parts.all(is_name) && !ends_sentence
 }
 
-/// A number with its unit or in words (`10am`, `5-year-old`, `mid-2023`, `top-10`), told from codes
-/// and hashes.
+/// True for a number with its unit or in words (`10am`, `5-year-old`, `mid-2023`, `top-10`), but
+/// not for codes and hashes.
 fn is_number_with_words(piece: &str) -> bool {
     let is_hash =
         piece.len() >= HASH_CHARACTERS_MIN && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -314,8 +314,8 @@ fn is_number_with_words(piece: &str) -> bool {
     !is_hash && (is_with_unit || is_in_words)
 }
 
-/// Digits that are no quantity: long ones, versions and addresses of three parts, numbers of
-/// telephones.
+/// True for digits that are not a quantity: long numbers, versions and addresses of three parts,
+/// telephone numbers.
 fn is_number(piece: &str) -> bool {
     let digits = piece.bytes().filter(u8::is_ascii_digit).count();
     let is_range_of_years = piece.len() == 9 && piece.split('-').all(|year| year.len() == 4);
@@ -378,7 +378,7 @@ mod tests {
             ("错误ERR-4021发生", &["err-4021"]),
             ("PR #4021", &["4021"]),
             ("code=E11000", &["e11000"]),
-            // One word alone is asked for as it is, unless it is a word of a language.
+            // A word alone is searched exactly, unless it is an ordinary word.
             ("Jean-Luc", &["jean-luc"]),
             ("4021", &["4021"]),
             ("harbour", &[]),

@@ -239,7 +239,7 @@ fn terms_of_a_phrase_are_as_short_as_those_of_the_index() {
     );
 }
 
-/// Word by word from every place.
+/// Compares word by word from every position.
 fn stands_in(phrase: &str, content: &str) -> bool {
     let words = |text: &str| -> Vec<Word> {
         units(text)

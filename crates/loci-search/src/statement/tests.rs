@@ -132,8 +132,8 @@ fn statements_are_compared_by_what_they_share() {
     assert!(differences("We use Celery.", "Jobs run on Dramatiq instead of Celery.").change);
 }
 
-/// The first word of one text is no name by its capital letter, and the same word in the other text
-/// is one.
+/// The capitalised first word of one text is not a name, but the same word in the other text is
+/// one.
 #[test]
 fn a_name_is_one_in_either_text() {
     let (one, other) = ("Utrecht A Oslo", "a Oslo A Utrecht");

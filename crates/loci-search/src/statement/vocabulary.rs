@@ -1,6 +1,5 @@
-//! The tables of the comparison: which words deny, which are opposites, which exclude each other,
-//! which are units. Folded, in the form in which a dictionary has them; they are compared by their
-//! stems.
+//! The tables of the comparison: negations, opposites, mutually exclusive words, units. Folded, in
+//! dictionary form; they are compared by their stems.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -8,7 +7,7 @@ use std::sync::LazyLock;
 use crate::analysis::term_of_unit;
 use crate::dates::MONTHS;
 
-/// Words that deny, in English and German.
+/// Negations in English and German.
 const NEGATIONS: &[&str] = &[
     "aint", "arent", "cannot", "cant", "couldnt", "didnt", "doesnt", "dont", "hadnt", "hasnt",
     "havent", "isnt", "kein", "keine", "keinem", "keinen", "keiner", "mustnt", "neednt", "neither",
@@ -16,7 +15,7 @@ const NEGATIONS: &[&str] = &[
     "werent", "without", "wont", "wouldnt",
 ];
 
-/// Words of which each turns a statement with the other round.
+/// Pairs of words of which one reverses a statement with the other.
 const OPPOSITES: &[(&str, &str)] = &[
     ("above", "below"),
     ("accept", "refuse"),
@@ -101,10 +100,11 @@ const OPPOSITES: &[(&str, &str)] = &[
     ("yes", "no"),
 ];
 
-/// Beginnings that turn a word into its opposite.
+/// Prefixes that turn a word into its opposite.
 const OPPOSING_PREFIXES: [&str; 6] = ["un", "in", "il", "im", "dis", "non"];
 
-/// Words of which a statement of one thing has one: who uses another now, has replaced the first.
+/// Groups of mutually exclusive words: a statement with another word of the group replaces the
+/// older one.
 const ALTERNATIVES: &[&[&str]] = &[
     // Software.
     &[
@@ -192,7 +192,7 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["squash", "rebase"],
     &["rebase", "merge"],
     &["sass", "less", "tailwind", "bootstrap"],
-    // Where and by which it runs.
+    // Infrastructure and operations.
     &[
         "aws",
         "azure",
@@ -326,7 +326,7 @@ const ALTERNATIVES: &[&[&str]] = &[
     &["spicy", "mild"],
 ];
 
-/// Ways to write one unit, the first of which stands for all.
+/// The names of each unit, the first of which is the canonical one.
 const UNITS: &[&[&str]] = &[
     &["ns", "nanosecond"],
     &["us", "microsecond"],
@@ -368,7 +368,7 @@ const UNITS: &[&[&str]] = &[
     &["kw", "kilowatt"],
 ];
 
-/// Words that say of a statement that it was another one before.
+/// Words that indicate that a statement was different before.
 const CHANGES: &[&str] = &[
     "anymore",
     "again",
@@ -394,20 +394,20 @@ const CHANGES: &[&str] = &[
     "ended",
 ];
 
-/// Words that say little of the subject, since most statements of people and teams have them.
+/// Words that carry little information, since most statements of people and teams contain them.
 const COMMON: &[&str] = &[
     "always", "ask", "call", "code", "company", "file", "keep", "like", "love", "make", "need",
     "never", "new", "now", "people", "please", "prefer", "project", "run", "start", "store",
     "take", "team", "thing", "time", "use", "user", "want", "work", "write",
 ];
 
-/// Words that say which part a thing plays that follows them.
+/// Words that determine the role of the thing after them.
 const ROLES: &[&str] = &[
     "after", "at", "before", "by", "for", "from", "in", "into", "of", "on", "onto", "over", "than",
     "through", "to", "under", "via", "with", "without",
 ];
 
-/// Roles of which each names a direction or a rank, so that what has them cannot change places.
+/// Roles that express a direction or a rank, so that things with them are not interchangeable.
 const DIRECTIONS: &[&str] = &[
     "after", "before", "by", "from", "into", "onto", "over", "than", "to", "under",
 ];
@@ -445,28 +445,27 @@ static OPPOSITES_BY_STEM: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new
     table
 });
 
-/// Whether a folded word denies; contractions (`don't`) are cut before.
+/// True if a folded word is a negation; contractions (`don't`) are split before.
 pub(super) fn is_negation(word: &str) -> bool {
     NEGATIONS.binary_search(&word).is_ok()
 }
 
-/// Whether a stem says that something changed.
+/// True if a stem indicates a change.
 pub(super) fn tells_of_change(stem: &str) -> bool {
     CHANGES_BY_STEM.contains_key(stem)
 }
 
-/// Whether a stem says little of the subject.
+/// True if a stem carries little information.
 pub(super) fn is_common(stem: &str) -> bool {
     COMMON_BY_STEM.contains_key(stem)
 }
 
-/// The groups of words that exclude each other to which these stems belong, one word or two with a
-/// blank.
+/// Returns the groups of alternatives that these stems belong to, one word or two with a space.
 pub(super) fn alternatives(stem: &str) -> &'static [usize] {
     ALTERNATIVES_BY_STEM.get(stem).map_or(&[], Vec::as_slice)
 }
 
-/// Whether the one folded word is the other with a beginning that denies it (`illegal`).
+/// True if the one folded word is the other with a negating prefix (`illegal`).
 pub(super) fn is_negated(long: &str, short: &str) -> bool {
     short.len() > 3
         && OPPOSING_PREFIXES
@@ -474,15 +473,15 @@ pub(super) fn is_negated(long: &str, short: &str) -> bool {
             .any(|prefix| long.strip_prefix(prefix) == Some(short))
 }
 
-/// Whether of two stems each turns a statement with the other round.
+/// True if two stems are opposites.
 pub(super) fn are_opposites(one: &str, other: &str) -> bool {
     OPPOSITES_BY_STEM
         .get(one)
         .is_some_and(|opposites| opposites.iter().any(|opposite| opposite == other))
 }
 
-/// The one name of a unit that a folded word stands for. Single letters are units only after a
-/// number.
+/// Returns the canonical name of the unit that a folded word names. Single letters are units only
+/// after a number.
 pub(super) fn unit(word: &str, is_after_number: bool) -> Option<&'static str> {
     if word.len() < 2 && word.is_ascii() && !is_after_number && !matches!(word, "%" | "$") {
         return None;
@@ -498,8 +497,8 @@ pub(super) fn unit(word: &str, is_after_number: bool) -> Option<&'static str> {
         .map(|names| names[0])
 }
 
-/// The quantity that a unit measures, named by the first of its units; an unknown one measures
-/// something of its own.
+/// Returns the quantity that a unit measures, named by the first of its units; an unknown unit is a
+/// quantity of its own.
 pub(super) fn dimension(unit: &str) -> &str {
     const DIMENSIONS: [&[&str]; 6] = [
         &[
@@ -517,12 +516,12 @@ pub(super) fn dimension(unit: &str) -> &str {
         .map_or(unit, |units| units[0])
 }
 
-/// The role that a folded word gives to what follows, and whether it names a direction.
+/// Returns the role that a folded word gives to the thing after it.
 pub(super) fn role(word: &str) -> Option<&'static str> {
     ROLES.binary_search(&word).ok().map(|place| ROLES[place])
 }
 
-/// Whether what has this role cannot change places with another.
+/// True if things with this role are not interchangeable with others.
 pub(super) fn is_direction(role: &str) -> bool {
     DIRECTIONS.binary_search(&role).is_ok()
 }

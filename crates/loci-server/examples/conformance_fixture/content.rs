@@ -1,4 +1,4 @@
-//! Tools, prompts and resources that answer at once.
+//! Tools, prompts and resources that answer immediately.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::{DEFINITIONS, Fixture, ListChange, is_modern, typed};
 
 /// A red pixel.
 const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
-/// A sound without a sample.
+/// A WAV file without samples.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -102,7 +102,7 @@ pub async fn call(
 }
 
 fn changed(fixture: &Fixture, change: ListChange) -> Value {
-    // Nobody may be listening.
+    // Sending fails when no client is listening, which is fine.
     let _ = fixture.changes.send(change);
     text("done")
 }
@@ -115,7 +115,7 @@ fn elicited(what: &str, answer: &Value) -> Value {
     text(format!("{what}: action={action}, content={content}"))
 }
 
-/// Asks the client, as revisions before 2026-07-28 do.
+/// Sends the client a request, as servers could before revision 2026-07-28.
 async fn ask(
     context: &RequestContext<RoleServer>,
     method: &str,

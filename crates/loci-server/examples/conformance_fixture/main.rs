@@ -1,8 +1,9 @@
-//! What the official MCP conformance suite expects to call, on the router, the middleware and the
-//! configuration of the product. Run it by `tests/conformance/run.sh`.
+//! A server with the tools, prompts and resources that the official MCP conformance suite expects,
+//! on the router, the middleware and the configuration of the product. `tests/conformance/run.sh`
+//! runs it.
 //!
 //! `LOCI_FIXTURE_SESSIONS=1` switches sessions on, for the scenarios of revision 2025-11-25 in
-//! which a server asks its client.
+//! which a server sends requests to its client.
 
 mod content;
 mod rounds;
@@ -31,7 +32,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::broadcast;
 
-/// The lists of the fixture.
+/// The lists of tools, prompts and resources of the fixture.
 static DEFINITIONS: LazyLock<Value> = LazyLock::new(|| {
     let mut definitions: Value =
         serde_json::from_str(include_str!("definitions.json")).unwrap_or_default();
@@ -43,7 +44,7 @@ static DEFINITIONS: LazyLock<Value> = LazyLock::new(|| {
     definitions
 });
 
-/// JSON as a type of the protocol.
+/// Converts JSON to a type of the protocol.
 fn typed<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value)
         .map_err(|error| ErrorData::internal_error(error.to_string(), None))
@@ -55,18 +56,18 @@ fn is_modern(context: &RequestContext<RoleServer>) -> bool {
         .is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
-/// A change that listeners are told of.
+/// A list change that is announced to listeners.
 #[derive(Clone, Copy)]
 enum ListChange {
     Tools,
     Prompts,
 }
 
-/// The fixture.
+/// The state that all requests share.
 #[derive(Clone)]
 struct Fixture {
     changes: broadcast::Sender<ListChange>,
-    /// States that were given out and may come back.
+    /// States that were given out and not yet returned.
     states: Arc<Mutex<HashSet<String>>>,
     states_given: Arc<AtomicU64>,
 }
@@ -80,7 +81,7 @@ impl Fixture {
         }
     }
 
-    /// A state that only this server can have given out.
+    /// Returns a new state that only this server can have given out.
     fn give_state(&self, round: &str) -> String {
         let state = format!(
             "{round}-{}",
@@ -93,7 +94,7 @@ impl Fixture {
         state
     }
 
-    /// The round of a state that came back; each comes back once.
+    /// Returns the round of a returned state and forgets the state: each is accepted once.
     fn take_state(&self, state: &str) -> Result<String, ErrorData> {
         if self
             .states
@@ -255,7 +256,7 @@ impl ServerHandler for Fixture {
                 () = context.cancelled() => return Ok(()),
                 change = changes.recv() => change,
             };
-            // A list that the client did not ask for is filtered out by the sink.
+            // The sink drops a notification that the client did not subscribe to.
             let _ = match change {
                 Ok(ListChange::Tools) => context.sink().notify_tool_list_changed().await,
                 Ok(ListChange::Prompts) => context.sink().notify_prompt_list_changed().await,

@@ -1,4 +1,4 @@
-//! Tools and a prompt that need answers of the client first (2026-07-28).
+//! Tools and a prompt that need answers from the client first (2026-07-28).
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ErrorData,
@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use crate::{Fixture, typed};
 
-/// Asks the user for one value.
+/// Returns a request that asks the user for one value.
 fn question(message: &str, name: &str, kind: &str) -> Value {
     let schema =
         json!({"type": "object", "properties": {name: {"type": kind}}, "required": [name]});
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
 }
 
-/// Asks the client's model.
+/// Returns a request to the client's model.
 fn sampling(text: &str, tokens_max: u32) -> Value {
     let message = json!({"role": "user", "content": {"type": "text", "text": text}});
     json!({"method": "sampling/createMessage", "params": {"messages": [message], "maxTokens": tokens_max}})
@@ -41,13 +41,13 @@ fn done(text: &str) -> Result<CallToolResponse, ErrorData> {
     .map(CallToolResponse::Complete)
 }
 
-/// The answer to `key`, if there is one and it has the member that it must have.
+/// Returns the answer to `key` if it exists and has the required member.
 fn answer<'a>(responses: Option<&'a InputResponses>, key: &str, member: &str) -> Option<&'a Value> {
     let value = responses?.get(key)?.get(member)?;
     if value.is_null() { None } else { Some(value) }
 }
 
-/// What a tool of several rounds answers; none for any other tool.
+/// Calls a tool of several rounds; returns `None` for any other tool.
 pub fn call(
     fixture: &Fixture,
     request: &CallToolRequestParams,

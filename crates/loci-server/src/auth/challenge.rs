@@ -1,5 +1,5 @@
-//! Refusing a request so that its sender knows how to get in (RFC 6750, section 3; RFC 9728,
-//! section 5).
+//! Refuses a request in a way that tells the client how to authenticate (RFC 6750, section 3; RFC
+//! 9728, section 5).
 
 use std::fmt::Write;
 
@@ -14,19 +14,19 @@ use super::metadata::document_url;
 use super::{Authentication, Resource, scope_names};
 use crate::handler::protocol_error;
 
-/// Bytes of an explanation that goes into a header; a longer one is in the body alone.
+/// The maximum length in bytes of an explanation in a header; a longer one is only in the body.
 const DESCRIPTION_BYTES_MAX: usize = 250;
 
-/// What clients may want from an issuer: `admin` is nothing to ask for by default.
+/// The scopes that clients may request from an issuer by default, which leave out `admin`.
 pub(super) const USUAL_SCOPES: [Scope; 2] = [Scope::Read, Scope::Write];
 
-/// Why a request has no caller.
+/// The reason why a request could not be authenticated.
 pub(super) enum Denied {
-    /// There is no token in the `Authorization` header.
+    /// The `Authorization` header has no token.
     Missing,
-    /// There is one that opens nothing.
+    /// The token is not valid.
     Invalid(String),
-    /// That cannot be told now.
+    /// The token could not be checked now.
     Failed(Error),
 }
 
@@ -47,9 +47,9 @@ impl Denied {
         }
     }
 
-    /// The refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its user the
-    /// words of one of them: the Python SDK those of the JSON-RPC error, the TypeScript SDK the
-    /// whole body.
+    /// Returns the refusal in terms of HTTP, of OAuth and of JSON-RPC, since each client shows its
+    /// user the message of one of them: the Python SDK that of the JSON-RPC error, the TypeScript
+    /// SDK the whole body.
     pub(super) fn into_response(
         self,
         authentication: &Authentication,
@@ -66,8 +66,8 @@ impl Denied {
         let mut response = (status(&error), Json(body)).into_response();
         if error.code == ErrorCode::Unauthorized {
             let has_issuer = authentication.verifier().is_some();
-            // RFC 6750 wants no error code where no token was sent; a client of an issuer needs no
-            // advice then.
+            // RFC 6750 allows no error code if no token was sent; a client of an issuer needs no
+            // advice in that case.
             let problem = Problem {
                 error: was_sent.then_some("invalid_token"),
                 description: (was_sent || !has_issuer).then_some(&error.message),
@@ -84,17 +84,17 @@ impl Denied {
     }
 }
 
-/// The attributes of a challenge that say what is wrong with a request.
+/// The attributes of a challenge that describe the problem with a request.
 #[derive(Clone, Copy)]
 pub(super) struct Problem<'a> {
-    /// The code of RFC 6750.
+    /// The error code of RFC 6750.
     pub error: Option<&'a str>,
-    /// A sentence for people.
+    /// A sentence for the user.
     pub description: Option<&'a str>,
 }
 
-/// The value of a `WWW-Authenticate` header: the problem, the scopes that are needed, and, where
-/// there is an issuer, where to read of it.
+/// Returns the value of a `WWW-Authenticate` header: the problem, the required scopes and, if there
+/// is an issuer, the URL of its metadata.
 pub(super) fn challenge(
     authentication: &Authentication,
     resource: Resource<'_>,
@@ -121,18 +121,18 @@ pub(super) fn challenge(
         .iter()
         .filter(|(_, text)| text.bytes().all(needs_no_escape))
     {
-        // A string takes all that is written to it.
+        // Writing to a `String` cannot fail.
         let _ = write!(value, ", {name}=\"{text}\"");
     }
     HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("Bearer"))
 }
 
-/// Whether a byte may stand in every attribute of a challenge (RFC 6750, section 3).
+/// True if the byte is allowed in every attribute of a challenge (RFC 6750, section 3).
 fn needs_no_escape(byte: u8) -> bool {
     matches!(byte, 0x20..=0x21 | 0x23..=0x5B | 0x5D..=0x7E)
 }
 
-/// An error outside of JSON-RPC as a response.
+/// Converts an error outside of JSON-RPC into a response.
 pub(crate) fn failure(error: &Error) -> Response {
     let body = json!({"error": {"code": error.code.name(), "message": error.message}});
     (status(error), Json(body)).into_response()

@@ -1,4 +1,4 @@
-//! What a caller got in by: a token of our own, or one of an issuer.
+//! The credential of a caller: one of loci's own tokens or a token of an issuer.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use subtle::ConstantTimeEq;
 use super::Resource;
 use super::challenge::Denied;
 
-/// SHA-256 of a bearer token: what a store keeps of it.
+/// Returns the SHA-256 of a bearer token, which is all that a store keeps of it.
 pub fn token_hash(token: &str) -> TokenHash {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// What a caller got in by; asked again by what outlives a request.
+/// The credential of a caller. Work that outlives a request checks it again.
 #[derive(Clone)]
 pub(crate) struct Credential {
     kind: Kind,
@@ -26,17 +26,17 @@ pub(crate) struct Credential {
 
 #[derive(Clone)]
 enum Kind {
-    /// A token of our own.
+    /// One of loci's own tokens.
     Own {
         tokens: Arc<dyn TokenStore>,
         hash: TokenHash,
     },
-    /// A token of an issuer, which was verified. An issuer tells nobody of a revocation.
+    /// A verified token of an issuer. An issuer does not announce revocations.
     Issued { expires_at: Timestamp },
 }
 
 impl Credential {
-    /// Whom a token of our own names.
+    /// Returns the caller that one of loci's own tokens belongs to.
     pub(super) async fn of_store(
         tokens: &Arc<dyn TokenStore>,
         token: &str,
@@ -68,7 +68,7 @@ impl Credential {
         ))
     }
 
-    /// Whom a token of an issuer names.
+    /// Returns the caller that a token of an issuer belongs to.
     pub(super) async fn issued(
         verifier: &Arc<dyn TokenVerifier>,
         token: &str,
@@ -79,7 +79,7 @@ impl Credential {
         let verified = if let Some(verified) = verifier.verify_known(token, &names) {
             verified
         } else {
-            // It may wait for the issuer's keys.
+            // Verifying may wait for the issuer's keys.
             let (verifier, token) = (Arc::clone(verifier), token.to_owned());
             let verified =
                 tokio::task::spawn_blocking(move || verifier.verify(&token, &names)).await;
@@ -88,7 +88,8 @@ impl Credential {
         };
         let identity = verified.map_err(|error| match error.code {
             ErrorCode::Unauthorized => Denied::invalid(error.message),
-            // The verifier tells of its issuer's failures itself, once and not for each request.
+            // The verifier logs the failures of its issuer itself, once instead of for each
+            // request.
             ErrorCode::Unavailable | ErrorCode::Corrupt => Denied::Failed(error),
             _ => {
                 tracing::error!(%error, "a token could not be verified");
@@ -107,7 +108,7 @@ impl Credential {
         ))
     }
 
-    /// Whether it still opens anything.
+    /// Returns true if the credential is still valid.
     ///
     /// # Errors
     /// `unavailable` if tokens cannot be looked up now.
@@ -120,7 +121,7 @@ impl Credential {
         }
     }
 
-    /// Whether an issuer gave it out.
+    /// True if an issuer issued the token.
     pub(super) fn is_issued(&self) -> bool {
         matches!(self.kind, Kind::Issued { .. })
     }

@@ -1,5 +1,5 @@
-//! Where clients read who issues tokens for an endpoint: OAuth 2.0 Protected Resource Metadata (RFC
-//! 9728).
+//! OAuth 2.0 Protected Resource Metadata (RFC 9728), which tells clients who issues tokens for an
+//! endpoint.
 
 use std::sync::Arc;
 
@@ -18,15 +18,16 @@ use crate::proxy::RequestOrigin;
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// Where the document about a path of this server is; that about the server itself, if the path is
-/// empty.
+/// Returns the URL of the metadata document for a path of this server, or for the server itself if
+/// the path is empty.
 pub(super) fn document_url(base_url: &str, path: &str) -> String {
     format!("{base_url}{WELL_KNOWN}{path}")
 }
 
-/// The documents about the server and about its endpoints, which are at these paths
-/// (`/mcp/<dialect>`). There are none where only our own tokens are taken. Open to everyone, web
-/// pages of any origin included. The [`RequestOrigin`] must be in the request's extensions.
+/// Returns the routes of the metadata documents of the server and of its endpoints at these paths
+/// (`/mcp/<dialect>`). There are no routes if only loci's own tokens are accepted. The documents
+/// are public, also for web pages of any origin. The [`RequestOrigin`] must be in the request's
+/// extensions.
 pub(crate) fn metadata_routes(authentication: &Authentication, paths: &[String]) -> Router {
     let Some(verifier) = authentication.verifier() else {
         return Router::new();

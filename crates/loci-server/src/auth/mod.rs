@@ -1,4 +1,4 @@
-//! Who an HTTP request comes from, and what that allows.
+//! Authenticates HTTP requests and checks their permissions.
 
 mod challenge;
 mod credential;
@@ -28,29 +28,31 @@ use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
 use crate::proxy::RequestOrigin;
 
-/// How callers prove who they are.
+/// How callers authenticate.
 #[derive(Clone)]
 pub enum Authentication {
-    /// Everybody is the anonymous caller of the default space. For loopback addresses alone.
+    /// Every caller is the anonymous caller of the default space. For loopback addresses only.
     Anonymous,
-    /// By a bearer token.
+    /// Callers send a bearer token.
     Bearer {
-        /// Where our own tokens are; asked at every request, so that a revocation holds at once.
+        /// The store of loci's own tokens. It is queried for every request, so that a revocation
+        /// takes effect immediately.
         tokens: Arc<dyn TokenStore>,
-        /// Who verifies the tokens of an issuer, if those are taken too.
+        /// Verifies tokens of an issuer, if those are accepted too.
         verifier: Option<Arc<dyn TokenVerifier>>,
-        /// What expiry is measured by.
+        /// The clock that decides whether a token has expired.
         clock: Arc<dyn Clock>,
     },
 }
 
 impl Authentication {
-    /// Who sends a request with these headers to `path` of this server, which clients know as
-    /// `base_url` (such as `https://memory.example`) if anything tells.
+    /// Returns the caller of a request with these headers to `path` of this server. `base_url` is
+    /// the URL under which clients reach the server (such as `https://memory.example`), if it can
+    /// be determined.
     ///
     /// # Errors
-    /// `unauthorized` without a token or with one that does not hold; `unavailable` if that cannot
-    /// be told now.
+    /// `unauthorized` if there is no token or an invalid one; `unavailable` if the token cannot be
+    /// checked now.
     pub async fn caller(
         &self,
         headers: &HeaderMap,
@@ -95,7 +97,7 @@ impl Authentication {
     }
 }
 
-/// The scopes as an issuer's tokens name them.
+/// Returns the names of the scopes in an issuer's tokens.
 fn scope_names(verifier: Option<&Arc<dyn TokenVerifier>>, scopes: &[Scope]) -> Vec<String> {
     let prefix = verifier.map_or(loci_core::SCOPE_PREFIX, |verifier| verifier.scope_prefix());
     scopes
@@ -104,7 +106,7 @@ fn scope_names(verifier: Option<&Arc<dyn TokenVerifier>>, scopes: &[Scope]) -> V
         .collect()
 }
 
-/// What a request is for, in the terms of OAuth.
+/// The resource that a request addresses, in the terms of OAuth.
 #[derive(Clone, Copy)]
 struct Resource<'a> {
     base_url: Option<&'a str>,
@@ -120,8 +122,8 @@ impl<'a> Resource<'a> {
         }
     }
 
-    /// The names under which a token may have been issued for it: those of the server and of the
-    /// endpoint, each with and without a slash at the end, since clients differ in that.
+    /// Returns the audiences for which a token may have been issued: the URLs of the server and of
+    /// the endpoint, each with and without a slash at the end, since clients differ in that.
     fn names(self) -> Vec<String> {
         let named = |base_url: &str| {
             let endpoint = format!("{base_url}{}", self.path);
@@ -137,7 +139,7 @@ impl<'a> Resource<'a> {
 }
 
 /// Puts the [`Caller`], and the [`Credential`] if there is one, into the request's extensions, or
-/// refuses.
+/// refuses the request.
 pub(crate) async fn authenticate(
     State(authentication): State<Authentication>,
     mut request: Request,
@@ -163,7 +165,7 @@ pub(crate) async fn authenticate(
     }
 }
 
-/// The token of the one `Authorization: Bearer` header.
+/// Returns the token of the one `Authorization: Bearer` header.
 fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let value = values.next().ok_or(Denied::Missing)?;

@@ -1,5 +1,5 @@
-//! The endpoints of an OAuth authorization server that is not there. Clients that have no token
-//! look for one at these paths of the server itself and show their users what they find.
+//! Stub endpoints of an OAuth authorization server. Clients without a token look for one at these
+//! paths of the server itself and show its answer to their users.
 
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
@@ -11,9 +11,9 @@ use serde_json::json;
 use super::Authentication;
 use crate::body::drain;
 
-/// The paths with the status and the error code of their answers (RFC 7591, section 3.2.2; RFC
+/// The paths, and the status and the error code of their answers (RFC 7591, section 3.2.2; RFC
 /// 6749, sections 4.1.2.1 and 5.2). Clients give up at these codes; at `invalid_client` or
-/// `unauthorized_client` they would try again.
+/// `unauthorized_client` they would retry.
 const ENDPOINTS: [(&str, StatusCode, &str); 3] = [
     (
         "/register",
@@ -26,8 +26,8 @@ const ENDPOINTS: [(&str, StatusCode, &str); 3] = [
 const ADVICE: &str = "this server registers no clients and has no login: send `Authorization: Bearer TOKEN` with a token \
                       that `loci token create` makes";
 
-/// The routes that say in OAuth's form how to connect instead. There are none where an OpenID
-/// provider is set, whose metadata name the endpoints, nor where no token is asked for.
+/// Returns the routes that explain in OAuth's form how to connect instead. There are no routes if
+/// an OpenID provider is configured, whose metadata name the endpoints, or if no token is required.
 pub(crate) fn no_provider_routes(authentication: &Authentication) -> Router {
     if !matches!(
         authentication,

@@ -1,4 +1,4 @@
-//! What a message needs, known before anybody works on it.
+//! The scopes that a message needs, determined before it is processed.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -13,16 +13,16 @@ use super::challenge::{Problem, challenge};
 use super::{Authentication, Credential, Resource, scope_names};
 use crate::handler::protocol_error;
 
-/// The scopes that something needs.
+/// The scopes that a tool or a method needs.
 pub(crate) struct Need<'a> {
-    /// A tool, or a method of the protocol.
+    /// The name of a tool or of a method of the protocol.
     what: &'a str,
     scopes: Scopes,
 }
 
 impl<'a> Need<'a> {
-    /// What a request to this dialect needs, if anything: the scopes of the tool that its body
-    /// names, whatever a header says, and `read` for what is in resources.
+    /// Returns the scopes that a request to this dialect needs, if any: those of the tool that its
+    /// body names, whatever a header says, and `read` for the content of resources.
     pub(crate) fn of(request: &'a ClientRequest, dialect: Option<&Dialect>) -> Option<Self> {
         match request {
             ClientRequest::CallToolRequest(call) => {
@@ -43,7 +43,7 @@ impl<'a> Need<'a> {
         }
     }
 
-    /// Whether this caller has them.
+    /// True if the caller has all of them.
     pub(crate) fn is_met_by(&self, caller: &Caller) -> bool {
         self.scopes
             .iter()
@@ -51,9 +51,9 @@ impl<'a> Need<'a> {
     }
 }
 
-/// Refuses a request for lack of a scope, in terms of HTTP and of JSON-RPC. By the former an OAuth
-/// client gets itself a token that has all scopes; without OAuth the Python SDK shows the message
-/// of the JSON-RPC error, the TypeScript SDK the whole body.
+/// Refuses a request that lacks a scope, in terms of HTTP and of JSON-RPC. From the former an OAuth
+/// client learns which scopes to request; without OAuth the Python SDK shows the message of the
+/// JSON-RPC error, the TypeScript SDK the whole body.
 pub(crate) fn insufficient_scope(
     authentication: &Authentication,
     parts: &Parts,

@@ -1,4 +1,4 @@
-//! Who gets in, and what that allows.
+//! Authentication and the permissions that follow from it.
 
 use std::sync::Arc;
 
@@ -136,7 +136,7 @@ async fn everything_else_is_401_with_a_challenge() {
         (missing.status, &missing.headers["www-authenticate"]),
         (401, &challenge)
     );
-    // Clients show different parts of it.
+    // Clients show different parts of the body.
     let body = json!({
         "jsonrpc": "2.0", "id": null,
         "error": {"code": -32600, "message": advice, "data": {"code": "unauthorized", "status": 401}},
@@ -216,7 +216,7 @@ async fn a_revocation_ends_a_subscription_before_it_tells_more() {
         streams[1].next().await.unwrap()["method"],
         "notifications/resources/updated"
     );
-    // Without a change too.
+    // Also without a change.
     store.revoke_token("reader", NOW).unwrap();
     assert_eq!(
         streams[1].next().await.unwrap()["error"]["data"]["code"],
@@ -250,7 +250,7 @@ async fn a_user_with_all_subscriptions_makes_room_for_another() {
         "notifications/subscriptions/acknowledged"
     );
     let mut newest = anns.pop().unwrap();
-    // Changes that came before it are told first.
+    // Changes that happened before the end are reported first.
     let ended = loop {
         let message = newest.next().await.expect("a word before the end");
         if message["error"].is_object() {
@@ -264,7 +264,7 @@ async fn a_user_with_all_subscriptions_makes_room_for_another() {
             .contains("made room for one of another user"),
         "{ended}"
     );
-    // There is none for the first user, whatever the other one has.
+    // The first user gets no slot, however many the other one has.
     let mut refused = listen("Bearer secret-of-ann").await;
     loop {
         let message = refused.next().await.expect("a refusal before the end");
@@ -407,7 +407,7 @@ async fn health_is_open_and_other_paths_are_not_there() {
     server.stop().await;
 }
 
-/// An answer kept under a key is for the session of that answer, where a client names one.
+/// The idempotency key of an answer is scoped to the session, if the client names one.
 #[tokio::test]
 async fn a_key_of_a_recall_counts_in_the_session_that_a_client_names() {
     let config = HttpConfig::new(Authentication::Anonymous);
@@ -419,7 +419,7 @@ async fn a_key_of_a_recall_counts_in_the_session_that_a_client_names() {
         (Some("one"), "cake", false),
         (Some("one"), "tea", true),
         (Some("two"), "tea", false),
-        // That is none.
+        // A name that is too long counts as no session.
         (Some(long.as_str()), "cake", true),
     ];
     for (session, phase, is_conflict) in rows {

@@ -1,4 +1,4 @@
-//! Bytes that are no message: each gets an error reply, and service goes on.
+//! Bytes that are not a valid message: each gets an error reply, and the server continues.
 
 use loci_core::limits::REQUEST_BYTES_MAX;
 use loci_server::Authentication;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{DIALECT, Pipe, Server, World, call, modern, request};
 
-/// Lines with the code of the reply, and whether the id 7 can still be told.
+/// Lines with the code of the reply, and whether the id 7 can still be read.
 fn rows() -> Vec<(&'static str, Vec<u8>, i64, bool)> {
     let nested = format!(
         r#"{{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{}{}}}"#,

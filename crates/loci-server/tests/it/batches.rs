@@ -1,4 +1,4 @@
-//! Batches, which revision 2025-03-26 alone has.
+//! Batches, which only revision 2025-03-26 has.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Calls that nobody waits for any more.
+//! Cancelled calls.
 
 use loci_core::limits::{REPLIES_HELD_BYTES_MAX, REPLY_CONTENT_BYTES_MAX};
 use loci_server::Authentication;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{DIALECT, Gate, Pipe, Server, World, call, long_calls, request};
 
-/// Calls that may return much, and run at a time.
+/// The number of calls with long replies that run at a time.
 const READS_MAX: usize = REPLIES_HELD_BYTES_MAX / REPLY_CONTENT_BYTES_MAX;
 
 #[tokio::test]
@@ -23,7 +23,7 @@ async fn a_queued_call_whose_client_is_gone_never_runs() {
     let long = |name: &str| json!({"name": name, "bytes": 1});
     drop(server.begin_call("long", long("gone")).await);
     let next = server.begin_call("long", long("stays")).await;
-    // What stands in this queue is served in order, and the end of a connection seen before a later
+    // Calls in this queue are served in order, and the end of a connection is seen before a later
     // one's reply.
     gates.pop().unwrap().open();
     assert_eq!(next.rest().await.status, 200);

@@ -1,4 +1,4 @@
-//! Who may connect, and who gives way.
+//! Connection limits and eviction.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ async fn connect(server: &Server, said: &[u8]) -> TcpStream {
     stream
 }
 
-/// A request on a connection that is kept.
+/// Returns a request on a connection that is kept open.
 fn posted(server: &Server, more: &str, message: &serde_json::Value) -> Vec<u8> {
     let body = message.to_string();
     let head = format!(
@@ -36,7 +36,7 @@ fn posted(server: &Server, more: &str, message: &serde_json::Value) -> Vec<u8> {
     (head + &body).into_bytes()
 }
 
-/// Reads until this was said.
+/// Reads until the words arrive.
 async fn until(stream: &mut TcpStream, words: &str) {
     let mut said = Vec::new();
     while !String::from_utf8_lossy(&said).contains(words) {
@@ -48,7 +48,7 @@ async fn until(stream: &mut TcpStream, words: &str) {
     }
 }
 
-/// Waits until the server has closed it.
+/// Waits until the server has closed the connection.
 async fn closed(mut stream: TcpStream) {
     let end =
         tokio::time::timeout(Duration::from_mins(2), stream.read_to_end(&mut Vec::new())).await;
@@ -113,7 +113,8 @@ async fn strangers_give_way_before_those_we_know() {
     until(&mut known, r#""result""#).await;
 }
 
-/// What a stranger keeps under way: a request without a token whose body does not come.
+/// Returns a request that an unauthenticated client keeps under way: without a token and with a
+/// body that never arrives.
 fn half_a_request(server: &Server) -> Vec<u8> {
     let whole = posted(server, "", &request(1, "ping", json!({})));
     whole[..whole.len() - 5].to_vec()
@@ -146,11 +147,11 @@ async fn strangers_with_requests_under_way_give_way_too() {
     }
 }
 
-/// The protocol has all of the reply in its buffers, so that only the stream knows.
+/// HTTP has all of the reply in its buffers, so that only the stream shows that it is unread.
 #[tokio::test]
 async fn who_reads_its_reply_slowly_is_served_to_the_end() {
     let (_, _, authentication) = with_issuer();
-    // What this test does while nobody reads may take long on a busy machine.
+    // On a busy machine this test may take long while the client does not read.
     let write_timeout = Duration::from_mins(10);
     let config = HttpConfig {
         connections_max: 3,
@@ -174,7 +175,7 @@ async fn who_reads_its_reply_slowly_is_served_to_the_end() {
     let ping = posted(&server, token, &request(2, "ping", json!({})));
     let mut kept = Vec::new();
     for _ in 0..8 {
-        // Each is known, and idle then.
+        // Each connection is authenticated, and then idle.
         let mut other = connect(&server, &ping).await;
         until(&mut other, r#""result""#).await;
         kept.push(other);
@@ -202,12 +203,12 @@ async fn while_all_are_served_the_next_one_waits() {
     .await;
     gate.open();
     until(&mut first, r#""result""#).await;
-    // The first is kept open by its client, and idle.
+    // The first connection is kept open by its client, and idle.
     until(&mut second, r#""result""#).await;
     closed(first).await;
 }
 
-/// Time goes on as soon as everything waits, here.
+/// The paused clock advances as soon as all tasks wait.
 #[tokio::test(start_paused = true)]
 async fn a_first_request_has_to_come_soon() {
     let server = start(16).await;

@@ -118,7 +118,7 @@ async fn nobody_else_is_told_anything() {
         );
         assert_eq!(reply.headers["vary"], "origin");
     }
-    // Without what makes it a preflight, it is a request as any other.
+    // Without the preflight headers, it is an ordinary request.
     let bare = server
         .send("OPTIONS /mcp/test", &[("origin", PAGE)], b"")
         .await;
@@ -163,7 +163,7 @@ async fn an_allowed_page_may_read_replies_and_refusals() {
     );
 }
 
-/// Who may call is the SDK's to say, and who may read is ours.
+/// The SDK decides which pages may call, and loci decides which may read the answer.
 #[tokio::test]
 async fn a_page_may_read_what_it_may_call() {
     let entries = [

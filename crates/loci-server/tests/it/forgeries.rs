@@ -1,4 +1,4 @@
-//! Requests that pretend to be others: read in two ways, sent by pages, or under foreign names.
+//! Forged requests: ambiguous ones, those sent by web pages, and those under foreign names.
 
 use loci_server::Authentication;
 use serde_json::json;
@@ -7,10 +7,10 @@ use tokio::net::TcpStream;
 
 use crate::support::{Server, World, call, long_calls, request};
 
-/// A method, headers, a body and the status that they get.
+/// A method, headers, a body and the expected status.
 type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], &'a str, u16);
 
-/// Everything that the server says to these bytes until it closes.
+/// Sends these bytes and returns the reply until the server closes the connection.
 async fn said(server: &Server, bytes: &str) -> String {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     let _ = stream.write_all(bytes.as_bytes()).await;
@@ -94,7 +94,7 @@ async fn a_request_that_can_be_read_in_two_ways_hides_no_other() {
     }
 }
 
-/// What every server reads in one way only, though it could be written better.
+/// Requests that every server parses in the same way, though they could be written better.
 #[tokio::test]
 async fn lengths_that_agree_and_bare_line_feeds_are_served() {
     let server = Server::start(&World::new(), Authentication::Anonymous).await;
@@ -249,7 +249,8 @@ async fn a_page_of_others_has_nothing_done() {
         format!("--x\r\ncontent-disposition: form-data; name=\"a\"\r\n\r\n{body}\r\n--x--\r\n");
     let (evil, null) = (("origin", "https://evil.example"), ("origin", "null"));
     let cross = ("sec-fetch-site", "cross-site");
-    // What a form or a script without leave can send; then what a browser never sends, were it to.
+    // First requests that a form or a script without permission can send; then ones that a browser
+    // never sends.
     let rows: [Row<'_>; 9] = [
         ("POST", &[("content-type", "text/plain")], &body, 415),
         (

@@ -1,4 +1,4 @@
-//! Clients that ask and do not read.
+//! Clients that send requests and do not read the replies.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use serde_json::json;
 
 use crate::support::{DIALECT, Pipe, Server, World, call, long_calls, request};
 
-/// Longer than any of these tests: only who reads, or goes, lets a share of the replies free. On a
-/// busy machine eight replies take longer than the timeout of the product, which
-/// `a_client_that_stops_reading_is_dropped` holds.
+/// Longer than any of these tests: only a client that reads or disconnects releases a share of the
+/// replies. On a busy machine eight replies take longer than the timeout of the product, which
+/// `a_client_that_stops_reading_is_dropped` tests.
 const WRITE_TIMEOUT: Duration = Duration::from_mins(10);
-/// Replies of the largest size that are held at a time.
+/// The number of replies of the maximum size that are held at a time.
 const HELD_MAX: usize = REPLIES_HELD_BYTES_MAX / REPLY_CONTENT_BYTES_MAX;
 
 #[tokio::test]
@@ -33,7 +33,7 @@ async fn replies_that_nobody_reads_keep_further_calls_waiting_over_http() {
         server.begin_call("long", arguments.clone()).await,
         server.begin_call("long", arguments).await,
     ];
-    // What has no long reply is served all the same.
+    // A request with a short reply is served all the same.
     let ping = server
         .post(&[], request(1, "ping", json!({})).to_string().as_bytes())
         .await;
@@ -93,7 +93,7 @@ async fn a_batch_has_room_for_so_much() {
     }
 }
 
-/// Time goes on as soon as everything waits, here.
+/// The paused clock advances as soon as all tasks wait.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_stops_reading_is_dropped() {
     let server = Server::start(&World::new(), Authentication::Anonymous).await;

@@ -1,4 +1,4 @@
-//! Tokens of an issuer: whom they name, how long they hold, and what is said of those that do not.
+//! Tokens of an issuer: their callers, their expiry, and the refusals of invalid ones.
 
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
@@ -37,7 +37,7 @@ async fn a_token_of_the_issuer_names_its_space_subject_actor_and_scopes() {
         Some("known"),
         "without waiting"
     );
-    // One that the issuer cannot have made is looked for among ours.
+    // A token that the issuer cannot have issued is looked up among loci's own tokens.
     let own = caller(&authentication, "secret-of-ann", None)
         .await
         .unwrap();
@@ -92,7 +92,7 @@ async fn a_token_may_be_issued_for_the_server_or_for_the_endpoint() {
     assert!(issuer.resources().is_empty());
 }
 
-/// Whoever runs another service on this machine has its visitors' tokens, and can write its name
+/// The operator of another service on this machine has its visitors' tokens, and can put its name
 /// into `Host`.
 #[tokio::test]
 async fn a_token_for_another_service_of_this_machine_is_not_for_us() {
@@ -132,7 +132,7 @@ async fn what_does_not_hold_is_challenged_and_what_cannot_be_told_is_not() {
         format!("Bearer realm=\"loci\", {elsewhere}")
     );
     let why = "error_description=\"the signature is not the issuer's\", ";
-    // What is too long for a header, or may not stand in one, is in the body alone.
+    // An explanation that is too long for a header, or not allowed in one, is only in the body.
     for (token, why) in [
         ("issued.forged", why),
         ("issued.odd", ""),
@@ -163,7 +163,7 @@ async fn what_does_not_hold_is_challenged_and_what_cannot_be_told_is_not() {
             &json!("the issuer's keys are not there")
         )
     );
-    // Logging in is the issuer's business.
+    // The issuer handles logins.
     assert_eq!(server.send("POST /register", &[], b"{}").await.status, 404);
     let broken = server
         .post(&[("authorization", "Bearer issued.panic")], body.as_bytes())
@@ -172,7 +172,7 @@ async fn what_does_not_hold_is_challenged_and_what_cannot_be_told_is_not() {
     for reply in [down, broken] {
         assert!(!reply.headers.contains_key("www-authenticate"), "{reply:?}");
     }
-    // The challenge names no place that a foreign `Host` header made up.
+    // The challenge contains no URL made from a forged `Host` header.
     let foreign = server
         .post(&[("host", "elsewhere.example")], body.as_bytes())
         .await;

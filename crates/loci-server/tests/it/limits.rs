@@ -1,6 +1,6 @@
-//! Each limit that a client of the server meets: at the limit it is served, beyond it it is told
-//! why not. The limits of bodies are in `bad_input`, those of rates in `rate`, of connections in
-//! `connections`, of calls at a time beside [`loci_server::Host`].
+//! Tests each limit that a client of the server can reach: a request at the limit is served, one
+//! beyond it is refused with the reason. The limits of bodies are in `bad_input`, those of rates in
+//! `rate`, of connections in `connections`, of concurrent calls beside [`loci_server::Host`].
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use tokio::net::TcpStream;
 
 use crate::support::{Gate, Server, World, call, request, with_issuer};
 
-/// A limit, a message within it, one beyond it, and the code that this gets.
+/// A limit, a message within it, one beyond it, and the error code of the latter.
 type Row = (&'static str, String, String, i64);
 
-/// The status of a request with that head, which ends with its last header.
+/// Returns the status of a request with that head, which ends with its last header.
 async fn status(server: &Server, head: &str) -> u16 {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
-    // Whoever is refused early need not read it all.
+    // A server that refuses early need not read the whole request.
     let _ = stream.write_all(head.as_bytes()).await;
     let _ = stream.write_all(b"\r\n").await;
     let mut reply = Vec::new();
@@ -78,16 +78,16 @@ async fn tokens() {
     }
 }
 
-/// A message whose text nests this deep.
+/// Returns a message whose text nests this deep.
 fn nested(levels: usize) -> String {
-    // The message, its parameters and the arguments are three of them.
+    // The message, its parameters and the arguments are three of the levels.
     let list = format!("{}{}", "[".repeat(levels - 3), "]".repeat(levels - 3));
     format!(
         r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"numbers","arguments":{{"a":{list}}}}}}}"#
     )
 }
 
-/// A message of this many values.
+/// Returns a message of this many values.
 fn wide(values: usize) -> String {
     let list = vec!["0"; values - 15].join(",");
     format!(
@@ -175,7 +175,7 @@ async fn subscriptions() {
             .contains(&SUBSCRIPTIONS_MAX.to_string()),
         "{last}"
     );
-    // Whoever goes makes room, though not at once.
+    // A client that disconnects frees its slot, though not immediately.
     open.pop();
     loop {
         let mut stream = server.listen(&[], about.clone()).await;

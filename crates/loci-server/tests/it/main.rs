@@ -1,4 +1,4 @@
-//! MCP as clients meet it: over pipes and over sockets, in every revision.
+//! MCP as clients use it: over pipes and over sockets, in every revision.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

@@ -1,4 +1,4 @@
-//! Where clients read who issues tokens (RFC 9728).
+//! The metadata that tell clients who issues tokens (RFC 9728).
 
 use loci_server::Authentication;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Behind a proxy: by which name the server was reached, and by whom.
+//! The server's name and the client's address behind a proxy.
 
 use loci_server::{Authentication, HttpConfig};
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Server, World, request, with_issuer};
 
 async fn start(trusted_proxies: &[&str], public_url: Option<&str>) -> Server {
-    // Documents about the server name its URL only where there is an issuer.
+    // Documents about the server contain its URL only if there is an issuer.
     let (_, _, authentication) = with_issuer();
     let config = HttpConfig {
         allowed_hosts: vec!["memory.example".to_owned(), "[2001:db8::7]:8443".to_owned()],
@@ -20,8 +20,8 @@ async fn start(trusted_proxies: &[&str], public_url: Option<&str>) -> Server {
     Server::start_with(&World::new(), config).await
 }
 
-/// The URL of the server, as it knows it from a request with these headers, in which `PORT` stands
-/// for its port.
+/// Returns the server's own URL as it determines it from a request with these headers, in which
+/// `PORT` stands for its port.
 async fn url(server: &Server, headers: &[(&str, &str)]) -> Option<String> {
     let port = server.address.port().to_string();
     let headers: Vec<_> = headers
@@ -76,7 +76,7 @@ async fn what_a_trusted_proxy_says_counts_and_what_others_say_does_not() {
         (&[("host", "memory.example:443"), secure], encrypted, None),
         (&[local, (host, "memory.example"), secure], encrypted, here),
         (&[local, (host, "memory.example:80")], plain, here),
-        // Which other ports the proxy listens on is not known, unless the name is allowed with one.
+        // The proxy's other ports are unknown, unless the name is allowed with a port.
         (&[local, (host, "memory.example:PORT")], None, here),
         (&[local, (host, "localhost:PORT")], None, here),
         (

@@ -1,4 +1,4 @@
-//! How often somebody may call.
+//! Rate limits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::support::{Reply, Server, World, request};
 
-/// Time that passes when a test says so.
+/// A clock that a test controls.
 #[derive(Default)]
 pub struct Time {
     seconds: Arc<AtomicU64>,
@@ -30,13 +30,13 @@ impl Time {
     }
 }
 
-/// Three calls in a row, then one every ten seconds.
+/// Three calls in a burst, then one every ten seconds.
 const LIMIT: RateLimit = RateLimit {
     per_minute: 6,
     burst: 3,
 };
 
-/// Tokens of `ann`, who has two, and `bob`, and of another `ann` in a space of hers.
+/// Tokens of `ann`, who has two, and `bob`, and of another `ann` in a separate space.
 fn tokens() -> Authentication {
     let store = NaiveStore::new();
     let rows = [
@@ -117,7 +117,7 @@ async fn each_subject_has_a_bucket_of_its_own_that_fills_again() {
     time.pass(1);
     assert_eq!(ping(&server, "ann-1").await.status, 200);
     assert_eq!(ping(&server, "ann-1").await.status, 429);
-    // No more is saved up than the bucket holds.
+    // The bucket never holds more than its capacity.
     time.pass(100_000);
     let statuses = [
         ping(&server, "ann-1").await,
@@ -152,8 +152,8 @@ async fn what_is_refused_is_not_waited_for_and_what_is_no_call_is_not_counted() 
         assert_eq!(server.post(&authorization, b"no JSON").await.status, 400);
     }
     assert_eq!(server.post(&authorization, b"no JSON").await.status, 429);
-    // The body that is announced never comes; a client that asks before it sends is not told to go
-    // on.
+    // The announced body never arrives; a client that sends `Expect` does not get permission to
+    // continue.
     for expectation in ["", "expect: 100-continue\r\n"] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         let head = format!(
@@ -191,11 +191,11 @@ async fn a_batch_counts_as_its_elements() {
     );
     time.pass(20);
     assert_eq!(post(2).await.status, 200);
-    // The largest that fits.
+    // The largest batch that fits.
     time.pass(100_000);
     assert_eq!(post(3).await.json().as_array().unwrap().len(), 3);
     assert_eq!(post(1).await.status, 429);
-    // One that never fits is not told to try again.
+    // The refusal of a batch that never fits does not suggest a retry.
     time.pass(100_000);
     let refused = post(4).await;
     assert_eq!(

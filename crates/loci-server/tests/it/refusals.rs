@@ -1,4 +1,4 @@
-//! A client that sends its whole request before it reads still gets to see why it was refused.
+//! A client that sends its whole request before it reads still receives the refusal.
 
 use loci_core::limits::REQUEST_BYTES_MAX;
 use loci_server::{HttpConfig, RateLimit};

@@ -33,7 +33,7 @@ async fn faulty_arguments_are_failures_that_name_the_argument() {
             assert_eq!(result["isError"], true, "{reply}");
             let error = json!({"code": "invalid_argument", "status": 400, "argument": "text"});
             assert_eq!(result["_meta"]["loci/error"], error);
-            // Clients hold it against the tool's schema, whether or not the call failed.
+            // Clients validate it against the tool's schema, even if the call failed.
             assert_eq!(result.get("structuredContent"), None);
             assert!(
                 result["content"][0]["text"]

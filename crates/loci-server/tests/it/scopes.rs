@@ -1,5 +1,4 @@
-//! What a caller lacks the scope for does not happen, whatever revision it speaks and whatever its
-//! headers claim.
+//! A call without the required scope never happens, in any revision and with any headers.
 
 use loci_core::{AuditQuery, ErrorCode, Ownership, Result, Scope, Scopes};
 use loci_dialects::{Context, DIALECTS, Dialect, Hints, Reply as ToolReply, Tool, TypedTool};
@@ -12,7 +11,7 @@ use crate::support::{
     LEGACY, MODERN, NO_USUAL_TOOLS, Reply, Server, World, call, modern, request, with_issuer,
 };
 
-/// The tokens of the walk and what they allow.
+/// The tokens of these tests and their scopes.
 const TOKENS: [(&str, &[Scope]); 4] = [
     ("reader", &[Scope::Read]),
     ("writer", &[Scope::Write]),
@@ -20,7 +19,7 @@ const TOKENS: [(&str, &[Scope]); 4] = [
     ("ann", &[Scope::Read, Scope::Write]),
 ];
 
-/// A revision, and whether the message stands in a batch.
+/// Returns each revision, and true if the message is sent in a batch.
 fn eras() -> impl Iterator<Item = (&'static str, bool)> {
     LEGACY
         .into_iter()
@@ -29,8 +28,8 @@ fn eras() -> impl Iterator<Item = (&'static str, bool)> {
         .chain([("2025-03-26", true)])
 }
 
-/// Arguments that a schema admits: only what is required, and the least of that. Names are the
-/// user's.
+/// Returns minimal arguments that a schema allows: only the required ones, with minimal values.
+/// Names are the user's.
 fn least(schema: &Value, user: &str) -> Value {
     if let Some(branch) = ["anyOf", "oneOf"]
         .iter()
@@ -68,14 +67,14 @@ fn least(schema: &Value, user: &str) -> Value {
     }
 }
 
-/// Whether a token with these scopes may call the tool.
+/// True if a token with these scopes may call the tool.
 fn may_call(scopes: &[Scope], tool: &Tool) -> bool {
     tool.scopes()
         .iter()
         .all(|scope| Scopes::of(scopes).allow(scope))
 }
 
-/// Calls a tool in the way of a revision.
+/// Calls a tool as clients of a revision do.
 async fn call_in(
     server: &Server,
     dialect: &Dialect,
@@ -146,7 +145,7 @@ fn a_tool_that_may_change_something_needs_more_than_to_read() {
         .iter()
         .flat_map(|dialect| dialect.tools.iter().map(move |tool| (dialect, tool)))
     {
-        // Without arguments it only shows; with some it asks for the scope itself.
+        // Without arguments it only shows the settings; with arguments it checks the scope itself.
         let only_shows = tool.name == "mempalace_hook_settings";
         assert_eq!(
             tool.scope == Scope::Read,
@@ -216,7 +215,8 @@ async fn no_tool_of_any_dialect_runs_without_its_scopes_in_any_revision() {
     }
 }
 
-/// The same calls with the scope, so that the test above does not hold for another reason.
+/// Makes the same calls with the required scopes, so that the test above cannot pass for another
+/// reason.
 #[tokio::test(flavor = "multi_thread")]
 async fn with_its_scopes_every_tool_runs_in_every_revision() {
     let (_, _, authentication) = with_issuer();

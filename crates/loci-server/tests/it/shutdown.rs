@@ -1,4 +1,4 @@
-//! The end of service.
+//! Shutdown.
 
 use std::io::{self, ErrorKind};
 use std::time::Duration;
@@ -120,8 +120,8 @@ async fn a_call_that_does_not_end_in_time_is_refused_over_a_pipe() {
     assert!(pipe.ended().await.is_empty());
 }
 
-/// A service that a client asked so often for its tools; the ends of the client, which read nothing
-/// yet.
+/// Starts a service whose client has sent this many requests for its tools; returns the ends of the
+/// client, which has read nothing yet.
 async fn asked(
     world: &World,
     count: u64,
@@ -151,7 +151,7 @@ async fn asked(
     (input, output, service)
 }
 
-// Time goes on as soon as everything waits, in these.
+// The paused clock advances as soon as all tasks wait, in these tests.
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_closes_its_end_and_reads_nothing_is_given_up() {

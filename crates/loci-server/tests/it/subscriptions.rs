@@ -1,4 +1,4 @@
-//! Changes that other processes make reach those who subscribed.
+//! Changes that other processes make are reported to subscribers.
 
 use loci_core::limits::SUBSCRIPTIONS_MAX;
 use loci_server::Authentication;
@@ -57,8 +57,8 @@ async fn a_listener_over_http_is_told() {
     panic!("the stream ended without its result");
 }
 
-/// The first message about a note, past those about other resources: a change between the
-/// acknowledgement and the first look is told of everything.
+/// Returns the first message about a note and skips those about other resources: a change between
+/// the acknowledgement and the first read is reported for every resource.
 async fn updated_among(stream: &mut Stream, name: &str) -> Value {
     loop {
         let message = stream.next().await.unwrap();
@@ -116,7 +116,7 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
         let mut pipe = Pipe::open(&world, &DIALECT, version).await;
         let subscribed = pipe.request(1, "resources/subscribe", uri.clone()).await;
         assert_eq!(subscribed["result"], json!({}));
-        // The first look was before the reply, so one write is enough.
+        // The first read was before the reply, so one write is enough.
         set_resource(&world, version, "after");
         check_updated(&pipe.next().await, version);
         let unsubscribed = pipe.request(2, "resources/unsubscribe", uri).await;
@@ -125,7 +125,7 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
             .request(3, "resources/subscribe", json!({"uri": "other://thing"}))
             .await;
         assert_eq!(unknown["error"]["code"], -32002);
-        // What the other subscription is told of shows that this one was not.
+        // The notification of the other subscription shows that this one got no notification.
         let other = format!("{version}-other");
         let subscribed = pipe
             .request(
@@ -145,8 +145,8 @@ async fn a_subscriber_of_the_older_kind_is_told_until_it_unsubscribes() {
     }
 }
 
-/// Each request takes a megabyte of the budget for requests while it is read: without end they
-/// would use it up.
+/// Each request takes a megabyte of the budget for requests while it is read: if subscriptions kept
+/// their shares, they would use it up.
 #[tokio::test]
 async fn a_subscription_keeps_no_share_of_the_budget_for_requests() {
     let world = World::new();

@@ -55,7 +55,7 @@ impl Files {
     }
 }
 
-/// Puts a new file in the place of another at once.
+/// Replaces a file atomically.
 fn replace(path: &Path, text: &str) {
     let new = path.with_extension("new");
     fs::write(&new, text).unwrap();
@@ -73,7 +73,7 @@ async fn start(tls: Tls) -> Server {
     .await
 }
 
-/// Calls a tool over TLS, trusting one certificate alone; the whole response.
+/// Calls a tool over TLS, trusting only one certificate; returns the whole response.
 async fn echo(
     server: &Server,
     trusted: &CertificateDer<'static>,
@@ -115,7 +115,7 @@ async fn echo(
         .expect("a response within a minute")
 }
 
-/// Whether the server shows this certificate to new connections.
+/// True if the server presents this certificate to new connections.
 async fn shows(server: &Server, pair: &Pair) -> bool {
     echo(server, pair.cert.der(), &[&TLS13], &[])
         .await
@@ -161,12 +161,12 @@ async fn what_is_no_handshake_harms_nobody() {
         stream.write_all(bytes).await.unwrap();
         stream.shutdown().await.unwrap();
         let mut reply = Vec::new();
-        // The server may end the connection hard, since it does not read it to the end.
+        // The server may reset the connection, since it does not read it to the end.
         let _ = stream.read_to_end(&mut reply).await;
         assert!(!reply.starts_with(b"HTTP"));
     }
     assert!(shows(&server, &pair).await);
-    // A handshake that never comes does not hold up the end.
+    // A handshake that never arrives does not delay the shutdown.
     server.stop().await;
     drop(silent);
 }
@@ -234,7 +234,7 @@ fn files_that_cannot_be_used_are_told_apart() {
     let long = " ".repeat((1 << 20) + 1);
     let broken = "-----BEGIN PRIVATE KEY-----\nsecretsecret";
     let (c, k) = ("certificate.pem", "key.pem");
-    // The two files, and words of the error: the file it is about, and the problem.
+    // The two files, the file that the error names, and the problem that it names.
     let rows: [(Option<&str>, Option<&str>, &str, &str); 12] = [
         (None, Some(&key), c, "does not exist"),
         (Some(&certificate), None, k, "does not exist"),

@@ -1,10 +1,8 @@
-//! One memory, five views, as clients meet it: every case that crosses tool sets, over pipes and
-//! over HTTP.
+//! Runs every case that crosses tool sets as clients do, over pipes and over HTTP.
 //!
-//! The cases and what runs them are those of the dialects (`loci-dialects/cases/cross`,
+//! The cases and their runner are those of the dialects (`loci-dialects/cases/cross`,
 //! `loci-dialects/tests/it/case`). Here their calls go through the protocol: over a pair of pipes,
-//! whose caller is the one that the connection was made for, and over a socket, where a token says
-//! who calls.
+//! whose caller is fixed when it connects, and over a socket, where a token identifies the caller.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -33,7 +31,7 @@ fn cases() -> Vec<PathBuf> {
     cases
 }
 
-/// Runs all of them, reports every one that fails, and returns how many steps no caller of the
+/// Runs all cases, reports every failure, and returns the number of steps that no caller of the
 /// transport could take.
 fn run_all(transport: &str, carrier: &Maker) -> usize {
     let (cases, mut left_out, mut failures) = (cases(), 0, Vec::new());
@@ -88,8 +86,8 @@ fn cases_over_stdio() {
     );
 }
 
-/// Left out is who cannot come that way: without a name into another space than the default one, or
-/// with other scopes than a server without authentication grants.
+/// Some callers cannot exist over HTTP and are left out: unnamed ones in a space other than the
+/// default, and those with other scopes than a server without authentication grants.
 #[test]
 fn cases_over_http() {
     let left_out = run_all("HTTP", &|engine, clock| Box::new(Http::to(engine, clock)));
@@ -99,5 +97,5 @@ fn cases_over_http() {
     );
 }
 
-/// Steps of such callers in the cases.
+/// The number of steps of such callers in the cases.
 const LEFT_OUT_OVER_HTTP: usize = 14;

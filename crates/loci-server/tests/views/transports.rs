@@ -1,4 +1,4 @@
-//! The two ways in.
+//! The two transports.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::case::carrier::{Answer, Carrier};
 
-/// How long an answer may take.
+/// The timeout of an answer.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// The revision that every message is of: it needs no handshake, and its results are not wrapped.
+/// The revision of every message: it needs no handshake, and its results are not wrapped.
 const REVISION: &str = "2026-07-28";
 
-/// Something that takes a message of the protocol there and its answer back.
+/// Sends a message of the protocol and returns its answer.
 trait Transport {
-    /// Whether there can be such a caller at its end.
+    /// Returns true if the transport can have such a caller.
     fn knows(&self, caller: &Caller) -> bool;
 
-    /// The answer to a message.
+    /// Sends a message and returns its answer.
     fn ask(
         &self,
         dialect: &'static Dialect,
@@ -49,7 +49,7 @@ impl<T: Transport> Carrier for T {
         let params = json!({"name": tool.name, "arguments": arguments});
         let mut answer = self.ask(dialect, caller, &message("tools/call", params))?;
         if answer["error"].is_object() {
-            // A token that lacks a scope gets no further than the transport.
+            // The transport refuses a token that lacks a scope.
             let text = |value: &Value| {
                 value
                     .as_str()
@@ -81,7 +81,7 @@ impl<T: Transport> Carrier for T {
         if (result["isError"] == true) != code.is_some() {
             return Err(format!("a failure, and nothing else, has a code: {result}"));
         }
-        // What else is to say, the text says, too.
+        // The text also contains the notice.
         Ok(Answer {
             code,
             argument,
@@ -135,12 +135,12 @@ fn message(method: &str, mut params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 }
 
-/// Everything runs on the thread of the case.
+/// Returns a runtime that runs everything on the thread of the case.
 fn runtime() -> Runtime {
     Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// A pair of pipes for each message, as if each came from a process of its own.
+/// A pair of pipes for each message, as if each came from its own process.
 pub struct Pipes {
     runtime: Runtime,
     host: Arc<Host>,
@@ -194,7 +194,7 @@ impl Transport for Pipes {
     }
 }
 
-/// A server on a loopback socket that takes tokens, and one that asks for none, over one memory.
+/// Two servers on loopback sockets, one with tokens and one without, over one memory.
 pub struct Http {
     runtime: Runtime,
     tokens: Arc<NaiveStore>,
@@ -222,7 +222,7 @@ impl Http {
                 .with_dialects(DIALECTS);
             let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
             let address = listener.local_addr().unwrap();
-            // They end with the runtime.
+            // The servers end with the runtime.
             runtime.spawn(server.serve(listener, std::future::pending()));
             address
         };
@@ -236,7 +236,7 @@ impl Http {
         }
     }
 
-    /// The secret of the token of a caller with a name, which is made when it calls first.
+    /// Returns the secret of a named caller's token, which is created at its first call.
     fn secret_of(&self, caller: &Caller) -> Option<String> {
         let subject = caller.principal.subject.clone()?;
         let mut known = self.known.lock().unwrap();
@@ -269,7 +269,7 @@ impl Transport for Http {
             space, principal, ..
         } = caller;
         let is_anonymous = *principal == Principal::anonymous() && *space == Space::default();
-        // Only what an issuer says of a token tells an actor.
+        // Only an issuer's token can name an actor.
         is_anonymous || (principal.subject.is_some() && principal.actor.is_none())
     }
 

@@ -1,20 +1,20 @@
-//! By paths, where there are no descriptors of folders.
+//! Implements the operations with paths, for systems without descriptors of folders.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// A folder that was there.
+/// A folder that existed when it was opened.
 #[derive(Debug)]
 pub(crate) struct Folder(PathBuf);
 
-/// Makes a folder.
+/// Creates a folder.
 pub(crate) fn make_folder_at(path: &Path, _file_mode: u32) -> io::Result<()> {
     fs::create_dir(path)
 }
 
 impl Folder {
-    /// The folder at that path, which may be a link.
+    /// Opens the folder at that path, which may be a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         if fs::metadata(path)?.is_dir() {
             Ok(Folder(path.to_owned()))
@@ -23,7 +23,7 @@ impl Folder {
         }
     }
 
-    /// A folder in it, which must not be a link.
+    /// Opens a folder in it, which must not be a symbolic link.
     pub fn enter(&self, name: &str) -> io::Result<Self> {
         let path = self.0.join(name);
         if fs::symlink_metadata(&path)?.is_dir() {
@@ -33,7 +33,7 @@ impl Folder {
         }
     }
 
-    /// Makes a folder in it.
+    /// Creates a folder in it.
     pub fn make_folder(&self, name: &str, _file_mode: u32) -> io::Result<()> {
         fs::create_dir(self.0.join(name))
     }
@@ -51,7 +51,7 @@ impl Folder {
         }
     }
 
-    /// Makes a file for writing where nothing is.
+    /// Creates a file for writing; fails if the name exists.
     pub fn create_file(
         &self,
         name: &str,
@@ -64,12 +64,12 @@ impl Folder {
             .open(self.0.join(name))
     }
 
-    /// Whether that name is a regular file; no link to one.
+    /// True if that name is a regular file and not a symbolic link.
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         Ok(fs::symlink_metadata(self.0.join(name))?.is_file())
     }
 
-    /// Renames, unless something has the new name already.
+    /// Renames, unless the new name exists.
     pub fn rename_to_free(&self, from: &str, to: &str) -> io::Result<()> {
         match fs::hard_link(self.0.join(from), self.0.join(to)) {
             Ok(()) => return self.remove(from),
@@ -83,7 +83,7 @@ impl Folder {
         }
     }
 
-    /// Renames over whatever has the new name.
+    /// Renames and replaces an existing file.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.0.join(from), self.0.join(to))
     }
@@ -93,19 +93,19 @@ impl Folder {
         fs::remove_file(self.0.join(name))
     }
 
-    /// The names in it; those that are no UTF-8, as near as can be.
+    /// Returns the names in it; names that are not UTF-8 are converted lossily.
     pub fn names(&self) -> io::Result<Vec<String>> {
         fs::read_dir(&self.0)?
             .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
             .collect()
     }
 
-    /// Exchanges two names in one step. None where the file system cannot.
+    /// Exchanges two names atomically. `None` if the file system cannot.
     pub fn exchange(&self, _one: &str, _other: &str) -> io::Result<Option<()>> {
         Ok(None)
     }
 
-    /// Makes the names in it durable, where the system can.
+    /// Makes the names in it durable, if the system can.
     #[expect(
         clippy::unnecessary_wraps,
         clippy::unused_self,
@@ -116,7 +116,8 @@ impl Folder {
     }
 }
 
-/// Returns after whoever is just emptying or writing the file, where the system can tell.
+/// Waits until processes that are emptying or writing the file have finished, if the system
+/// supports it.
 #[expect(clippy::unnecessary_wraps, reason = "elsewhere it is needed")]
 pub(crate) fn wait_for_writers(_file: &File) -> io::Result<()> {
     Ok(())

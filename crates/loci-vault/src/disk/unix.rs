@@ -1,4 +1,4 @@
-//! By descriptors.
+//! Implements the operations with descriptors.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
@@ -17,23 +17,23 @@ use super::flush;
 pub(crate) struct Folder(File);
 
 impl Folder {
-    /// The folder at that path, which may be a link.
+    /// Opens the folder at that path, which may be a symbolic link.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Folder(openat(CWD, path, flags, Mode::empty())?.into()))
     }
 
-    /// A folder in it, which must not be a link.
+    /// Opens a folder in it, which must not be a symbolic link.
     pub fn enter(&self, name: &str) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         match openat(&self.0, name, flags, Mode::empty()) {
-            // What a link says depends on the system.
+            // The error for a symbolic link depends on the system.
             Err(Errno::LOOP) => Err(ErrorKind::NotADirectory.into()),
             opened => Ok(Folder(opened?.into())),
         }
     }
 
-    /// Makes a folder in it for those who may read files of that mode, durable.
+    /// Creates a folder in it, durably, for users who may read files of that mode.
     pub fn make_folder(&self, name: &str, file_mode: u32) -> io::Result<()> {
         mkdirat(&self.0, name, Mode::from_raw_mode(folder_mode(file_mode)))?;
         self.flush()
@@ -43,16 +43,16 @@ impl Folder {
         self.0.metadata()
     }
 
-    /// Opens what has that name for reading, without waiting for anybody. It must not be a link,
-    /// and may be something else than a file.
+    /// Opens that name for reading without blocking. It must not be a symbolic link, but may be
+    /// something other than a regular file.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         let flags =
             OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(openat(&self.0, name, flags, Mode::empty())?.into())
     }
 
-    /// Makes a file for writing where nothing is, with the mode and the owner of another one, else
-    /// with `mode`.
+    /// Creates a file for writing, with the mode and the owner of `like` if given, else with
+    /// `mode`; fails if the name exists.
     pub fn create_file(&self, name: &str, like: Option<&Metadata>, mode: u32) -> io::Result<File> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -61,7 +61,7 @@ impl Folder {
         if let Some(like) = like {
             let made = file.metadata()?;
             if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
-                // Only root may give files away.
+                // Only root may change the owner.
                 let _ = fchown(
                     &file,
                     Some(Uid::from_raw(like.uid())),
@@ -77,13 +77,13 @@ impl Folder {
         Ok(file)
     }
 
-    /// Whether that name is a regular file; no link to one.
+    /// True if that name is a regular file and not a symbolic link.
     pub fn is_file(&self, name: &str) -> io::Result<bool> {
         let state = statat(&self.0, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(FileType::from_raw_mode(state.st_mode) == FileType::RegularFile)
     }
 
-    /// Renames, unless something has the new name already.
+    /// Renames, unless the new name exists.
     pub fn rename_to_free(&self, from: &str, to: &str) -> io::Result<()> {
         match self.rename_without_replacing(from, to) {
             Err(error) if is_unsupported(&error) => {}
@@ -94,8 +94,8 @@ impl Folder {
             Err(Errno::EXIST) => return Err(ErrorKind::AlreadyExists.into()),
             Err(_) => {}
         }
-        // Nor are there links: whoever writes through loci holds the lock, so only others could
-        // come between.
+        // Without hard links a race is possible, but only with other programs: writers through loci
+        // hold the lock.
         match self.is_file(to) {
             Err(error) if error.kind() == ErrorKind::NotFound => self.rename(from, to),
             Ok(_) => Err(ErrorKind::AlreadyExists.into()),
@@ -103,7 +103,7 @@ impl Folder {
         }
     }
 
-    /// Renames over whatever has the new name.
+    /// Renames and replaces an existing file.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(renameat(&self.0, from, &self.0, to)?)
     }
@@ -113,7 +113,7 @@ impl Folder {
         Ok(unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    /// The names in it; those that are no UTF-8, as near as can be.
+    /// Returns the names in it; names that are not UTF-8 are converted lossily.
     pub fn names(&self) -> io::Result<Vec<String>> {
         let mut names = Vec::new();
         for entry in Dir::read_from(&self.0)? {
@@ -125,7 +125,7 @@ impl Folder {
     /// Makes the names in it durable.
     pub fn flush(&self) -> io::Result<()> {
         match flush(&self.0) {
-            // Not every file system knows how to do that for a folder.
+            // Not every file system supports this for a folder.
             Err(error) if is_unsupported(&error) => Ok(()),
             flushed => flushed,
         }
@@ -153,7 +153,7 @@ impl Folder {
         Err(ErrorKind::Unsupported.into())
     }
 
-    /// Exchanges two names in one step. None where the file system cannot.
+    /// Exchanges two names atomically. `None` if the file system cannot.
     #[cfg(any(target_vendor = "apple", target_os = "linux", target_os = "android"))]
     pub fn exchange(&self, one: &str, other: &str) -> io::Result<Option<()>> {
         match self.rename_with(one, other, rustix::fs::RenameFlags::EXCHANGE) {
@@ -162,7 +162,7 @@ impl Folder {
         }
     }
 
-    /// Exchanges two names in one step. None where the file system cannot.
+    /// Exchanges two names atomically. `None` if the file system cannot.
     #[cfg(not(any(target_vendor = "apple", target_os = "linux", target_os = "android")))]
     #[expect(
         clippy::unused_self,
@@ -174,27 +174,27 @@ impl Folder {
     }
 }
 
-/// The mode of a folder for those who may read or write files of that mode.
+/// Returns the mode of a folder for users who may read or write files of that mode.
 pub(crate) fn folder_mode(file_mode: u32) -> u32 {
     file_mode | (file_mode & 0o444) >> 2
 }
 
-/// Makes a folder for those who may read files of that mode.
+/// Creates a folder for users who may read files of that mode.
 pub(crate) fn make_folder_at(path: &Path, file_mode: u32) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut std::fs::DirBuilder::new(), folder_mode(file_mode))
         .create(path)
 }
 
-/// Returns after whoever is just emptying or writing the file: by giving it the mode that it has,
-/// for which the system makes us queue behind them.
+/// Waits until processes that are emptying or writing the file have finished: setting the mode that
+/// the file already has makes the system queue behind them.
 pub(crate) fn wait_for_writers(file: &File) -> io::Result<()> {
     let mode = Mode::from_raw_mode(file.metadata()?.mode() & 0o7777);
-    // Only its owner may do that; for others it makes no difference what it has.
+    // Only the owner may do that; a failure changes nothing.
     let _ = fchmod(file, mode);
     Ok(())
 }
 
-/// Whether the file system or the kernel does not know a kind of renaming.
+/// True if the file system or the kernel does not support a kind of renaming.
 fn is_unsupported(error: &io::Error) -> bool {
     let unknown =
         [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].map(Errno::raw_os_error);

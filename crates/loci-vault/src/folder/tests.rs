@@ -7,7 +7,7 @@ use loci_core::{MemoryId, NoteContent, Timestamp};
 use super::*;
 use crate::disk::testing::FLUSHES;
 
-/// A clock that stands at this microsecond until a test moves it.
+/// A clock that shows this microsecond until a test moves it.
 #[derive(Default)]
 struct FixedClock(AtomicI64);
 
@@ -23,7 +23,7 @@ impl Clock for FixedClock {
     }
 }
 
-/// A folder that loci writes, beside a lock and room for what lies outside.
+/// A folder that loci writes, with a lock and with space for files outside of it.
 struct Place {
     outside: tempfile::TempDir,
     root: PathBuf,
@@ -176,7 +176,7 @@ fn creating_and_rewriting_cost_two_flushes() {
         )
         .unwrap();
     assert_eq!(FLUSHES.get(), 2);
-    // What says so already is not written.
+    // An unchanged note is not written.
     let read = place.read("tea.md");
     FLUSHES.set(0);
     assert_eq!(
@@ -190,7 +190,7 @@ fn creating_and_rewriting_cost_two_flushes() {
         }
     );
     assert_eq!(FLUSHES.get(), 0);
-    // A folder that is made is made durable, too.
+    // A created folder is made durable, too.
     let place = Place::new();
     FLUSHES.set(0);
     place.create(&note(1, "Tea", "green"));
@@ -228,7 +228,7 @@ fn names_are_numbered_whoever_has_them() {
         assert_eq!(said(&place.read(expected)).title.as_deref(), Some(title));
     }
     assert_eq!(place.text("TEA.MD"), "x");
-    // Names that others made since then are seen.
+    // Names that others created since then are seen.
     place.put("Cups-2.md", b"x");
     assert_eq!(place.create(&note(50, "Cups", "text")), "cups-3.md");
     fs::remove_file(place.root.join("cups.md")).unwrap();
@@ -283,17 +283,17 @@ fn an_earlier_attempt_is_found() {
         format!("---\nuid: other\n---\n{}\n", id(3)).as_bytes(),
     );
     assert_eq!(place.create(&note(3, "Cups", "text")), "cups-2.md");
-    // Even if the name before it became free.
+    // Even if the name before it has become free.
     fs::remove_file(place.root.join("tea.md")).unwrap();
     let again = place.folder.create(&note(2, "Tea", "black"), true).unwrap();
     assert!(matches!(again, Created::Before(path, _) if path == "tea-2.md"));
-    // Who does not ask for it does not get it.
+    // A caller that does not ask for an earlier attempt does not get it.
     let new = place
         .folder
         .create(&note(2, "Tea", "black"), false)
         .unwrap();
     assert!(matches!(new, Created::New(path, _) if path == "tea.md"));
-    // Ids of another kind are never of one making.
+    // Ids that are not UUIDs never count as the same attempt.
     let plain = Note {
         id: Some(MemoryId::new("plain")),
         ..note(1, "Plain", "x")
@@ -304,8 +304,8 @@ fn an_earlier_attempt_is_found() {
     );
 }
 
-/// The time of the folder is as coarse as its clock: what is written in the instant of a listing is
-/// not in that.
+/// The modification time of a folder is coarse: a listing may miss a file that was written in the
+/// same instant.
 #[cfg(unix)]
 #[test]
 fn an_earlier_attempt_of_the_same_instant_is_found() {
@@ -338,7 +338,7 @@ fn an_earlier_attempt_of_the_same_instant_is_found() {
     };
     assert_eq!((path.as_str(), &said(&read).id), ("tea.md", &Some(earlier)));
     assert_eq!(place.files(), ["cups.md", "tea.md"]);
-    // What is another note keeps its name.
+    // Another note keeps its name.
     assert_eq!(place.create(&note(3, "Tea", "green")), "tea-2.md");
     let instant = fs::metadata(&place.root).unwrap().modified().unwrap();
     assert!(matches!(
@@ -544,7 +544,7 @@ fn what_is_no_file_is_passed_over_and_not_read() {
             "{path}"
         );
     }
-    // Nor are they written.
+    // They are not written either.
     let hash = read::hash(b"secret");
     for path in ["link.md", "linked/a.md"] {
         let error = place
@@ -561,7 +561,7 @@ fn what_is_no_file_is_passed_over_and_not_read() {
         fs::read_to_string(place.outside.path().join("secrets/a.md")).unwrap(),
         "secret"
     );
-    // A link in the place of a new note is something that has the name.
+    // A symbolic link with the name of a new note counts as taken.
     assert_eq!(place.create(&note(1, "dangling", "text")), "dangling-2.md");
 }
 
@@ -616,7 +616,7 @@ fn what_cannot_be_a_note_is_told() {
         let read = place.read(path);
         assert_eq!((said(&read), &read.problem), (&Note::default(), &None));
     }
-    // Sizes: of the text, not of the file.
+    // The limit applies to the text, not to the file.
     let large = "a".repeat(CONTENT_BYTES_MAX);
     place.put(
         "exact.md",
@@ -625,7 +625,7 @@ fn what_cannot_be_a_note_is_told() {
     assert_eq!(said(&place.read("exact.md")).body.len(), CONTENT_BYTES_MAX);
     place.put("above.md", format!("{large}a").as_bytes());
     assert_eq!(place.problem("above.md"), FileProblemKind::TooLarge);
-    // Of this one, nothing is read.
+    // This file is not read at all.
     fs::File::create(place.root.join("huge.md"))
         .unwrap()
         .set_len(50 << 20)
@@ -686,7 +686,8 @@ fn copies_of_sync_clients_are_told_while_the_note_is_there() {
 
 #[test]
 fn a_copy_that_comes_before_its_original_is_looked_at_again() {
-    // As Dropbox does it: the note gets the name of a copy, and then the other version comes.
+    // As Dropbox does it: the note is renamed to a conflict copy, and then the other version
+    // arrives.
     let place = Place::with(&[("plan.md", "---\nuid: u\n---\nmine")]);
     place.clock.set(Timestamp::from_microseconds(i64::MAX / 2));
     assert!(place.read("plan.md").is_settled);
@@ -707,7 +708,7 @@ fn a_copy_that_comes_before_its_original_is_looked_at_again() {
     }
 }
 
-/// Opens a note as an editor that keeps it open.
+/// Opens a note like an editor that keeps it open.
 #[cfg(unix)]
 fn open(place: &Place, path: &str) -> fs::File {
     fs::OpenOptions::new()
@@ -747,11 +748,11 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
     let mut editor = open(&place, "sub/tea.md");
     change(&place, "sub/tea.md", "black");
     look();
-    // Nothing is to be seen of what is kept.
+    // The kept file is not visible.
     assert_eq!(fs::read_dir(place.root.join("sub")).unwrap().count(), 1);
     write(&mut editor, "first, ");
     look();
-    // Not before they pause.
+    // Not before the writer pauses.
     assert_eq!(place.files(), ["sub/tea.md"]);
     let pause = |editor: &fs::File, second| {
         editor
@@ -767,10 +768,10 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
     pause(&editor, 2);
     assert_eq!(place.text("sub/recovered note 2.md"), "first, second");
     assert_eq!(place.text("sub/tea.md"), "black\n");
-    // What was there before is nothing new.
+    // The content from before the change is not recovered.
     editor.set_len(0).unwrap();
     pause(&editor, 3);
-    // What has a name is not lost.
+    // A file that has a name is not lost.
     fs::write(place.root.join("sub/one.md"), "one").unwrap();
     fs::hard_link(place.root.join("sub/one.md"), place.root.join("sub/two.md")).unwrap();
     let mut editor = open(&place, "sub/one.md");
@@ -793,7 +794,7 @@ fn what_is_written_into_a_displaced_file_is_put_beside_the_note() {
 #[cfg(unix)]
 #[test]
 fn a_displaced_file_is_looked_at_a_last_time() {
-    // When the folder is let go.
+    // When the folder is dropped.
     let place = Place::with(&[("tea.md", "green")]);
     let Place {
         outside,
@@ -844,7 +845,7 @@ fn the_time_of_a_displaced_file_ends_by_itself() {
     let mut editor = open(&place, "tea.md");
     change(&place, "tea.md", "black");
     write(&mut editor, "theirs");
-    // As if the time had passed in which the thread waits.
+    // Simulates the end of the time for which the thread waits.
     let files = place.folder.site.keep.files();
     place.clock.set(Timestamp::from_microseconds(60_000_000));
     place.folder.site.keep.ended.notify_all();
@@ -860,12 +861,12 @@ fn a_folder_that_is_made_again_is_another_one() {
     let place = Place::with(&[("tea.md", "green")]);
     let made = || fs::metadata(&place.root).unwrap().created();
     let (first, before) = (place.folder.identity().unwrap(), made());
-    // Where the file system does not tell when that was, nothing can be told.
+    // Without a creation time the folders cannot be distinguished.
     let Ok(before) = before else { return };
     loop {
         fs::remove_dir_all(&place.root).unwrap();
         fs::create_dir(&place.root).unwrap();
-        // Its clock goes in steps.
+        // The clock of the file system is coarse.
         if made().unwrap() != before {
             break;
         }
@@ -935,7 +936,7 @@ fn a_folder_that_is_away_is_not_an_empty_one() {
     assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
     fs::rename(&away, &place.root).unwrap();
     assert_eq!(place.folder.scan().unwrap(), before);
-    // An empty folder in its place, such as one where a drive was mounted.
+    // An empty folder in its place, such as a mount point without its drive.
     fs::rename(&place.root, &away).unwrap();
     fs::create_dir(&place.root).unwrap();
     assert_eq!(place.problem("tea.md"), FileProblemKind::Unreadable);
@@ -980,16 +981,16 @@ fn what_a_crash_left_is_cleared_by_the_next_holder_of_the_lock() {
         drop(folder.lock().unwrap());
         left.exists()
     };
-    // At the first time in a process.
+    // At the first lock in a process.
     fs::write(&left, "half").unwrap();
     assert!(!is_left(&place.folder));
-    // Afterwards, when the one before did not let the lock go.
+    // Later, if the previous holder did not release the lock.
     fs::write(&left, "half").unwrap();
     assert!(is_left(&place.folder));
     fs::write(place.outside.path().join("lock"), "4711\n").unwrap();
     assert!(!is_left(&place.folder));
     assert_eq!(place.files(), ["sub/tea.md"]);
-    // Another lock, another loci.
+    // Another lock belongs to another loci.
     let other = VaultFolder::new(
         place.root.clone(),
         place.outside.path().join("other"),

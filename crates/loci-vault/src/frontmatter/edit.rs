@@ -1,4 +1,4 @@
-//! Changing the lines of the keys that change, and no other.
+//! Changes the lines of changed keys, and no others.
 
 use loci_core::Note;
 
@@ -7,13 +7,13 @@ use super::entries::{Entry, Item, Value};
 use super::keys::{Key, NoteKeys, normal_tag};
 use super::scalar;
 
-/// A piece of the YAML: an entry of ours, or whatever lies between.
+/// A piece of the YAML: an entry of loci, or the text between two of them.
 struct Piece {
     key: Option<Key>,
     text: String,
 }
 
-/// The lines of a key in a file that had none.
+/// Returns the lines of a key for a file that does not have it.
 pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
     let name = key.name();
     match note.scalar(key) {
@@ -23,7 +23,7 @@ pub(super) fn lines(key: Key, note: &Note, end: &str) -> String {
     }
 }
 
-/// The YAML that says what the note says.
+/// Returns the YAML for the note.
 pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
     let mut pieces = pieces(parsed);
     let first = parsed
@@ -60,8 +60,8 @@ pub(super) fn yaml(parsed: &Parsed<'_>, note: &Note, end: &str) -> String {
     pieces.into_iter().map(|piece| piece.text).collect()
 }
 
-/// After the nearest of the keys that come before, else before the nearest of those that follow,
-/// else at the end.
+/// Returns the position of a new key: after the nearest of the keys before it, else before the
+/// nearest of the keys after it, else at the end.
 fn place(pieces: &[Piece], before: &[Key], after: &[Key]) -> usize {
     let position = |key: &Key| pieces.iter().position(|piece| piece.key == Some(*key));
     let preceding = before
@@ -98,7 +98,7 @@ fn pieces(parsed: &Parsed<'_>) -> Vec<Piece> {
     pieces
 }
 
-/// The new lines of an entry that is there.
+/// Returns the new lines of an existing entry.
 fn changed(
     parsed: &Parsed<'_>,
     entry: &Entry,
@@ -112,7 +112,7 @@ fn changed(
     if let Some(value) = note.scalar(key) {
         return format!("{indent}{name}: {value}{comment}{end}");
     }
-    // Comments on lines of their own stay.
+    // Comments on separate lines stay.
     let is_list = matches!(entry.value, Value::List { .. });
     let remarks = lines
         .iter()
@@ -149,8 +149,8 @@ fn block_list(indent: &str, comment: &str, tags: &[String], end: &str) -> String
     text
 }
 
-/// The lines of a list without those of tags that go, and with new ones after its last item. None
-/// where an item is more than a line, or the tags that stay are in another order.
+/// Returns the lines of a list without those of removed tags, and with new ones after its last
+/// item. `None` if an item spans several lines, or the remaining tags are in another order.
 fn kept_items(
     parsed: &Parsed<'_>,
     entry: &Entry,

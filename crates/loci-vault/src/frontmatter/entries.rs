@@ -1,4 +1,4 @@
-//! The keys of a frontmatter with their values and the lines that they take.
+//! Parses the keys of a frontmatter with their values and lines.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,10 +9,10 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 use super::keys::Key;
 use super::{Broken, FRONTMATTER_BYTES_MAX};
 
-/// Levels of nesting that are read.
+/// The maximum depth of nesting.
 const DEPTH_MAX: usize = 32;
 
-/// A key at the top of a frontmatter.
+/// A key at the top level of a frontmatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub name: String,
@@ -20,37 +20,37 @@ pub(super) struct Entry {
     /// follow.
     pub lines: Range<usize>,
     pub value: Value,
-    /// A comment at the end of the line, with the blanks before it.
+    /// A comment at the end of the line, with the white space before it.
     pub comment: String,
-    /// Whether the value is a block of text, in which what is indented is text, whatever it begins
-    /// with.
+    /// True if the value is a block scalar, in which indented lines are text, even if they begin
+    /// with `#`.
     is_block_text: bool,
 }
 
-/// What a key says. Lists under keys that are not ours are not taken apart.
+/// The value of a key. Lists under foreign keys are not parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Null,
     Text(String),
     List {
         items: Vec<Item>,
-        /// Whether each item is on a line of its own.
+        /// True if each item is on a separate line.
         is_block: bool,
     },
-    /// Anything else.
+    /// Any other value.
     Other,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Item {
-    /// None for null.
+    /// `None` for null.
     pub text: Option<String>,
-    /// Its line, if it and its hyphen have that for themselves.
+    /// Its line, if the item and its hyphen are alone on it.
     pub line: Option<usize>,
 }
 
-/// Reads the keys; none, if it is something else than keys with values. What follows the rules of
-/// YAML and cannot be changed line by line is refused too.
+/// Parses the keys; returns `None` if the text is not a mapping. Valid YAML that cannot be changed
+/// line by line is an error too.
 pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, Broken> {
     // A text between two rules.
     if !lines.iter().any(|line| may_have_key(line)) && lines.iter().any(|line| is_said(line)) {
@@ -107,8 +107,8 @@ pub(super) fn entries(yaml: &str, lines: &[&str]) -> Result<Option<Vec<Entry>>, 
     Ok(Some(entries))
 }
 
-/// The YAML for a parser that takes each carriage return before a line feed but the last for a line
-/// of its own.
+/// Normalises line ends for a parser that counts each carriage return before a line feed, except
+/// the last, as a line end.
 fn with_one_end_each<'a>(yaml: &'a str, lines: &[&str]) -> Cow<'a, str> {
     if !yaml.contains("\r\r\n") {
         return Cow::Borrowed(yaml);
@@ -117,7 +117,7 @@ fn with_one_end_each<'a>(yaml: &'a str, lines: &[&str]) -> Cow<'a, str> {
     Cow::Owned(lines.iter().map(line).collect())
 }
 
-/// Whether there may be a key in the line: a colon with nothing or a blank behind it.
+/// True if the line may contain a key: a colon followed by white space or the end of the line.
 fn may_have_key(line: &str) -> bool {
     line.trim_start().starts_with('{')
         || line.match_indices(':').any(|(colon, _)| {
@@ -128,22 +128,22 @@ fn may_have_key(line: &str) -> bool {
         })
 }
 
-/// Whether the line is neither blank nor a comment.
+/// True if the line is neither blank nor a comment.
 pub(super) fn is_said(line: &str) -> bool {
     !line.trim().is_empty() && !line.trim_start().starts_with('#')
 }
 
-/// How a YAML begins.
+/// The beginning of a YAML text.
 enum Begin {
-    /// With keys, which stand in that column.
+    /// Begins with keys in that column.
     Keys(usize),
-    /// There is nothing but comments.
+    /// Contains only comments.
     Nothing,
-    /// With something that has no keys.
+    /// Begins with something that has no keys.
     Text,
 }
 
-/// Leaves the comments and blank lines at the end of an entry to whatever follows.
+/// Removes the comments and blank lines at the end from an entry.
 fn trim(entry: &mut Entry, lines: &[&str]) {
     let indent = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let first = entry.lines.start;
@@ -165,7 +165,7 @@ impl<'a> Reader<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), Broken> {
         match self.parser.next_event() {
             Some(Ok(event)) => Ok(event),
-            // The parser's own words may quote the text.
+            // The parser's message may quote the text.
             Some(Err(error)) => Err(Broken::new(
                 error.marker().line(),
                 "it is no YAML from here on",
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Goes to the first key.
+    /// Advances to the first key.
     fn begin(&mut self) -> Result<Begin, Broken> {
         loop {
             let (event, span) = self.next()?;
@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a key stands where the others do, with its colon on its line.
+    /// Checks that a key is in the same column as the others, with its colon on its line.
     fn check_key(&self, span: Span, indent: usize) -> Result<(), Broken> {
         let line = self
             .lines
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    /// The rest of an entry whose key that is.
+    /// Parses the value of an entry after its key.
     fn entry(&mut self, name: String, key: Span) -> Result<Entry, Broken> {
         let line = key.start.line().saturating_sub(1);
         let mut entry = Entry {
@@ -273,7 +273,7 @@ impl<'a> Reader<'a> {
         Ok(entry)
     }
 
-    /// A list that has begun, and where its line ends.
+    /// Parses the rest of a list that has begun; returns it with the end of its line.
     fn list(&mut self, key: Span, start: Span) -> Result<(Value, Marker), Broken> {
         let is_block = !self.rest(start.start).starts_with('[');
         let mut items = Vec::new();
@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
                         Value::Text(text) => Some(text),
                         _ => None,
                     };
-                    // Between brackets there may be very many on one line.
+                    // A list in brackets may have very many items on one line.
                     let line = if is_block {
                         self.line_of_item(span)
                     } else {
@@ -320,7 +320,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over the rest of a collection that has begun.
+    /// Skips the rest of a collection that has begun.
     fn skip(&mut self) -> Result<(), Broken> {
         let mut depth = 1;
         loop {
@@ -342,7 +342,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The line of an item of a block list, if nothing else is on it and the item ends there.
+    /// Returns the line of an item of a block list, if nothing else is on it and the item ends
+    /// there.
     fn line_of_item(&self, span: Span) -> Option<usize> {
         let line = span.start.line().checked_sub(1)?;
         let text = self.lines.get(line)?;
@@ -353,7 +354,7 @@ impl<'a> Reader<'a> {
         (before.trim() == "-" && span.start.line() == span.end.line()).then_some(line)
     }
 
-    /// The comment that follows on the line, with the blanks before it.
+    /// Returns the comment that follows on the line, with the white space before it.
     fn comment(&self, end: Marker) -> String {
         let rest = self.rest(end).trim_end();
         let is_comment = rest.starts_with([' ', '\t']) && rest.trim_start().starts_with('#');
@@ -364,7 +365,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The line from there on.
+    /// Returns the rest of the line.
     fn rest(&self, from: Marker) -> &'a str {
         let Some(line) = from
             .line()
@@ -378,7 +379,8 @@ impl<'a> Reader<'a> {
             .map_or("", |(start, _)| &line[start..])
     }
 
-    /// After the colon of a key that ends there, and after the head of a block of text.
+    /// Returns the position after the colon of a key that ends there, and after the header of a
+    /// block scalar.
     fn after_colon(&self, key: Marker) -> Marker {
         let rest = self.rest(key);
         let head = |character: char| " \t:|>+-".contains(character) || character.is_ascii_digit();
@@ -386,7 +388,8 @@ impl<'a> Reader<'a> {
         Marker::new(key.index(), key.line(), key.col() + passed.len())
     }
 
-    /// After the quotation mark that closes a scalar, which the parser's spans go beyond.
+    /// Returns the position after the closing quotation mark of a scalar, which the parser's spans
+    /// exceed.
     fn end_of_quoted(&self, start: Marker) -> Marker {
         let mut quote = None;
         let mut line = start.line();

@@ -1,4 +1,4 @@
-//! The keys of ours: what they may say, and what a note says under them.
+//! The keys of loci: their valid values, and their values in a note.
 
 use std::collections::HashSet;
 
@@ -8,10 +8,10 @@ use loci_core::{MemoryId, Note, Timestamp};
 use super::entries::Value;
 use super::scalar;
 
-/// The status of a note that was forgotten; every other one is that of one which was not.
+/// The status of a deleted note; any other status is that of an active one.
 pub(super) const DELETED: &str = "deleted";
 
-/// A key that means something to loci.
+/// A key that loci uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Uid,
@@ -27,7 +27,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// In the order in which a file has them.
+    /// All keys in their order in a file.
     pub const ALL: [Key; 10] = [
         Key::Uid,
         Key::Title,
@@ -61,21 +61,21 @@ impl Key {
     }
 }
 
-/// What a note says under each key.
+/// The values of a note by key.
 pub(super) trait NoteKeys {
-    /// Takes over what a file says.
+    /// Sets a value from a file.
     ///
     /// # Errors
-    /// What is wrong with the value, after the name of the key.
+    /// The problem with the value, phrased to follow the name of the key.
     fn take(&mut self, key: Key, value: &Value) -> Result<(), &'static str>;
 
-    /// The value as a scalar of YAML; none if there is none, or for tags.
+    /// Returns the value as a YAML scalar; `None` without a value, or for tags.
     fn scalar(&self, key: Key) -> Option<String>;
 
-    /// Whether both say the same.
+    /// True if both have the same value.
     fn agrees(&self, key: Key, other: &Note) -> bool;
 
-    /// Whether it says what a file without the key says.
+    /// True if it has the value of a file without the key.
     fn is_default(&self, key: Key) -> bool;
 }
 
@@ -90,7 +90,7 @@ impl NoteKeys for Note {
         }
         let text = match value {
             Value::Text(text) if !text.contains('\0') => text,
-            // People have other uses for these words.
+            // People use these words for other purposes.
             _ if matches!(key, Key::Title | Key::Status | Key::Wing | Key::Room) => return Ok(()),
             _ => return Err("should be a single value, without references or NUL"),
         };
@@ -156,8 +156,8 @@ impl NoteKeys for Note {
     }
 }
 
-/// Tags as a note has them: without `#` and blanks around, none of them empty, each once, and of
-/// more than there may be, the first.
+/// Normalises tags: without `#` and surrounding white space, not empty, without duplicates, and at
+/// most `count_max` of them.
 pub(super) fn normal_tags<'a>(
     tags: impl Iterator<Item = &'a str>,
     count_max: usize,
@@ -169,7 +169,7 @@ pub(super) fn normal_tags<'a>(
     tags.take(count_max).map(str::to_owned).collect()
 }
 
-/// Whether there are more tags than a note may have.
+/// True if there are more tags than a note may have.
 pub(super) fn has_too_many_tags(value: &Value) -> bool {
     tags(value, TAGS_MAX + 1).len() > TAGS_MAX
 }
@@ -179,7 +179,7 @@ pub(super) fn normal_tag(tag: &str) -> &str {
         .trim_start_matches(|character: char| character.is_whitespace() || character == '#')
 }
 
-/// The tags that a value lists; none, if it is something else than a list of words.
+/// Returns the tags that a value lists; empty if it is not a list of words.
 fn tags(value: &Value, count_max: usize) -> Vec<String> {
     let is_blank = |character: char| character == ',' || character.is_whitespace();
     let tags = match value {
@@ -197,7 +197,7 @@ fn tags(value: &Value, count_max: usize) -> Vec<String> {
     }
 }
 
-/// RFC 3339, or a date with or without a time, which is UTC.
+/// Parses RFC 3339, or a date with or without a time, which is in UTC.
 fn moment(text: &str) -> Result<Timestamp, &'static str> {
     let text = text.trim();
     let exact = text.parse::<jiff::Timestamp>().ok();
@@ -212,7 +212,7 @@ fn moment(text: &str) -> Result<Timestamp, &'static str> {
     Ok(Timestamp::from_microseconds(moment.as_microsecond()))
 }
 
-/// What YAML 1.1 and 1.2 take for true and false.
+/// Parses the booleans of YAML 1.1 and 1.2.
 fn truth(text: &str) -> Result<bool, &'static str> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" => Ok(true),

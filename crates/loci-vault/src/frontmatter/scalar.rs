@@ -1,13 +1,13 @@
-//! Scalars of YAML, plain where every reader takes them for the same text.
+//! Writes YAML scalars, plain if every parser reads them as the same text.
 
 use std::fmt::Write;
 
-/// Words that some reader of YAML takes for something else than text.
+/// Words that some YAML parser does not read as text.
 const RESERVED: [&str; 10] = [
     "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan",
 ];
 
-/// A text as a scalar. In a list with brackets, fewer texts can be plain.
+/// Returns a text as a scalar. In a list with brackets, fewer texts can be plain.
 pub(super) fn written(text: &str, in_brackets: bool) -> String {
     if is_plain(text, in_brackets) {
         text.to_owned()
@@ -16,7 +16,8 @@ pub(super) fn written(text: &str, in_brackets: bool) -> String {
     }
 }
 
-/// An id as a scalar: as for a text, and a UUID is plain, since its hyphens tell it from a number.
+/// Returns an id as a scalar: like a text, except that a UUID is plain, since its hyphens
+/// distinguish it from a number.
 pub(super) fn written_id(id: &str) -> String {
     let is_uuid = id.len() == 36
         && id.bytes().enumerate().all(|(index, byte)| match index {
@@ -45,8 +46,8 @@ fn is_plain(text: &str, in_brackets: bool) -> bool {
         && !RESERVED.contains(&text.to_lowercase().as_str())
 }
 
-/// In double quotation marks, on one line. What could be lost or change the look of other text is
-/// escaped.
+/// Returns the text in double quotation marks, on one line. Characters that could be lost or change
+/// the display of other text are escaped.
 fn quoted(text: &str) -> String {
     let mut written = String::with_capacity(text.len() + 2);
     written.push('"');
@@ -67,8 +68,8 @@ fn quoted(text: &str) -> String {
     written
 }
 
-/// Control characters, ends of lines of Unicode, marks of direction, the byte order mark, and what
-/// is no character.
+/// Returns true for control characters, Unicode line ends, direction marks, the byte order mark,
+/// and noncharacters.
 fn must_escape(character: char) -> bool {
     let code = u32::from(character);
     character.is_control()

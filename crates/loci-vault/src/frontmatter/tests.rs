@@ -59,7 +59,7 @@ fn every_key_is_read() {
     assert_eq!(note(&text.replacen("\n---\n", "\n...\n", 1)), expected);
 }
 
-/// The fuzzer lets any change be refused that loses nothing; these must be possible.
+/// The fuzzer accepts any refusal that loses nothing; these changes must be possible.
 #[test]
 fn what_the_fuzzer_begins_with_can_be_changed() {
     let folder =
@@ -356,7 +356,7 @@ fn only_the_lines_of_what_changes_change() {
         "status: deleted  # flip me\ndeleted_at: 1970-01-01T00:00:00Z\n",
     );
     assert_eq!(changed(text, forget), expected);
-    // Back again: the key goes, and the line keeps its remark.
+    // The change is reverted: the key is removed, and the line keeps its comment.
     assert_eq!(
         changed(&expected, |note| (note.is_deleted, note.deleted_at) =
             (false, None)),
@@ -370,13 +370,14 @@ fn only_the_lines_of_what_changes_change() {
         changed(&marked, forget),
         format!("\u{feff}{}", expected.replace('\n', "\r\n"))
     );
-    // Converted twice by some program; a line is the same, however many carriage returns end it.
+    // Line ends converted twice by some program; a line is the same with any number of carriage
+    // returns at its end.
     let twice = changed(&text.replace('\n', "\r\r\n"), forget);
     assert_eq!(
         twice.replace("\r\r\n", "\n").replace("\r\n", "\n"),
         expected
     );
-    // Nothing to say that is not said.
+    // An unchanged note is not written.
     assert_eq!(rewrite(text, &note(text)).unwrap(), None);
     let nothing = Note {
         body: "text without end\n".to_owned(),
@@ -385,7 +386,7 @@ fn only_the_lines_of_what_changes_change() {
     assert_eq!(rewrite("text without end", &nothing).unwrap(), None);
 }
 
-/// A text, a change of what it says, and the text after it.
+/// A text, a change of its note, and the text after it.
 type Row<'a> = (&'a str, fn(&mut Note), &'a str);
 
 #[test]
@@ -427,7 +428,7 @@ fn new_keys_have_their_place() {
             |note| note.tags = vec!["a".to_owned()],
             "---\n  title: t\n  tags:\n    - a\n---\n",
         ),
-        // No blank of YAML's, so it is a part of the name.
+        // A form feed is not white space in YAML, so it is part of the name.
         (
             "---\n\x0ca: 1\n---\n",
             |note| note.always_load = true,
@@ -447,7 +448,7 @@ fn new_keys_have_their_place() {
     for (text, change, expected) in rows {
         assert_eq!(changed(text, change), expected, "{text:?}");
     }
-    // The order of a person stays.
+    // The order that a person chose stays.
     assert_eq!(
         changed("---\ntags: a\ntitle: t\n---\n", id),
         "---\ntags: a\nuid: i\ntitle: t\n---\n"
@@ -562,7 +563,7 @@ fn values_of_every_form_are_replaced_as_a_whole() {
             "{text:?}"
         );
     }
-    // Something else relies on it: better not to change it than to break it.
+    // Another value refers to it, so the change is refused.
     let anchored = "---\ntitle: &t one\nmine: *t\n---\n";
     let error = rewrite(
         anchored,
@@ -621,7 +622,7 @@ fn people_may_use_our_words_for_something_else() {
         let written = changed(&text, |note| note.id.clone_from(&id));
         assert!(yaml.lines().all(|line| written.contains(line)), "{written}");
         assert_eq!(written.len(), expected.len());
-        // And gives way when it must say something.
+        // It is replaced when the key gets a value.
         let all = Note {
             id,
             title: Some("t".to_owned()),
@@ -677,7 +678,7 @@ fn of_very_many_tags_the_first_count() {
         let said = note(&text);
         assert_eq!(said.tags, tags[..TAGS_MAX]);
         assert!(changed(&text, |note| note.always_load = true).contains(&list));
-        // The others would be lost.
+        // The other tags would be lost.
         let error = rewrite(
             &text,
             &Note {
@@ -725,7 +726,7 @@ fn a_body_is_replaced_with_the_line_ends_of_the_file() {
     }
 }
 
-/// A line of frontmatter that is not ours.
+/// Generates a foreign line of frontmatter.
 fn foreign() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("# a remark".to_owned()),
@@ -739,7 +740,7 @@ fn foreign() -> impl Strategy<Value = String> {
     ]
 }
 
-/// The lines of a key of ours, in forms that people write.
+/// Generates the lines of a key of loci, in forms that people write.
 fn ours() -> impl Strategy<Value = Vec<String>> {
     let title = prop_oneof![
         Just("title: Tea of the house".to_owned()),
@@ -792,7 +793,7 @@ fn file() -> impl Strategy<Value = String> {
         .prop_map(|(ours, foreign, body, is_dos, is_marked, seed)| {
             let mut blocks = ours;
             for (index, block) in foreign.into_iter().enumerate() {
-                // Every name once.
+                // Makes every name unique.
                 let block = match block.split_once(':') {
                     Some((name, rest)) if !block.trim_start().starts_with('#') => {
                         match name.strip_suffix('"') {
@@ -818,7 +819,7 @@ fn file() -> impl Strategy<Value = String> {
         })
 }
 
-/// Lines that the second has and the first has not, and the other way round.
+/// Returns the lines that only the first text has, and those that only the second has.
 fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
     let lines = |text: &str| {
         text.split_inclusive('\n')
@@ -826,7 +827,7 @@ fn differing(before: &str, after: &str) -> (Vec<String>, Vec<String>) {
             .collect::<Vec<_>>()
     };
     let (mut gone, mut new) = (lines(before), lines(after));
-    // From both ends, what is the same goes.
+    // Removes the common lines from both ends.
     while !gone.is_empty() && gone.first() == new.first() {
         gone.remove(0);
         new.remove(0);
@@ -930,7 +931,7 @@ proptest! {
         if gone.len() == 1 && gone[0].contains("# remark") {
             prop_assert!(lines[0].contains("# remark"));
         }
-        // And back.
+        // The change is reverted.
         if gone.is_empty() {
             let (before, _) = read(&text);
             let again = rewrite(&new, &before).unwrap().unwrap();
@@ -948,7 +949,7 @@ proptest! {
                 let (said, problem) = read(&new);
                 prop_assert_eq!(problem, None, "{}", new);
                 prop_assert_eq!(said, normal(&note));
-                // Whatever is not ours is there as before, in its order.
+                // All foreign lines are unchanged and in their order.
                 let mut rest = new.as_str();
                 for line in text.split_inclusive('\n').filter(|line| line.starts_with(['x', 'y', 'z'])) {
                     if text.find(line) < text.find("\n---") {

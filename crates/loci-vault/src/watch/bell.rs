@@ -1,16 +1,16 @@
-//! What a thread waits for that is told of changes by another one.
+//! Debounces changes that one thread reports to another.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::events::Change;
 
-/// A burst of changes is over when nothing has changed for so long.
+/// The time without a change after which a burst of changes is over.
 const QUIET: Duration = Duration::from_millis(150);
-/// A burst of changes is told of at the latest so long after it began.
+/// The maximum time between the first change of a burst and its report.
 const LATEST: Duration = Duration::from_millis(500);
 
-/// Rung at each change, it wakes the one who waits once for a burst of them.
+/// Collects changes and wakes the waiting thread once for each burst.
 #[derive(Debug, Default)]
 pub struct Bell {
     state: Mutex<State>,
@@ -24,7 +24,7 @@ struct State {
     gives_up: bool,
 }
 
-/// Changes that were not told of yet.
+/// Changes that were not reported yet.
 #[derive(Debug, Clone, Copy)]
 struct Burst {
     first: Instant,
@@ -32,16 +32,16 @@ struct Burst {
     change: Change,
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// There will be no more.
+    /// The watch has been stopped.
     Stop,
-    /// Another process is to watch.
+    /// Another process should watch.
     GiveUp,
-    /// A burst of changes is over; of its kinds, the greatest.
+    /// A burst of changes is over; contains the greatest of its kinds.
     Rung(Change),
-    /// It is the time that was waited for.
+    /// The given time has been reached.
     Time,
 }
 
@@ -59,13 +59,13 @@ impl Bell {
         self.changed.notify_all();
     }
 
-    /// Ends the next wait, or the one that goes on.
+    /// Ends the current wait or the next one.
     pub fn give_up(&self) {
         self.lock().gives_up = true;
         self.changed.notify_all();
     }
 
-    /// Waits until the end of a burst of changes, a time, or a wish of this process.
+    /// Waits until the end of a burst of changes, the given time, or a request of this process.
     pub fn wait(&self, until: Instant) -> Wake {
         let mut state = self.lock();
         loop {
@@ -98,7 +98,7 @@ impl State {
         burst.change = burst.change.max(change);
     }
 
-    /// What there is to wake up for, or when to look again.
+    /// Returns the reason to wake up, or the time of the next check.
     fn wake(&mut self, now: Instant, until: Instant) -> Result<Wake, Instant> {
         if self.is_stopped {
             return Ok(Wake::Stop);

@@ -1,4 +1,4 @@
-//! Which events of the file system may have changed what a folder of notes says.
+//! Determines which file system events may have changed the content of a folder of notes.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use notify::event::{AccessKind, AccessMode, CreateKind, ModifyKind, RemoveKind};
 use notify::{Event, EventKind};
 
-/// What may have changed.
+/// The kind of a possible change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// Notes.
@@ -16,13 +16,13 @@ pub enum Change {
     Folders,
 }
 
-/// What the event may have changed in the folder `root`, if anything. Opening, reading and closing
-/// changes nothing.
+/// Returns the change that the event may have made in the folder `root`, if any. Opening, reading
+/// and closing changes nothing.
 pub fn change(root: &Path, event: &notify::Result<Event>) -> Option<Change> {
     let Ok(event) = event else {
         return Some(Change::Folders);
     };
-    // The system lost events, or does not say what they are about.
+    // The system lost events, or does not name their paths.
     if event.need_rescan() || event.paths.is_empty() {
         return Some(Change::Folders);
     }
@@ -34,7 +34,7 @@ pub fn change(root: &Path, event: &notify::Result<Event>) -> Option<Change> {
     visible.filter_map(|path| change_of(event.kind, path)).max()
 }
 
-/// Whether something of the name is left alone: our own temporary files are, and what editors, sync
+/// True if files of that name are ignored: loci's own temporary files, and files that editors, sync
 /// clients and version control keep in the folder.
 pub fn is_hidden(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b".")
@@ -54,8 +54,8 @@ fn change_of(kind: EventKind, path: &Path) -> Option<Change> {
         | EventKind::Remove(RemoveKind::File)
         | EventKind::Modify(ModifyKind::Data(_)) => note,
         EventKind::Access(_) => None,
-        // It is not said what the path is. What is gone and has no note's name may have been a
-        // folder.
+        // The kind of the path is unknown. A removed path without the name of a note may have been
+        // a folder.
         _ => match fs::symlink_metadata(path) {
             Ok(metadata) if metadata.is_dir() => Some(Change::Folders),
             Err(_) => note.or(Some(Change::Folders)),

@@ -1,10 +1,11 @@
-//! File systems that others can change without an event here, by the table of mounts that Linux
-//! keeps.
+//! Detects file systems that other machines can change without an event here, by the mount table of
+//! Linux.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Their kinds; those that run outside the kernel, `fuse.` and more, all count among them.
+/// The kinds of these file systems; all FUSE file systems (`fuse.`), NFS and SMB count among them
+/// too.
 const SHARED: [&str; 24] = [
     "9p",
     "acfs",
@@ -32,7 +33,7 @@ const SHARED: [&str; 24] = [
     "vmhgfs",
 ];
 
-/// The kind of the file system of the absolute path, if it is such a one.
+/// Returns the kind of the file system of the absolute path, if it is one of these.
 pub fn without_events(path: &Path) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
     kind(&mounts, path)
@@ -40,8 +41,8 @@ pub fn without_events(path: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// The kind of the file system that holds the path: the one of the deepest mount point above it, of
-/// several mounts on one point the last.
+/// Returns the kind of the file system that contains the path: that of the deepest mount point
+/// above it, and of several mounts on one point the last.
 fn kind<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let holding = mounts
         .lines()
@@ -59,7 +60,7 @@ fn is_shared(kind: &str) -> bool {
             .any(|family| kind.starts_with(family))
 }
 
-/// The mount point and the kind of one mount.
+/// Returns the mount point and the kind of one mount.
 fn mount(line: &str) -> Option<(PathBuf, &str)> {
     let (mount, source) = line.split_once(" - ")?;
     Some((
@@ -68,7 +69,7 @@ fn mount(line: &str) -> Option<(PathBuf, &str)> {
     ))
 }
 
-/// Blanks, ends of lines and backslashes stand as three octal digits after a backslash.
+/// Decodes white space and backslashes, which are written as a backslash and three octal digits.
 fn unescaped(point: &str) -> PathBuf {
     let mut parts = point.split('\\');
     let mut text = parts.next().unwrap_or_default().to_owned();

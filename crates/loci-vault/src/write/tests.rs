@@ -10,7 +10,7 @@ use super::*;
 use crate::VaultFolder;
 use crate::disk::testing::{FLUSHES, IS_PLAIN};
 
-/// Where a test may come between.
+/// A moment at which a test may interfere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Moment {
     Written,
@@ -86,7 +86,7 @@ impl Place {
         )
     }
 
-    /// Replaces `old` by `new` while somebody else does something at that moment.
+    /// Replaces `old` by `new` while another program acts at that moment.
     fn replace_while(
         &self,
         when: Moment,
@@ -118,7 +118,7 @@ fn flushes(work: impl FnOnce()) -> usize {
     FLUSHES.get()
 }
 
-/// On a file system with everything, and on one without.
+/// Runs the test on a file system with all operations, and on one without the optional ones.
 fn on_every_disk(test: impl Fn()) {
     for is_plain in [false, true] {
         IS_PLAIN.set(is_plain);
@@ -189,7 +189,7 @@ fn what_comes_between_wins() {
         );
         assert_eq!(place.files(), []);
     });
-    // After our text is in place, theirs goes over ours, which they could see.
+    // After our text is in place, theirs replaces it, which they could have read.
     for act in [write, save] {
         let place = Place::with("note.md", "old");
         place.replace_while(Moment::AfterExchange, act).unwrap();
@@ -197,7 +197,7 @@ fn what_comes_between_wins() {
     }
 }
 
-/// The path of the temporary file that waits in the folder.
+/// Returns the path of the temporary file in the folder.
 fn swap_file(folder: &Path) -> std::path::PathBuf {
     let mut paths = fs::read_dir(folder)
         .unwrap()
@@ -210,7 +210,7 @@ fn swap_file(folder: &Path) -> std::path::PathBuf {
 #[test]
 fn what_is_written_through_an_open_file_is_put_back() {
     let place = Place::with("note.md", "old");
-    // An editor that had opened the note before it went out of its place.
+    // An editor that had opened the note before it was displaced.
     let refused = place.replace_while(Moment::AfterExchange, |path| {
         fs::write(swap_file(path), "theirs").unwrap();
     });
@@ -380,7 +380,7 @@ fn what_is_written_between_the_look_and_the_renaming_is_kept() {
     );
 }
 
-/// Where a child is to change its note, and the moment at which it kills itself.
+/// The variable with the folder of a child's note and the moment at which the child kills itself.
 const CHILD: &str = "LOCI_TEST_KILLED";
 
 #[cfg(unix)]
@@ -455,12 +455,12 @@ fn child_that_is_killed() {
     folder.rewrite("note.md", &read.hash, &note).unwrap();
 }
 
-/// The notes in a folder, with their lock beside them.
+/// Returns the notes in a folder, with their lock beside them.
 fn vault(place: &Path) -> VaultFolder {
     VaultFolder::new(place.join("notes"), place.join("lock"), Arc::new(Early))
 }
 
-/// A clock that stands long before every file was written.
+/// A clock set long before every file was written.
 struct Early;
 
 impl Clock for Early {

@@ -1,5 +1,5 @@
-//! Disks that are full, read-only or away. Where the system does not let us make one, the test says
-//! so on stderr and passes.
+//! Disks that are full, read-only or missing. If the system does not allow creating one, the test
+//! says so on stderr and passes.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ use loci_vault::VaultFolder;
 use crate::processes::{as_child, child, skip};
 use crate::{create, files, note, read, said, vault};
 
-/// Something mounted at a folder, until the end of the test.
+/// A mount at a folder, until the end of the test.
 struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
@@ -41,8 +41,8 @@ fn run(program: &str, arguments: &[&str], path: &Path) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Neither a new note nor a change of this one can be written; nothing is changed, and nothing
-/// left.
+/// Checks that neither a new note nor a change of this one can be written, that nothing is changed,
+/// and that no file is left.
 fn assert_refused(place: &Path, vault: &VaultFolder, path: &str, body: &str, says: &str) {
     let before = (files(place), read(vault, path));
     let created = vault.create(&note(99, "refused", body), false).map(drop);
@@ -71,7 +71,7 @@ fn a_full_disk_changes_nothing() {
     create(&vault, &note(1, "tea", "green"));
     let ballast = notes.join("ballast");
     let _ = fs::write(&ballast, vec![0; 2 << 20]);
-    // Not even the first byte has room, or the last has not.
+    // Not even the first byte fits, or only the last does not.
     assert_refused(place.path(), &vault, "tea.md", "black", "the disk is full");
     fs::OpenOptions::new()
         .write(true)
@@ -99,7 +99,7 @@ fn a_full_disk_changes_nothing() {
 fn a_limit_of_the_size_of_files_changes_nothing() {
     let place = tempfile::tempdir().unwrap();
     let mut shell = Command::new("sh");
-    // Some kilobytes; without the signal that would end the process.
+    // A limit of some kilobytes; without the signal that would end the process.
     shell
         .args(["-c", "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\""])
         .arg(std::env::current_exe().unwrap());
@@ -137,7 +137,7 @@ fn a_read_only_folder_changes_nothing() {
     let notes = place.path().join("notes");
     let vault = vault(place.path());
     if rustix::process::geteuid().is_root() {
-        // Modes mean nothing to root.
+        // Root ignores file modes.
         let Some(_disk) = Mounted::new(&notes, &["-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs"])
         else {
             return;
@@ -193,7 +193,7 @@ fn a_drive_that_is_unmounted_and_comes_back_loses_nothing() {
     create(&vault, &note(1, "tea", "green"));
     let (scan, tea) = (vault.scan().unwrap(), read(&vault, "tea.md"));
     drop(disk);
-    // Where it was is an empty folder, and not the one that was looked at.
+    // In its place is an empty folder, not the one that was scanned.
     let error = vault
         .rewrite("tea.md", &tea.hash, &note(1, "tea", "black"))
         .unwrap_err();

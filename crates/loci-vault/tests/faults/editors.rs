@@ -1,4 +1,4 @@
-//! Two processes of loci and a person with an editor change one note at once.
+//! Two processes of loci and a person with an editor change one note simultaneously.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -19,8 +19,7 @@ fn vault(place: &Path) -> VaultFolder {
     VaultFolder::new(place.join("notes"), place.join("lock"), Arc::new(Wall))
 }
 
-/// What a line says about the last change by hand that is in a text: its number, 0 if there is
-/// none.
+/// Returns the number of the last change by hand in a text, or 0 without such a change.
 fn last_by_hand(body: &str) -> usize {
     body.lines()
         .filter_map(|line| line.strip_prefix("hand-")?.parse().ok())
@@ -59,7 +58,7 @@ fn no_update_is_lost_silently() {
     println!("seed {seed}");
     let mut random = Random(seed);
     let mut by_hand = Vec::new();
-    // What was answered for, with the last change by hand that it was added to.
+    // Acknowledged additions, with the last change by hand that each was based on.
     let mut added = BTreeMap::new();
     let mut tries = 0;
     for line in told {
@@ -96,7 +95,7 @@ fn no_update_is_lost_silently() {
         );
     }
     for (line, base) in &added {
-        // A person who saves an older text over it has seen to that; nobody else may have, nor a
+        // A person who saves an older text over the line removes it; no other write may, and no
         // later save.
         let was_overwritten = by_hand.get(*base).is_some_and(|text| !has(text, line));
         assert!(
@@ -107,7 +106,8 @@ fn no_update_is_lost_silently() {
     }
 }
 
-/// Reads the note, adds a line, and saves it, in place or over it; returns what was saved.
+/// Reads the note, adds a line, and saves it, in place or by replacing the file; returns the saved
+/// text.
 fn edit(place: &Path, number: usize, is_in_place: bool) -> String {
     let path = place.join("notes/shared.md");
     let mut before = fs::read_to_string(&path).unwrap();
@@ -130,8 +130,8 @@ fn edit(place: &Path, number: usize, is_in_place: bool) -> String {
     text
 }
 
-/// Who writes into an open file in the very instant in which loci exchanges it may find it under
-/// another name.
+/// Returns the texts of the recovered files. A write to an open file in the very instant in which
+/// loci exchanges it may end up under another name.
 fn recovered(place: &Path) -> Vec<String> {
     let names = files(place)
         .into_iter()
@@ -158,8 +158,7 @@ fn an_editor_that_pauses_loses_nothing() {
             .append(true)
             .open(place.path().join("notes").join(&path))
             .unwrap();
-        // Whatever comes first: the editor saves piece by piece, and loci changes the note in
-        // between.
+        // In random order: the editor saves piece by piece, and loci changes the note in between.
         for step in 0..6 {
             match random.below(3) {
                 0 => {
@@ -226,7 +225,7 @@ fn child_that_adds_lines() {
             let lock = vault.lock().unwrap();
             let read = read(&vault, "shared.md");
             tries += 1;
-            // None while it is being written.
+            // There is no content while the note is being written.
             let Some(content) = read.content else {
                 continue;
             };

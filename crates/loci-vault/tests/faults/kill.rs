@@ -12,13 +12,13 @@ use crate::{Random, create, files, note, read, said, vault};
 
 const WRITES: usize = 500;
 const NOTES: usize = 4;
-/// The longest time after an answer at which the process is killed: longer than a write takes.
+/// The longest time between an answer and the kill: longer than a write takes.
 const DELAY_MICROSECONDS: usize = 3_000;
 
-/// How long the beginning of a write is waited for.
+/// The maximum time to wait for a write to begin.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A text that tells whether it is whole.
+/// Returns a text that shows if it is complete.
 fn text(version: usize) -> String {
     let lines = 1 + version * 37 % 400;
     format!(
@@ -49,7 +49,7 @@ fn a_killed_process_leaves_every_note_whole() {
             &note(number, &format!("kept {number}"), &text(0)),
         );
     }
-    // The version of each that was last answered for.
+    // The last acknowledged version of each note.
     let mut answered: BTreeMap<String, usize> = (0..NOTES)
         .map(|number| (format!("kept-{number}.md"), 0))
         .collect();
@@ -69,7 +69,7 @@ fn a_killed_process_leaves_every_note_whole() {
             writes += 1;
             answers += 1;
             if answers == limit && rounds % 2 == 0 {
-                // In the middle of a write, as far as that can be seen from here.
+                // In the middle of a write, as far as this process can see.
                 let start = Instant::now();
                 while start.elapsed() < PATIENCE && !is_writing(place.path()) {}
                 child.kill().unwrap();
@@ -84,7 +84,7 @@ fn a_killed_process_leaves_every_note_whole() {
         }
         assert!(answers >= limit, "the process ended by itself");
         child.wait().unwrap();
-        // One write may have been on its way.
+        // One more write may have been under way.
         writes += 1;
         leftovers += files(place.path())
             .iter()
@@ -101,13 +101,13 @@ fn a_killed_process_leaves_every_note_whole() {
     assert!(leftovers > 0, "no kill came in the middle of a write");
 }
 
-/// Whether there is a temporary file. Names may go while they are listed.
+/// True if there is a temporary file. Names may disappear during the listing.
 fn is_writing(place: &Path) -> bool {
     let mut entries = std::fs::read_dir(place.join("notes")).unwrap().flatten();
     entries.any(|entry| entry.file_name().to_string_lossy().starts_with(".loci-"))
 }
 
-/// Every note is the version that was answered for, or the one after it.
+/// Checks that every note is the acknowledged version, or the one after it.
 fn check(vault: &VaultFolder, answered: &BTreeMap<String, usize>) {
     let lock = vault.lock().unwrap();
     let scan = vault.scan().unwrap();

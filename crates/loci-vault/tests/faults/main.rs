@@ -1,5 +1,5 @@
-//! What must not cost anybody a text: killed processes, several writers at once, disks that are
-//! full or away.
+//! Faults that must not lose any text: killed processes, simultaneous writers, disks that are full
+//! or missing.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
@@ -16,7 +16,7 @@ use std::sync::Arc;
 use loci_core::{Clock, Created, FileRead, MemoryId, Note, NoteFolder, Timestamp};
 use loci_vault::VaultFolder;
 
-/// A clock that stands before every file was written.
+/// A clock set before every file was written.
 struct Early;
 
 impl Clock for Early {
@@ -25,7 +25,7 @@ impl Clock for Early {
     }
 }
 
-/// The clock of the system, which tells what is just being written.
+/// The system clock, which shows which files are being written.
 struct Wall;
 
 impl Clock for Wall {
@@ -41,7 +41,7 @@ impl Clock for Wall {
     }
 }
 
-/// Numbers that follow from a seed (SplitMix64).
+/// Random numbers from a seed (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -54,7 +54,7 @@ impl Random {
     }
 }
 
-/// The notes in a folder, with their lock beside them.
+/// Returns the notes in a folder, with their lock beside them.
 fn vault(place: &Path) -> VaultFolder {
     VaultFolder::new(place.join("notes"), place.join("lock"), Arc::new(Early))
 }
@@ -92,7 +92,7 @@ fn said(read: &FileRead) -> &Note {
         .note
 }
 
-/// Everything in the folder, hidden files too.
+/// Returns all names in the folder, including hidden files.
 fn files(place: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(place.join("notes")).unwrap();
     let mut names: Vec<_> = entries

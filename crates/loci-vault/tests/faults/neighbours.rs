@@ -1,5 +1,5 @@
-//! Several loci, each with a store of its own, write into one folder: in containers, or on several
-//! machines.
+//! Several instances of loci, each with its own store, write to one folder: in containers, or on
+//! several machines.
 
 use std::fs;
 use std::path::Path;
@@ -50,7 +50,7 @@ fn child_that_writes() {
     let Some((place, name)) = as_child() else {
         return;
     };
-    // Each anew, so that each looks for what a crash may have left.
+    // Created again each time, so that each instance looks for files left by a crash.
     let vault = || {
         VaultFolder::new(
             place.join("notes"),

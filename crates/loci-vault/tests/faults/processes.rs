@@ -1,4 +1,4 @@
-//! This test binary as another process.
+//! Runs this test binary as another process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 const FOLDER: &str = "LOCI_TEST_FOLDER";
 const NAME: &str = "LOCI_TEST_NAME";
 
-/// A child that runs one test of this binary as its body.
+/// Starts a child that runs one test of this binary as its body.
 pub fn child(command: Command, test: &str, folder: &Path, name: &str) -> Child {
     let mut command = command;
     command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
@@ -28,12 +28,12 @@ pub fn start_child(test: &str, folder: &Path, name: &str) -> Child {
     )
 }
 
-/// The folder and the name, in a child; none in an ordinary run of the tests.
+/// Returns the folder and the name in a child; `None` in an ordinary run of the tests.
 pub fn as_child() -> Option<(PathBuf, String)> {
     Some((std::env::var_os(FOLDER)?.into(), std::env::var(NAME).ok()?))
 }
 
-/// Says something to the parent, past the capture of the test harness.
+/// Sends a line to the parent, bypassing the capture of the test harness.
 pub fn tell_parent(line: &str) {
     let mut output = std::io::stdout().lock();
     writeln!(output, "\n> {line}")
@@ -41,7 +41,7 @@ pub fn tell_parent(line: &str) {
         .unwrap();
 }
 
-/// What the child says, to its end. A line that a kill cut off is left out.
+/// Returns the lines of the child until its end. A line that a kill cut off is skipped.
 pub fn heard(child: &mut Child) -> impl Iterator<Item = String> + use<> {
     let mut output = BufReader::new(child.stdout.take().unwrap());
     std::iter::from_fn(move || {

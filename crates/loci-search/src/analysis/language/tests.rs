@@ -95,9 +95,9 @@ fn a_question_loses_the_function_words_of_its_language() {
             &["precio", "entrada", "preci", "entrad"],
         ),
         ("Kiedy jest wizyta u dentysty?", &["wizyta", "dentysti"]),
-        // English stop words that mean something here.
+        // English stop words that carry a topic here.
         ("Où est le thé ?", &["the"]),
-        // Nothing else is left.
+        // Only stop words remain.
         ("was ist das", &["was", "ist", "das"]),
         ("кто это", &["кто", "это"]),
         ("Where is the die for the casting?", &["die", "cast"]),
@@ -145,7 +145,7 @@ fn inflected_words_meet() {
     }
 }
 
-/// Words of many scripts, and what is none.
+/// Generates words of many scripts, and other characters.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         "[a-zäöüßéèçñãőşğı]{1,12}",

@@ -1,9 +1,9 @@
-//! The lists of a segment.
+//! The posting lists of a segment.
 //!
-//! Terms lie in buckets, chosen by the CRC-32 of the text, each with its own checksum, so that a
-//! term is found by a look at one bucket and nothing has to be read when a segment is opened. A
-//! list of few postings lies beside its term; a longer one is packed blocks, elsewhere, with a
-//! checksum that is compared when the list is first looked at.
+//! Terms are in buckets, selected by the CRC-32 of the text, each with its own checksum, so that a
+//! term is found by reading one bucket and opening a segment reads nothing. A list of few postings
+//! is stored beside its term; a longer one is stored elsewhere in packed blocks, with a checksum
+//! that is verified when the list is first read.
 
 use std::io;
 
@@ -20,9 +20,9 @@ const LISTS: Tag = Tag { kind: 2, part: 0 };
 const BUCKETS: Tag = Tag { kind: 3, part: 0 };
 /// Where each bucket begins, and where the last ends.
 const PLACES: Tag = Tag { kind: 4, part: 0 };
-/// How many long lists there are.
+/// The number of long lists.
 const COUNT: Tag = Tag { kind: 5, part: 0 };
-/// Terms of a bucket, about.
+/// The approximate number of terms of a bucket.
 const BUCKET_TERMS: usize = 8;
 
 #[derive(Debug)]
@@ -34,12 +34,12 @@ pub(super) struct Base {
     seen: Seen,
 }
 
-/// The postings that a segment has of a term: a few postings, or blocks.
+/// The postings of a term in a segment: a few postings, or blocks.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BaseList<'a> {
-    /// Written by [`short`].
+    /// In the format of [`short`].
     pub(super) short: &'a [u8],
-    /// Of the blocks, one after the other.
+    /// The heads of the blocks, one after the other.
     pub(super) heads: &'a [u8],
     pub(super) packed: &'a [u8],
 }
@@ -50,7 +50,7 @@ impl BaseList<'_> {
     }
 }
 
-/// A term as its bucket has it.
+/// An entry of a bucket.
 struct Found<'a> {
     text: &'a [u8],
     place: Place<'a>,
@@ -68,11 +68,11 @@ enum Place<'a> {
 }
 
 fn bucket_of(text: &[u8], buckets: usize) -> usize {
-    // The upper bits of a product are spread as the hash is.
+    // The upper bits of the product are distributed as the hash is.
     ((u64::from(crc32fast::hash(text)) * buckets as u64) >> 32) as usize
 }
 
-/// Takes the terms of a bucket, one after the other.
+/// Reads the terms of a bucket one after the other.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -131,7 +131,8 @@ impl Base {
         (self.places.len() / 8).saturating_sub(1)
     }
 
-    /// The terms of a bucket; none, and the damage is noted, if it has not its checksum.
+    /// Returns the terms of a bucket; notes the damage and returns no terms if its checksum is
+    /// wrong.
     fn bucket(&self, index: usize) -> Reader<'_> {
         let place = |index: usize| usize::try_from(u64_at(&self.places, index)).ok();
         let bytes = place(index)
@@ -163,7 +164,7 @@ impl Base {
         BaseList::default()
     }
 
-    /// The list; an empty one, and the damage is noted, if it has not its checksum.
+    /// Returns the list; notes the damage and returns an empty list if its checksum is wrong.
     fn list<'a>(&'a self, place: &Place<'a>) -> BaseList<'a> {
         let (number, start, length, blocks, checksum) = match *place {
             Place::Short(short) => {
@@ -209,7 +210,7 @@ impl Base {
 
 /// The terms of an index in the order of the buckets of a segment.
 struct Terms<'a> {
-    /// Bucket and text.
+    /// The bucket and the text of each term.
     sorted: Vec<(u32, &'a [u8])>,
     buckets: usize,
 }
@@ -237,7 +238,7 @@ impl<'a> Terms<'a> {
 }
 
 impl Postings {
-    /// Takes over the postings of a segment. New passages come into slots behind them.
+    /// Opens the postings of a segment. New passages get slots after them.
     pub fn open(sections: &Sections) -> Self {
         let base = Base::open(sections);
         let first = first_slot_after(base.lengths().len());
@@ -248,10 +249,10 @@ impl Postings {
         }
     }
 
-    /// Writes the postings of the slots that are taken over.
+    /// Writes the postings of the renumbered slots.
     ///
     /// # Errors
-    /// The segment cannot be written.
+    /// The error of the writer.
     pub fn write(&self, slots: &Renumbering, out: &mut SectionWriter) -> io::Result<()> {
         out.begin(LENGTHS, Check::AtOpen)?;
         let lengths: Vec<u32> = slots.before.iter().map(|slot| self.length(*slot)).collect();
@@ -328,7 +329,7 @@ impl Postings {
         out.write(&count.to_ne_bytes())
     }
 
-    /// Puts the postings of a term in their new slots into `taken`.
+    /// Puts the postings of a term, with their new slots, into `taken`.
     fn take(&self, text: &[u8], slots: &Renumbering, taken: &mut Vec<Posting>) {
         taken.clear();
         self.view_of(text).walk(|posting| {
@@ -349,7 +350,7 @@ impl Postings {
     }
 }
 
-/// Where a long list was written.
+/// The position of a long list in the segment.
 struct Written {
     start: u64,
     length: u32,

@@ -4,10 +4,10 @@ use super::bm25::{Impact, Saturation};
 use super::lengths::Lengths;
 use crate::index::segment::u32_at;
 
-/// Postings of a full block, as the packer wants them.
+/// The number of postings of a full block, as the bit packer requires.
 pub(super) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
 
-/// That a passage contains a term, and how often.
+/// The occurrence of a term in a passage, with its count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Posting {
     pub(super) slot: u32,
@@ -17,12 +17,12 @@ pub(super) struct Posting {
 /// Bytes of a [`Head`] in a segment.
 pub(super) const HEAD_BYTES: usize = 28;
 
-/// Facts about a block that need no unpacking.
+/// The properties of a block that need no unpacking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) first: u32,
     pub(super) last: u32,
-    /// What the packed counts are more than.
+    /// The minimum count, which is subtracted from the packed counts.
     count_min: u32,
     impact: Impact,
     length: u8,
@@ -30,15 +30,15 @@ pub(super) struct Head {
     count_bits: u8,
 }
 
-/// Up to [`BLOCK`] postings, ascending by slot: gaps between slots and counts in as many bits as the
-/// largest needs (Lemire and Boytsov 2015). A block that is not full is filled up with gaps of 0.
+/// Up to [`BLOCK`] postings, ascending by slot: gaps between slots and counts in as many bits as
+/// the largest needs (Lemire and Boytsov 2015). A partial block is padded with gaps of 0.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     packed: Box<[u8]>,
     head: Head,
 }
 
-/// A block to be read, wherever it lies.
+/// A borrowed block, in memory or in a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockRef<'a> {
     packed: &'a [u8],
@@ -112,12 +112,12 @@ impl Block {
         self.head.len()
     }
 
-    /// Bytes that it holds apart from its own size.
+    /// Returns the bytes that it uses on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         self.packed.len()
     }
 
-    /// Appends the head, as a segment has it, with the place of what is packed.
+    /// Appends the head in the format of a segment, with the position of the packed data.
     pub(super) fn write_head(&self, packed_at: u32, bytes: &mut Vec<u8>) {
         let Head {
             first,
@@ -143,8 +143,7 @@ impl Block {
 }
 
 impl<'a> BlockRef<'a> {
-    /// The block whose head these bytes are, and which lies packed in `packed`; none if they are no
-    /// block.
+    /// Reads the block with this head from `packed`; `None` if the bytes are not a valid block.
     pub(super) fn read(head: &[u8], packed: &'a [u8]) -> Option<Self> {
         let [length, slot_bits, count_bits, _] = u32_at(head, 6).to_ne_bytes();
         let impact = Impact::of_words([u32_at(head, 3), u32_at(head, 4)]);
@@ -188,17 +187,17 @@ impl<'a> BlockRef<'a> {
         self.head.len()
     }
 
-    /// Whether any of its postings may be a mark.
+    /// True if any of its postings may be a mark.
     pub(super) fn has_marks(&self) -> bool {
         self.head.count_min == 0
     }
 
-    /// What [`Saturation::score`] of its postings is at most, but for rounding.
+    /// Returns an upper bound of [`Saturation::score`] for its postings, except for rounding.
     pub(super) fn weight_max(&self, saturation: Saturation) -> f32 {
         self.head.impact.weight_max(saturation)
     }
 
-    /// Unpacks the slots; the ones beyond its length repeat the last.
+    /// Unpacks the slots; those beyond its length repeat the last.
     pub(super) fn unpack_slots(&self, slots: &mut [u32; BLOCK]) {
         BitPacker4x::new().decompress_sorted(
             self.head.first,
@@ -208,7 +207,7 @@ impl<'a> BlockRef<'a> {
         );
     }
 
-    /// Unpacks the counts; the ones beyond its length mean nothing.
+    /// Unpacks the counts; those beyond its length are meaningless.
     pub(super) fn unpack_counts(&self, counts: &mut [u32; BLOCK]) {
         let Head {
             count_min,

@@ -1,24 +1,24 @@
-//! BM25 (Robertson and Zaragoza 2009), and bounds of it that hold for every mean length.
+//! BM25 (Robertson and Zaragoza 2009), and upper bounds of it that hold for every mean length.
 
 use super::block::Posting;
 use super::lengths::Lengths;
 
-/// Saturation of the term count.
+/// The saturation of the term count.
 const K1: f32 = 0.9;
-/// Weight of the passage's length.
+/// The weight of the passage's length.
 const B: f32 = 0.4;
 
-/// What BM25 needs to know of the passages that count.
+/// The statistics of the passages that BM25 needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statistics {
-    /// How many there are.
+    /// The number of passages.
     pub passages: usize,
-    /// Their mean length in terms; 0 if there is none.
+    /// Their mean length in terms; 0 if there are no passages.
     pub mean_length: f32,
 }
 
 impl Statistics {
-    /// Those of so many passages that are so long together.
+    /// Returns the statistics of this many passages with this total length.
     pub fn of(passages: usize, total_length: u64) -> Self {
         let mean_length = if passages == 0 {
             0.0
@@ -32,19 +32,19 @@ impl Statistics {
     }
 }
 
-/// What one term adds to the BM25 of a text: nothing where it does not occur. `factor` is one of
-/// [`WordQuery::factors`](super::WordQuery::factors).
+/// Returns the contribution of one term to the BM25 of a text; 0 if the term does not occur.
+/// `factor` is one of [`WordQuery::factors`](super::WordQuery::factors).
 pub fn bm25(factor: f32, count: u32, length: f32, mean_length: f32) -> f32 {
     Saturation::of(mean_length).score(factor, count, length)
 }
 
-/// `(k1 + 1) idf` of a term that so many of the passages contain.
+/// Returns `(k1 + 1) idf` of a term that so many of the passages contain.
 pub(super) fn factor(passages: usize, containing: usize) -> f32 {
     let (passages, containing) = (passages.max(containing) as f32, containing as f32);
     (1.0 + (passages - containing + 0.5) / (containing + 0.5)).ln() * (K1 + 1.0)
 }
 
-/// How fast more occurrences stop to matter, for one mean length.
+/// The saturation of BM25 for one mean length.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Saturation {
     by_length: f32,
@@ -72,10 +72,10 @@ impl Saturation {
     }
 }
 
-/// What bounds the scores of some postings, whatever the factor and the mean length: the shortest
-/// passages with one occurrence, with two, and with more, and the most occurrences. More
-/// occurrences and a shorter passage both raise a score, so nothing scores above the best of the
-/// three.
+/// Bounds the scores of some postings for any factor and mean length: the length of the shortest
+/// passages with one occurrence, with two, and with more, and the maximum number of occurrences.
+/// More occurrences and a shorter passage both increase a score, so no posting scores above the
+/// best of the three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Impact {
     shortest_once: u16,
@@ -91,7 +91,7 @@ impl Impact {
         for posting in postings {
             let length = lengths.get(posting.slot);
             let class = &mut shortest[posting.count.min(3) as usize];
-            // A length beyond 16 bits is cut down, which bounds it too.
+            // A length beyond 16 bits is clamped, which keeps the bound valid.
             *class = length.min(*class);
             count_max = posting.count.max(count_max);
         }
@@ -106,7 +106,7 @@ impl Impact {
         }
     }
 
-    /// As a segment has it.
+    /// Returns it in the format of a segment.
     pub(super) fn words(self) -> [u32; 2] {
         let pair = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
         [
@@ -124,8 +124,8 @@ impl Impact {
         }
     }
 
-    /// What the score is at most for the factor 1, but for rounding. Classes without a posting
-    /// count as the longest of passages, which is little.
+    /// Returns the maximum score for the factor 1, except for rounding. Classes without a posting
+    /// count as the longest passage, which scores little.
     pub(super) fn weight_max(self, saturation: Saturation) -> f32 {
         let count_max = if self.count_max == u16::MAX {
             u32::MAX

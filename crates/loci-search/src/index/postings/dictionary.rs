@@ -4,14 +4,14 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 use super::list::List;
 
-/// Bytes that a text may have without memory of its own.
+/// The maximum length in bytes of a text that is stored inline.
 const INLINE: usize = 22;
 
-/// The terms by number and by text. A number stays with its term until that is removed; then it
-/// is given again.
+/// The terms by number and by text. A term keeps its number until it is removed; then the number is
+/// reused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Dictionary {
-    /// Numbers alone: their texts are looked up in `entries`.
+    /// Contains only numbers: their texts are in `entries`.
     numbers: HashTable<u32>,
     hasher: DefaultHashBuilder,
     entries: Vec<Option<Entry>>,
@@ -66,7 +66,7 @@ fn text_of(entries: &[Option<Entry>], number: u32) -> &[u8] {
 }
 
 impl Dictionary {
-    /// How many numbers there are, free ones included.
+    /// Returns the number of numbers, including free ones.
     pub(super) fn numbers(&self) -> u32 {
         self.entries.len() as u32
     }
@@ -79,7 +79,7 @@ impl Dictionary {
             .map(|entry| &entry.list)
     }
 
-    /// The list of a number; none if the number is free.
+    /// Returns the list of a number; `None` if the number is free.
     pub(super) fn list_mut(&mut self, number: u32) -> Option<&mut List> {
         self.entries
             .get_mut(number as usize)?
@@ -87,7 +87,7 @@ impl Dictionary {
             .map(|entry| &mut entry.list)
     }
 
-    /// The terms with their lists.
+    /// Returns the terms with their lists.
     pub(super) fn terms(&self) -> impl Iterator<Item = (&[u8], &List)> {
         self.entries
             .iter()
@@ -95,7 +95,7 @@ impl Dictionary {
             .map(|entry| (entry.text.bytes(), &entry.list))
     }
 
-    /// The number of a term, which it gets if it has none.
+    /// Returns the number of a term and assigns one to a new term.
     pub(super) fn number(&mut self, text: &str) -> u32 {
         let hash = self.hasher.hash_one(text.as_bytes());
         let is_it = |number: &u32| text_of(&self.entries, *number) == text.as_bytes();
@@ -117,7 +117,7 @@ impl Dictionary {
         number
     }
 
-    /// Forgets the term, whose list must be empty.
+    /// Removes the term, whose list must be empty.
     pub(super) fn remove(&mut self, number: u32) {
         let hash = self.hasher.hash_one(text_of(&self.entries, number));
         if let Ok(place) = self.numbers.find_entry(hash, |other| *other == number) {
@@ -140,7 +140,7 @@ impl Dictionary {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        /// What the allocator keeps for itself, about.
+        /// The approximate overhead of an allocation.
         const ALLOCATION: usize = 8;
         let entries = self.entries.iter().flatten();
         let own = entries.map(|entry| {
@@ -152,7 +152,7 @@ impl Dictionary {
         own.sum::<usize>() + self.entries.capacity() * size_of::<Option<Entry>>() + tables
     }
 
-    /// How many terms there are.
+    /// Returns the number of terms.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.numbers.len()

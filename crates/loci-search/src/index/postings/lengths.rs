@@ -1,8 +1,8 @@
-/// How many terms each passage has, by slot: those of the segment, and those in memory.
+/// The number of terms of each passage, by slot: those of the segment, and those in memory.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Lengths<'a> {
     pub(super) base: &'a [u32],
-    /// The slot of the first in memory.
+    /// The first slot in memory.
     pub(super) first: u32,
     pub(super) own: &'a [u32],
 }
@@ -18,7 +18,7 @@ impl<'a> Lengths<'a> {
 }
 
 impl Lengths<'_> {
-    /// 0 for a free slot.
+    /// Returns the length of a passage, or 0 for a free slot.
     #[inline]
     pub(super) fn get(self, slot: u32) -> u32 {
         let of_base = self.base.get(slot as usize);
@@ -26,7 +26,7 @@ impl Lengths<'_> {
         length.copied().unwrap_or_default()
     }
 
-    /// The slot after the last.
+    /// Returns the slot after the last.
     pub(super) fn end(self) -> usize {
         self.first as usize + self.own.len()
     }

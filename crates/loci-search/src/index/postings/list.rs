@@ -3,15 +3,15 @@ use super::block::{BLOCK, Block, Posting};
 use super::lengths::Lengths;
 use super::short;
 
-/// Bytes that a list may have without memory of its own: most terms have a few postings.
+/// The maximum bytes of a list that is stored inline: most terms have a few postings.
 const INLINE: usize = 14;
-/// Blocks that are cleaned in one go at most.
+/// The maximum number of blocks that are cleaned in one step.
 const RUN: usize = 64;
 
 /// The postings of a term, ascending by slot, each slot once.
 #[derive(Debug, Clone)]
 pub(super) enum List {
-    /// Written by [`short`]; the bytes beyond the length mean nothing.
+    /// In the format of [`short`]; the bytes beyond the length are meaningless.
     Inline {
         length: u8,
         bytes: [u8; INLINE],
@@ -19,22 +19,22 @@ pub(super) enum List {
     Long(Box<Long>),
 }
 
-/// Packed blocks and a tail of fewer than [`BLOCK`] postings, which come after all of these.
+/// Packed blocks and, after them, a tail of fewer than [`BLOCK`] postings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Long {
     blocks: Vec<Block>,
-    /// Written by [`short`].
+    /// In the format of [`short`].
     tail: Vec<u8>,
     tail_length: u32,
-    /// Slot of the last posting of all.
+    /// The slot of the last posting in the list.
     last: u32,
 }
 
-/// How far a cleaning came.
+/// The progress of a cleaning.
 pub(super) struct Cleaned {
-    /// Postings that were looked at.
+    /// The number of postings that were examined.
     pub(super) looked_at: usize,
-    /// Where to go on; none if the list is clean to its end.
+    /// The slot at which to continue; `None` if the list is clean to its end.
     pub(super) next: Option<u32>,
 }
 
@@ -48,8 +48,8 @@ impl Default for List {
 }
 
 impl List {
-    /// Adds a posting. The slot must not be there; if it is, the counts are added. `lengths` are
-    /// those of all passages, this one included.
+    /// Adds a posting. The slot must be absent; if it is present, the counts are added. `lengths`
+    /// are those of all passages, including this one.
     pub(super) fn insert(&mut self, posting: Posting, lengths: Lengths<'_>) {
         match self {
             List::Inline { length, bytes } => {
@@ -70,13 +70,13 @@ impl List {
         }
     }
 
-    /// A list of fewer than [`BLOCK`] postings.
+    /// Returns a list of fewer than [`BLOCK`] postings.
     fn short(postings: &[Posting]) -> Self {
         let last = postings.last().map_or(0, |posting| posting.slot);
         List::of_bytes(short::written(postings), postings.len() as u32, last)
     }
 
-    /// A list of so many postings that are written already.
+    /// Returns a list of this many postings that are already encoded.
     fn of_bytes(written: Vec<u8>, tail_length: u32, last: u32) -> Self {
         let mut bytes = [0; INLINE];
         if let Some(start) = bytes.get_mut(..written.len()) {
@@ -98,7 +98,7 @@ impl List {
         matches!(self, List::Inline { length: 0, .. })
     }
 
-    /// The packed blocks, and the bytes of what comes after them.
+    /// Returns the packed blocks, and the bytes of the tail.
     pub(super) fn parts(&self) -> (&[Block], &[u8]) {
         match self {
             List::Inline { length, bytes } => (&[], &bytes[..usize::from(*length)]),
@@ -106,7 +106,7 @@ impl List {
         }
     }
 
-    /// Takes dead slots out, from the slot `from` on and for about `budget` postings.
+    /// Removes dead slots, from the slot `from` on and for about `budget` postings.
     pub(super) fn clean(
         &mut self,
         from: u32,
@@ -143,7 +143,7 @@ impl List {
         }
     }
 
-    /// Bytes that it holds apart from its own size.
+    /// Returns the bytes that it uses on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         let List::Long(long) = self else { return 0 };
         let packed: usize = long.blocks.iter().map(Block::heap_bytes).sum();
@@ -153,7 +153,7 @@ impl List {
             + long.tail.capacity()
     }
 
-    /// How many allocations [`heap_bytes`](List::heap_bytes) are.
+    /// Returns the number of allocations counted by [`heap_bytes`](List::heap_bytes).
     pub(super) fn allocations(&self) -> usize {
         match self {
             List::Inline { .. } => 0,
@@ -257,10 +257,10 @@ fn has_dead(block: &Block, dead: &Bits) -> bool {
     slots.iter().any(|slot| dead.contains(*slot))
 }
 
-/// What is left of some postings without the dead; none if that is all of them.
+/// Returns the postings without the dead ones; `None` if no posting is dead.
 fn living(bytes: &[u8], dead: &Bits) -> Option<Vec<Posting>> {
     let is_dead = |posting: &Posting| dead.contains(posting.slot);
-    // Most lists have none dead and need no memory for this.
+    // Most lists have no dead postings and need no allocation for this.
     short::read(bytes)
         .any(|posting| is_dead(&posting))
         .then(|| {

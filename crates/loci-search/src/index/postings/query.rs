@@ -2,7 +2,7 @@ use super::bm25::{self, Saturation, Statistics};
 use super::view::View;
 use super::{Admitted, Postings};
 
-/// Words to look for, made ready: their lists are found and their documents counted.
+/// The prepared terms of a query, with their lists and document frequencies.
 #[derive(Debug)]
 pub struct WordQuery<'a> {
     pub(super) terms: Vec<QueryTerm<'a>>,
@@ -11,7 +11,7 @@ pub struct WordQuery<'a> {
     factors: Vec<f32>,
 }
 
-/// A term that is in the lists.
+/// A term that occurs in admitted passages.
 #[derive(Debug)]
 pub(super) struct QueryTerm<'a> {
     pub(super) factor: f32,
@@ -19,22 +19,22 @@ pub(super) struct QueryTerm<'a> {
 }
 
 impl WordQuery<'_> {
-    /// What the score of a passage approaches that holds all the terms ever so often: the sum of
-    /// the [`factors`](WordQuery::factors).
+    /// Returns the limit of the score of a passage that contains all the terms very often: the sum
+    /// of the [`factors`](WordQuery::factors).
     pub fn bound(&self) -> f32 {
         // The sum of no numbers is -0.
         0.0 + self.factors.iter().sum::<f32>()
     }
 
-    /// `(k1 + 1) idf` of each term as it was given, those included that no passage has.
+    /// Returns `(k1 + 1) idf` of each term in the given order, including terms that no passage has.
     pub fn factors(&self) -> &[f32] {
         &self.factors
     }
 }
 
 impl Postings {
-    /// Looks up the terms of a query, each once. Document frequencies are counted among the
-    /// admitted passages, to which the statistics belong; a mark is no occurrence.
+    /// Looks up the distinct terms of a query. Document frequencies are counted among the admitted
+    /// passages, to which the statistics must belong; a mark does not count as an occurrence.
     pub fn prepare<'a>(
         &'a self,
         terms: &[String],
@@ -60,8 +60,8 @@ impl Postings {
         }
     }
 
-    /// BM25 of each of the slots, which ascend and are admitted: what [`search`](Postings::search)
-    /// finds for them, bit for bit.
+    /// Returns the BM25 of each of the slots, which are ascending and admitted: bit for bit the
+    /// scores of [`search`](Postings::search).
     pub fn scores(&self, query: &WordQuery<'_>, slots: &[u32]) -> Vec<f32> {
         let mut scores = vec![0.0; slots.len()];
         for term in &query.terms {
@@ -73,8 +73,8 @@ impl Postings {
         scores
     }
 
-    /// The share of the query's [bound](WordQuery::bound) that the terms have which occur in each
-    /// of the slots, 0 to 1. The slots ascend and are admitted.
+    /// Returns the share of the query's [bound](WordQuery::bound) of the terms that occur in each
+    /// of the slots, 0 to 1. The slots are ascending and admitted.
     pub fn matched(&self, query: &WordQuery<'_>, slots: &[u32]) -> Vec<f32> {
         let mut matched = vec![0.0; slots.len()];
         for term in &query.terms {
@@ -87,8 +87,8 @@ impl Postings {
         matched
     }
 
-    /// The admitted slots that have all the terms, whatever the count, ascending; none for no
-    /// terms.
+    /// Returns the admitted slots that have all the terms, with any count, ascending; empty if
+    /// there are no terms.
     pub fn holding(&self, terms: &[String], admitted: Admitted<'_>) -> Vec<u32> {
         let mut by_length: Vec<&String> = terms.iter().collect();
         by_length.sort_by_key(|term| self.list_length(term));

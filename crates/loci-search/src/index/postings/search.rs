@@ -1,5 +1,5 @@
-//! The best passages without a look at most of them: MaxScore (Turtle and Flood 1995) with the
-//! bounds of blocks (Ding and Suel 2011), one window of slots after the other.
+//! Finds the best passages without scoring most of them: MaxScore (Turtle and Flood 1995) with
+//! block bounds (Ding and Suel 2011), one window of slots after the other.
 
 use std::cmp::Ordering;
 
@@ -10,21 +10,22 @@ use super::query::{QueryTerm, WordQuery};
 use super::{Admitted, Postings};
 use crate::index::top::Best;
 
-/// Slots that are scored together. A multiple of the bits of a word.
+/// The number of slots that are scored together, a multiple of the bits of a word.
 const WINDOW: usize = 4_096;
 const WORD: usize = u64::BITS as usize;
-/// For each group that is wanted, passages that are scored before the rest.
+/// The number of passages per wanted group that are scored before the rest.
 const PROMISING: usize = 4;
-/// Bounds and sums in another order are off by rounding, by much less than this.
+/// The factor that covers rounding errors of bounds and of sums in another order, which are much
+/// smaller.
 const SLACK: f32 = 1.000_1;
 
 impl Postings {
-    /// The best `limit` groups, best first. A group scores by its best passage, and `group` tells
-    /// that of a slot; `tie` orders groups of equal score, lesser first.
+    /// Returns the best `limit` groups, best first. A group has the score of its best passage, and
+    /// `group` returns the group of a slot; `tie` orders groups of equal score, lesser first.
     ///
-    /// A passage is a hit if it is admitted, scores above 0 and holds all `required` terms,
-    /// whatever their counts. If the query has no terms and some are required, each passage that
-    /// holds them is a hit with the score 0.
+    /// A passage is a hit if it is admitted, scores above 0 and has all `required` terms, with any
+    /// counts. If the query has no terms and some are required, each passage that has them is a hit
+    /// with the score 0.
     pub fn search(
         &self,
         query: &WordQuery<'_>,
@@ -56,8 +57,8 @@ impl Postings {
         best.finish()
     }
 
-    /// Some passages with the rarest terms and their scores, so that the floor is high from the
-    /// first window on. The windows find them again.
+    /// Scores some passages with the rarest terms, so that the floor is high from the first window
+    /// on. The windows find them again.
     fn promising(&self, query: &WordQuery<'_>, limit: usize) -> Vec<(u32, f32)> {
         let mut rarest: Vec<&QueryTerm<'_>> = query.terms.iter().collect();
         rarest.sort_by(|left, right| right.factor.total_cmp(&left.factor));
@@ -89,9 +90,9 @@ struct Windows<'a> {
     lengths: Lengths<'a>,
     /// Sums of scores, by slot in the window; 0 between windows.
     sums: Vec<f32>,
-    /// Which sums have been touched.
+    /// A bit for each sum that was changed.
     touched: [u64; WINDOW / WORD],
-    /// Indexes of cursors, by bound, the lowest first.
+    /// Indexes of cursors, ordered by bound, the lowest first.
     order: Vec<usize>,
     /// The scores of one passage, by cursor.
     scores: Vec<f32>,
@@ -115,7 +116,7 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Scores the window from `start` on, as far as it can still matter.
+    /// Scores the window from `start` on, except for passages that cannot reach the floor.
     fn search<T: Fn(u32, u32) -> Ordering>(
         &mut self,
         start: u32,
@@ -129,7 +130,7 @@ impl<'a> Windows<'a> {
         let cursors = &self.cursors;
         self.order
             .sort_unstable_by(|left, right| cursors[*left].bound.total_cmp(&cursors[*right].bound));
-        // A passage that has only terms of this first part cannot reach the floor.
+        // A passage with only terms of this first part cannot reach the floor.
         let mut optional = 0;
         let mut optional_bound = 0.0;
         for index in &self.order {
@@ -143,7 +144,7 @@ impl<'a> Windows<'a> {
         if optional == self.order.len() {
             return;
         }
-        // In the order of the query, so that a sum of all terms is the score.
+        // In the order of the query, so that a sum of all terms equals the score.
         self.order[optional..].sort_unstable();
         for index in &self.order[optional..] {
             self.cursors[*index].add(start, last, self.lengths, &mut self.sums, &mut self.touched);
@@ -153,7 +154,8 @@ impl<'a> Windows<'a> {
         }
     }
 
-    /// Hands the passages of one word on, each if its sum and the bound of what is missing allow.
+    /// Passes on the passages of one word whose sum plus the bound of the missing terms reaches the
+    /// floor.
     fn settle<T: Fn(u32, u32) -> Ordering>(
         &mut self,
         start: u32,
@@ -196,8 +198,8 @@ impl<'a> Windows<'a> {
         self.sums[word * WORD..][..WORD].fill(0.0);
     }
 
-    /// The score of a passage that has `sum` from the other terms; none if it stays below the
-    /// floor.
+    /// Returns the score of a passage that has `sum` from the other terms; `None` if it stays below
+    /// the floor.
     fn complete(&mut self, slot: u32, sum: f32, optional: usize, floor: f32) -> Option<f32> {
         let length = self.lengths.get(slot) as f32;
         let mut so_far = sum;
@@ -222,17 +224,17 @@ impl<'a> Windows<'a> {
     }
 }
 
-/// A place in the list of a term.
+/// A position in the list of a term.
 struct Cursor<'a> {
     term: &'a QueryTerm<'a>,
     saturation: Saturation,
     tail_weight: f32,
-    /// The first block that reaches into the window, or is beyond it.
+    /// The first block that overlaps the window or comes after it.
     block: usize,
-    /// The most that the term may add in the window, but for rounding.
+    /// The upper bound of the term's score in the window, except for rounding.
     bound: f32,
-    /// The block that is unpacked: slots and counts of so many postings; the tail comes after the
-    /// last block. None yet: `usize::MAX`.
+    /// The unpacked block: slots and counts of `length` postings; the tail counts as the block
+    /// after the last one. `usize::MAX` if no block is unpacked.
     unpacked: usize,
     slots: [u32; BLOCK],
     counts: [u32; BLOCK],
@@ -256,7 +258,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// First and last slot of a block, or of the tail behind the last; none beyond it.
+    /// Returns the first and the last slot of a block, or of the tail after the last block; `None`
+    /// beyond it.
     fn range(&self, block: usize) -> Option<(u32, u32)> {
         let view = &self.term.view;
         match view.range(block) {
@@ -267,7 +270,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves on to a window and bounds what the term may add there.
+    /// Moves to a window and bounds the term's score there.
     fn enter(&mut self, start: u32, last: u32) {
         while self.range(self.block).is_some_and(|(_, end)| end < start) {
             self.block += 1;
@@ -327,7 +330,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The score of one passage in the window.
+    /// Returns the score of one passage in the window.
     fn score(&mut self, slot: u32, length: f32) -> f32 {
         let mut block = self.block;
         while self.range(block).is_some_and(|(_, last)| last < slot) {

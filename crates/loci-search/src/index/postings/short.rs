@@ -1,4 +1,4 @@
-//! A few postings as bytes: most of them need three or four.
+//! Encodes a few postings as bytes: most of them need three or four.
 
 use super::block::Posting;
 
@@ -6,7 +6,7 @@ const PAYLOAD_BITS: u32 = 7;
 const MORE: u8 = 1 << PAYLOAD_BITS;
 
 /// Appends a posting to the bytes of those before it, the last of which had the slot `previous`; 0
-/// for the first. The lowest bit of the gap says whether a count other than 1 follows.
+/// for the first. The lowest bit of the gap is set if a count other than 1 follows.
 pub(super) fn write(bytes: &mut Vec<u8>, previous: u32, posting: Posting) {
     let gap = u64::from(posting.slot - previous);
     write_number(bytes, gap << 1 | u64::from(posting.count != 1));
@@ -23,7 +23,7 @@ fn write_number(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// All the postings, written anew.
+/// Returns the encoding of all the postings.
 pub(super) fn written(postings: &[Posting]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut previous = 0;
@@ -34,7 +34,7 @@ pub(super) fn written(postings: &[Posting]) -> Vec<u8> {
     bytes
 }
 
-/// The postings of these bytes.
+/// Decodes the postings of these bytes.
 pub(super) fn read(bytes: &[u8]) -> Reader<'_> {
     Reader {
         rest: bytes,

@@ -6,12 +6,12 @@ use proptest::prelude::*;
 use super::bm25::{Saturation, factor};
 use super::*;
 
-/// From a word that nearly every passage has to words that few have.
+/// The number of words, from one that nearly every passage has to ones that few have.
 const WORDS: usize = 24;
-/// Passages of a memory.
+/// The number of passages of a memory.
 const GROUP: u32 = 3;
 
-/// What [`Postings`] has to agree with, kept in the obvious way.
+/// A simple model that [`Postings`] must agree with.
 #[derive(Debug, Default)]
 struct Model {
     passages: BTreeMap<u32, BTreeMap<String, u32>>,
@@ -143,7 +143,7 @@ impl Model {
             .filter(|(slot, _)| !self.dead.contains(slot))
     }
 
-    /// All groups with a hit and their scores, the best first.
+    /// Returns all groups with a hit and their scores, the best first.
     fn search(&self, terms: &[String], required: &[String], admitted: &Bits) -> Vec<(u32, f32)> {
         let texts = || {
             self.passages
@@ -202,7 +202,7 @@ fn check_lists(postings: &Postings, model: &Model) {
             .passages
             .iter()
             .filter_map(|(slot, text)| Some((*slot, *text.get(&term)?)));
-        // What is being purged may be there or not.
+        // Slots that are being purged may be present or absent.
         let stays = |(slot, _): &(u32, u32)| !model.purging.contains(slot);
         assert!(
             counts

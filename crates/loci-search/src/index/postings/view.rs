@@ -7,24 +7,24 @@ use super::list::List;
 use super::short;
 use crate::index::segment::u32_at;
 
-/// Words of a bit set that are worth a look to spare the unpacking of a block.
+/// The maximum number of words of a bit set that are read to avoid unpacking a block.
 const WORDS_MAX: usize = 32;
 
-/// A list to be read: packed blocks, those of the segment first, and, unpacked, what comes after
+/// A read-only list: packed blocks, those of the segment first, and the unpacked postings after
 /// them.
 #[derive(Debug, Default)]
 pub(super) struct View<'a> {
-    /// Those of the segment.
+    /// The blocks of the segment.
     base: BaseList<'a>,
-    /// The postings of the segment, if they make no block, but blocks follow.
+    /// The postings of the segment, if they are too few for a block and blocks follow.
     between: Option<Block>,
     own: &'a [Block],
     pub(super) tail: Vec<Posting>,
 }
 
 impl<'a> View<'a> {
-    /// The postings that a segment and the memory have of a term. All slots of the segment come
-    /// before all others.
+    /// Combines the postings of a term in a segment and in memory. All slots of the segment come
+    /// first.
     pub(super) fn new(base: BaseList<'a>, own: Option<&'a List>, lengths: Lengths<'_>) -> Self {
         let (own, own_tail) = own.map_or((&[][..], &[][..]), List::parts);
         let mut tail: Vec<Posting> = short::read(base.short).collect();
@@ -42,12 +42,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How many blocks it has.
+    /// Returns the number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.base.blocks() + usize::from(self.between.is_some()) + self.own.len()
     }
 
-    /// The block in memory with this index among all.
+    /// Returns the block in memory with this index among all blocks.
     fn own_block(&self, index: usize) -> Option<&Block> {
         let index = index.checked_sub(self.base.blocks())?;
         match &self.between {
@@ -57,7 +57,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The first and the last slot of a block.
+    /// Returns the first and the last slot of a block.
     #[inline]
     pub(super) fn range(&self, index: usize) -> Option<(u32, u32)> {
         if let Some(head) = self.base.heads.get(index * HEAD_BYTES..)
@@ -83,7 +83,7 @@ impl<'a> View<'a> {
         (0..self.blocks()).filter_map(|index| self.block(index))
     }
 
-    /// The first block from `start` on that reaches up to the slot.
+    /// Returns the first block from `start` on whose last slot is not before `slot`.
     fn reaching(&self, start: usize, slot: u32) -> usize {
         let (mut low, mut high) = (start, self.blocks());
         while low < high {
@@ -97,7 +97,7 @@ impl<'a> View<'a> {
         low
     }
 
-    /// How many postings there are.
+    /// Returns the number of postings.
     pub(super) fn len(&self) -> usize {
         self.all_blocks().map(|block| block.len()).sum::<usize>() + self.tail.len()
     }
@@ -118,7 +118,7 @@ impl<'a> View<'a> {
         self.tail.iter().copied().for_each(visit);
     }
 
-    /// Appends the slots of the first postings that are accepted, so many at most.
+    /// Appends the slots of the first accepted postings, at most `limit`.
     pub(super) fn first(
         &self,
         limit: usize,
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Visits the postings of those of the slots, which ascend, that are here: the index of the
+    /// Visits the postings of those of the ascending slots that are in the list: the index of the
     /// slot and the count. A block is unpacked once, and only if one of the slots is in its range.
     pub(super) fn seek(&self, slots: &[u32], mut visit: impl FnMut(usize, u32)) {
         let (mut unpacked, mut counts) = ([0; BLOCK], [0; BLOCK]);
@@ -179,7 +179,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How many admitted passages the term occurs in; a mark is no occurrence.
+    /// Returns the number of admitted passages with the term; a mark does not count as an
+    /// occurrence.
     pub(super) fn containing(&self, admitted: Admitted<'_>) -> usize {
         let in_tail = self
             .tail
@@ -211,15 +212,15 @@ fn containing(block: BlockRef<'_>, admitted: Admitted<'_>) -> usize {
     let postings = slots.iter().zip(&counts).take(block.len());
     match admitted {
         Admitted::All => postings.map(|(_, count)| usize::from(*count > 0)).sum(),
-        // No branch: whether a passage is admitted cannot be foreseen.
+        // Branch-free, because it cannot be predicted whether a passage is admitted.
         Admitted::Only(bits) => postings
             .map(|(slot, count)| bits.bit(*slot) & usize::from(*count > 0))
             .sum(),
     }
 }
 
-/// Whether all slots of the range are in the set, or none is; none if neither holds or the range is
-/// too wide to tell cheaply.
+/// Returns true if all slots of the range are in the set, false if no slot is; `None` if neither
+/// holds or the range is too wide for a cheap check.
 fn all_or_none(bits: &Bits, first: u32, last: u32) -> Option<bool> {
     let (start, end) = ((first / u64::BITS) as usize, (last / u64::BITS) as usize);
     if end - start >= WORDS_MAX {
@@ -244,11 +245,11 @@ fn all_or_none(bits: &Bits, first: u32, last: u32) -> Option<bool> {
     (any == all).then_some(all)
 }
 
-/// Visits what two ascending lists have in common: the index in each.
+/// Visits the common elements of two ascending lists: the index in each.
 fn meet(left: &[u32], right: &[u32], mut visit: impl FnMut(usize, usize)) {
     let mut place = 0;
     for (index, slot) in left.iter().enumerate() {
-        // Few slots in a block: bisect; many: the next is near.
+        // For few slots in a block a binary search is faster; for many, the next one is near.
         if left.len() * 8 < right.len() {
             place += right[place..].partition_point(|other| other < slot);
         } else {

@@ -1,5 +1,5 @@
-//! The vectors of a segment: scales, rows and sketches as they are in memory. Each row and each
-//! chunk of sketches has a checksum, which is compared when it is first looked at.
+//! The vectors of a segment: scales, rows and sketches in the same format as in memory. Each row
+//! and each chunk of sketches has a checksum, which is verified when it is first read.
 
 use std::io;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const SKETCH_SUMS: u32 = 21;
 
 #[derive(Debug)]
 pub(super) struct Base {
-    /// Lines of a row, and words of a sketch.
+    /// The number of lines of a row, and of words of a sketch.
     lines: usize,
     scales: Bytes,
     rows: Bytes,
@@ -30,7 +30,7 @@ pub(super) struct Base {
     seen_sketches: Seen,
 }
 
-/// The part that belongs to a chunk of so much for each slot, as far as there is any.
+/// Returns the part of a chunk with `size` elements per chunk, as far as it exists.
 fn of_chunk<T>(all: &[T], chunk: usize, size: usize) -> &[T] {
     let start = (chunk * size).min(all.len());
     &all[start..(start + size).min(all.len())]
@@ -54,7 +54,7 @@ impl Base {
         }
     }
 
-    /// Compares those rows of the chunk with their checksums that were not compared yet.
+    /// Verifies the checksums of those rows of the chunk that were not verified yet.
     #[inline]
     pub(super) fn check_rows(&self, chunk: usize, places: &[u32]) {
         let first = chunk * CHUNK;
@@ -80,7 +80,7 @@ impl Base {
         self.seen_rows.add(slot);
     }
 
-    /// Compares the sketches of the chunk with their checksum, if they were not compared yet.
+    /// Verifies the checksum of the sketches of the chunk, if it was not verified yet.
     pub(super) fn check_sketches(&self, chunk: usize) {
         if !self.seen_sketches.has(chunk) {
             let size = CHUNK / BLOCK * self.lines * size_of::<Words>();
@@ -98,8 +98,8 @@ impl Base {
 }
 
 impl Vectors {
-    /// Takes over the vectors of the model `part` of a segment with so many slots. None if what is
-    /// there does not fit together.
+    /// Opens the vectors of the model `part` of a segment with this many slots. `None` if the
+    /// sections are inconsistent.
     pub fn open(
         sections: &Sections,
         part: u32,
@@ -139,12 +139,12 @@ impl Vectors {
         })
     }
 
-    /// The length that no vector is longer than.
+    /// Returns the maximum norm of the vectors.
     pub fn norm_max(&self) -> f32 {
         self.norm_max
     }
 
-    /// Writes the vectors of the slots that are taken over, as those of the model `part`.
+    /// Writes the vectors of the renumbered slots as those of the model `part`.
     ///
     /// # Errors
     /// The segment cannot be written.
@@ -201,7 +201,7 @@ impl Vectors {
             .try_for_each(|sum| out.write(&sum.to_ne_bytes()))
     }
 
-    /// The row and the scale of a slot; none and 0, if it has no vector.
+    /// Returns the row and the scale of a slot; an empty row and 0 if it has no vector.
     fn row(&self, slot: u32) -> (&[Line], f32) {
         if !self.has(slot) {
             return (&[], 0.0);

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Random numbers between -1 and 1 (xorshift: G. Marsaglia, 2003).
+/// Generates random numbers between -1 and 1 (xorshift: G. Marsaglia, 2003).
 fn noise(seed: u64) -> impl FnMut() -> f32 {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move || {
@@ -14,7 +14,7 @@ fn noise(seed: u64) -> impl FnMut() -> f32 {
     }
 }
 
-/// Vectors around a few centres, and a query beside one of them.
+/// Returns vectors around a few centres, and a query beside one of them.
 fn clusters(count: usize, dimensions: usize) -> (Vectors, Vec<f32>) {
     const CENTRES: usize = 50;
     let mut noise = noise(count as u64);
@@ -43,7 +43,7 @@ fn clusters(count: usize, dimensions: usize) -> (Vectors, Vec<f32>) {
     (vectors, query)
 }
 
-/// What [`Vectors::nearest`] has to give, found in the plainest way.
+/// Returns the expected result of [`Vectors::nearest`] by an exhaustive search.
 fn obvious(
     vectors: &Vectors,
     query: &[f32],
@@ -144,7 +144,7 @@ fn sketches_lead_to_the_nearest() {
         everything,
         obvious(&vectors, &query, &all, usize::MAX, |slot| slot)
     );
-    // What the sketches choose belongs to fewer groups than are asked for.
+    // The slots that the sketches select belong to fewer groups than requested.
     let grouped = |slot: u32| if slot % 50 == 7 { 0 } else { slot % 5 };
     let found = vectors.nearest(&query, &all, 5, grouped, ties).unwrap();
     assert_eq!(found, obvious(&vectors, &query, &all, 5, grouped));
@@ -209,12 +209,12 @@ fn memory_grows_by_chunks_and_is_given_back() {
     assert!(vectors.is_empty() && vectors.bytes() < 10_000);
 }
 
-/// A book on the topic of the question must not hide everything else on it.
+/// A book on the topic of the question must not hide all other memories on it.
 #[test]
 fn a_group_with_most_of_the_closest_slots_leaves_room_for_others() {
     const LIMIT: usize = 10;
     let (vectors, query) = clusters(30_000, 64);
-    // Of the 600 slots around the centre that the query is beside, all but every seventh.
+    // Of the 600 slots around the centre next to the query, all but every seventh.
     let group = |slot: u32| {
         if slot % 50 == 7 && !slot.is_multiple_of(7) {
             7

@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
-/// The texts of the resources `test://note/{name}`, shared by all tests: each has its own name.
+/// The texts of the resources `test://note/{name}`, shared by all tests: each test has its own
+/// name.
 static NOTES: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
 /// Says back what it was told.
@@ -162,10 +163,10 @@ struct LongArguments {
     bytes: usize,
 }
 
-/// Calls of the tool `long`, by name.
+/// The number of calls of the tool `long`, by name.
 static LONG_CALLS: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
 
-/// How many calls of the tool `long` with this name have begun.
+/// Returns the number of calls of the tool `long` with this name that have begun.
 pub fn long_calls(name: &str) -> usize {
     LONG_CALLS
         .lock()
@@ -210,7 +211,7 @@ struct WaitsArguments {
     gate: String,
 }
 
-/// What the tool `waits` tells of its calls, and waits for, by the name of the gate.
+/// The channels between the tool `waits` and its gates, by the name of the gate.
 static GATES: LazyLock<Mutex<HashMap<String, CallAtGate>>> = LazyLock::new(Mutex::default);
 
 type CallAtGate = (mpsc::UnboundedSender<()>, std::sync::mpsc::Receiver<()>);
@@ -222,7 +223,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate for one call, which names it.
+    /// Returns a gate for one call, which names it.
     pub fn new(name: &str) -> Self {
         let ((told, begun), (open, opened)) =
             (mpsc::unbounded_channel(), std::sync::mpsc::channel());
@@ -263,7 +264,7 @@ impl TypedTool for Waits {
     fn run(_context: Context<'_>, arguments: WaitsArguments) -> Result<Reply> {
         let (told, opened) = GATES.lock().unwrap().remove(&arguments.gate).unwrap();
         told.send(()).unwrap();
-        // Ends with the test too.
+        // Receiving also ends when the test drops the gate.
         let _ = opened.recv();
         Ok(Reply::json(serde_json::json!([])))
     }
@@ -369,7 +370,7 @@ fn complete(
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// What happens right before notes are read for the first time.
+/// Work that runs right before notes are read for the first time.
 static FIRST_READINGS: LazyLock<Mutex<HashMap<String, Work>>> = LazyLock::new(Mutex::default);
 
 /// Writes a note right before it is read for the first time.
@@ -379,7 +380,7 @@ pub fn set_resource_before_reading(world: &World, name: &'static str, text: &'st
     FIRST_READINGS.lock().unwrap().insert(name.to_owned(), work);
 }
 
-/// Writes a note as another process would: past the server.
+/// Writes a note as another process would, without the server.
 pub fn set_resource(world: &World, name: &str, text: &str) {
     NOTES
         .lock()

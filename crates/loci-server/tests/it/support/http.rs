@@ -42,7 +42,7 @@ impl Server {
         Self::start_serving(world, config, &[&DIALECT, &PLAIN, &memory_mcp::DIALECT]).await
     }
 
-    /// A server of other dialects than the usual ones.
+    /// Starts a server with other dialects than the default ones.
     pub async fn start_serving(
         world: &World,
         config: HttpConfig,
@@ -66,7 +66,7 @@ impl Server {
         self.begin_to_stop().await.unwrap();
     }
 
-    /// Asks the server to end, without waiting for it.
+    /// Starts the server's shutdown without waiting for it.
     pub fn begin_to_stop(self) -> JoinHandle<()> {
         self.shutdown.send(()).unwrap();
         self.serving
@@ -108,7 +108,7 @@ impl Server {
             .await
     }
 
-    /// A request of a revision, with the headers that it asks for.
+    /// Sends a request of a revision, with the headers that the revision requires.
     pub async fn request(
         &self,
         version: &str,
@@ -137,7 +137,7 @@ impl Server {
         self.post(&headers, message.to_string().as_bytes()).await
     }
 
-    /// A reply that stays open.
+    /// Opens a subscription and returns its stream.
     pub async fn listen(&self, more: &[(&str, &str)], params: Value) -> Stream {
         let mut headers = vec![
             ("mcp-protocol-version", MODERN),
@@ -150,7 +150,7 @@ impl Server {
             .await
     }
 
-    /// A call of a tool whose reply is not read yet.
+    /// Begins a call of a tool without reading its reply.
     pub async fn begin_call(&self, tool: &str, arguments: Value) -> Stream {
         let body = request(1, "tools/call", call(tool, arguments)).to_string();
         self.open("POST /mcp/test", &with_usual(&[]), body.as_bytes())
@@ -175,14 +175,14 @@ impl Stream {
         );
     }
 
-    /// How much still arrives until the connection ends, well or not.
+    /// Returns the number of bytes that still arrive until the connection ends, cleanly or not.
     pub async fn bytes_until_end(mut self) -> usize {
         let mut bytes = Vec::new();
         let _ = self.stream.read_to_end(&mut bytes).await;
         bytes.len()
     }
 
-    /// The whole reply.
+    /// Reads the whole reply.
     pub async fn rest(mut self) -> Reply {
         let mut text = String::new();
         tokio::time::timeout(
@@ -201,9 +201,9 @@ impl Stream {
         }
     }
 
-    /// The message of the next event; none at the end.
+    /// Returns the message of the next event; `None` at the end.
     pub async fn next(&mut self) -> Option<Value> {
-        // As a whole: the comments that keep a stream alive are no events.
+        // The timeout covers the whole wait: the comments that keep a stream alive are not events.
         tokio::time::timeout(Duration::from_mins(2), self.next_event())
             .await
             .expect("an event within two minutes")

@@ -17,22 +17,22 @@ use serde_json::{Value, json};
 
 /// The revisions with a handshake.
 pub const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The revision without one.
+/// The revision without a handshake.
 pub const MODERN: &str = "2026-07-28";
 
-/// A request of a revision with a handshake.
+/// Returns a request of a revision with a handshake.
 pub fn request(id: u64, method: &str, params: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
-/// A request of 2026-07-28.
+/// Returns a request of 2026-07-28.
 pub fn modern(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
     params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     request(id, method, params)
 }
 
-/// The handshake of a revision.
+/// Returns the handshake of a revision.
 pub fn initialize(id: u64, version: &str) -> Value {
     let client = json!({"name": "test", "version": "1"});
     request(
@@ -42,7 +42,7 @@ pub fn initialize(id: u64, version: &str) -> Value {
     )
 }
 
-/// A call of a tool.
+/// Returns the parameters of a tool call.
 pub fn call(tool: &str, arguments: Value) -> Value {
     json!({"name": tool, "arguments": arguments})
 }

@@ -20,7 +20,7 @@ pub struct Pipe {
 }
 
 impl Pipe {
-    /// Connected, without a word said.
+    /// Connects without sending a message.
     pub fn connect(world: &World, dialect: &'static Dialect) -> Self {
         let (here, there) = tokio::io::duplex(64 << 10);
         let (reader, writer) = split(there);
@@ -40,7 +40,7 @@ impl Pipe {
         }
     }
 
-    /// Connected, with the handshake of the revision done, if it has one.
+    /// Connects and completes the handshake of the revision, if it has one.
     pub async fn open(world: &World, dialect: &'static Dialect, version: &str) -> Self {
         let mut pipe = Pipe::connect(world, dialect);
         pipe.version = version.to_owned();
@@ -64,7 +64,7 @@ impl Pipe {
         self.input.write_all(b"\n").await.unwrap();
     }
 
-    /// The next message, whatever it is.
+    /// Reads the next message of any kind.
     pub async fn next(&mut self) -> Value {
         let line = tokio::time::timeout(Duration::from_mins(2), self.output.next_line()).await;
         let line = line
@@ -79,7 +79,7 @@ impl Pipe {
         self.next().await
     }
 
-    /// A request of the revision that the pipe was opened for.
+    /// Sends a request of the revision that the pipe was opened for and returns the reply.
     pub async fn request(&mut self, id: u64, method: &str, params: Value) -> Value {
         let message = if self.version == MODERN {
             modern(id, method, params)
@@ -89,13 +89,13 @@ impl Pipe {
         self.ask(&message).await
     }
 
-    /// Closes this end; returns what still came, once the service ended well.
+    /// Closes this end; returns the remaining messages once the service has ended without an error.
     pub async fn close(mut self) -> Vec<Value> {
         self.input.shutdown().await.unwrap();
         self.ended().await
     }
 
-    /// What still came, once the service ended well.
+    /// Returns the remaining messages once the service has ended without an error.
     pub async fn ended(mut self) -> Vec<Value> {
         let mut rest = Vec::new();
         while let Some(line) = self.output.next_line().await.unwrap() {

@@ -10,7 +10,7 @@ use loci_testkit::{FixedClock, NaiveStore};
 /// The moment at which tests of tokens begin.
 pub const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
-/// A token of our own whose secret is `secret-of-<id>`.
+/// Returns one of loci's own tokens, whose secret is `secret-of-<id>`.
 pub fn token(id: &str, scopes: &[Scope]) -> Token {
     Token {
         id: id.to_owned(),
@@ -24,15 +24,15 @@ pub fn token(id: &str, scopes: &[Scope]) -> Token {
     }
 }
 
-/// Stands in for the tokens of an issuer: `issued.<what>` is a token of the subject `<what>`, which
-/// may read, that ends a second after [`NOW`], unless `<what>` asks for a failure.
+/// Stands in for an issuer: `issued.<what>` is a token of the subject `<what>`, which may read and
+/// expires a second after [`NOW`], unless `<what>` requests a failure.
 #[derive(Default)]
 pub struct StandIn {
     resources: Mutex<Vec<String>>,
 }
 
 impl StandIn {
-    /// What the last token was said to be presented to.
+    /// Returns the resources that the last token was presented to.
     pub fn resources(&self) -> Vec<String> {
         self.resources.lock().unwrap().clone()
     }
@@ -85,7 +85,7 @@ impl TokenVerifier for StandIn {
     }
 }
 
-/// Tokens of our own: of `ann`, who may read and write, `reader`, `writer`, `root`, who may do
+/// Adds loci's own tokens: of `ann`, who may read and write, `reader`, `writer`, `root`, who may do
 /// everything, and `idle`, who may do nothing.
 pub fn add_tokens(store: &NaiveStore) {
     let both = [Scope::Read, Scope::Write];
@@ -100,7 +100,7 @@ pub fn add_tokens(store: &NaiveStore) {
     }
 }
 
-/// The tokens of [`add_tokens`] at [`NOW`], and those of an issuer.
+/// Returns an authentication with the tokens of [`add_tokens`] at [`NOW`], and those of an issuer.
 pub fn with_issuer() -> (Arc<StandIn>, Arc<FixedClock>, Authentication) {
     let (tokens, verifier) = (Arc::new(NaiveStore::new()), Arc::new(StandIn::default()));
     add_tokens(&tokens);
