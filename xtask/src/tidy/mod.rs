@@ -15,6 +15,7 @@ mod rust_source;
 mod sizes;
 mod sources;
 mod tree;
+mod words;
 
 /// One broken rule.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,5 +50,6 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     faults.extend(sizes::check(tree, &sources));
     faults.extend(portability::check(tree));
     faults.extend(sources::check(&sources));
+    faults.extend(words::check(tree));
     faults
 }
