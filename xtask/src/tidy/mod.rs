@@ -8,6 +8,7 @@ use cargo_metadata::Metadata;
 pub use tree::Tree;
 
 mod arrows;
+mod circles;
 mod dialects;
 mod links;
 mod portability;
@@ -51,5 +52,6 @@ pub fn check(tree: &Tree, metadata: &Metadata) -> Vec<Fault> {
     faults.extend(portability::check(tree));
     faults.extend(sources::check(&sources));
     faults.extend(words::check(tree));
+    faults.extend(circles::check(tree, &sources));
     faults
 }
