@@ -55,7 +55,7 @@ pub struct Record {
     pub created_at: String,
     /// When its text last changed.
     pub updated_at: String,
-    /// Who wrote it, if not you.
+    /// The authorship, if the reader is not the author.
     #[serde(flatten)]
     pub authorship: Authorship,
 }
