@@ -1,60 +1,60 @@
-//! The seam to archives: everything that a store holds, one thing after the other.
+//! The interface to archives: it streams every record that a store holds.
 
 use crate::{
     CacheEntry, Decision, Fact, IdempotentReply, Memory, NoteFile, Result, SourceFile, Space,
     Timestamp, Tunnel,
 };
 
-/// One thing that a store holds for a space, whole.
+/// One complete record that a store holds for a space.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archived {
     /// The space.
     pub space: Space,
-    /// The thing.
+    /// The record.
     pub record: Record,
 }
 
-/// What an archive holds: all that somebody filed, and what is known of where it came from. Not in
-/// it are what is derived from it (passages, terms, vectors, counts), who may call (tokens), what
-/// was called (the audit log), and work under way (leases, jobs: a memory whose enrichment is
-/// pending gets a new one).
+/// A record of an archive: something that was stored, or a note on the file it came from. An
+/// archive leaves out derived data (passages, terms, vectors, counts), tokens, the audit log, and
+/// work in progress (leases and jobs; a memory whose enrichment is pending gets a new job).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Record {
-    /// A memory, with how often it was returned; forgotten ones too. What replaces it is derived,
-    /// and left out.
+    /// A memory, forgotten or not, with its access count. `superseded_by` is derived and left out.
     Memory(Box<Memory>),
     /// The [identity](crate::FolderScan::identity) of the folder of notes.
     NoteFolder(String),
-    /// What is known of a file of notes. The file itself is not the store's.
+    /// The recorded state of a note file. The file itself is not in the store.
     NoteFile(Box<NoteFile>),
     /// A fact of the knowledge graph.
     Fact(Box<Fact>),
-    /// A tie between two places.
+    /// A link between two places.
     Tunnel(Box<Tunnel>),
-    /// What was settled under a name.
+    /// A setting under a name.
     Setting {
-        /// Whose; nobody's, if none.
+        /// The owner; `None` for a setting without an owner.
         owner: Option<String>,
         /// The name.
         name: String,
         /// The value.
         value: String,
     },
-    /// What is known of a file that memories were made from.
+    /// The recorded state of a file that memories were made from.
     SourceFile(Box<SourceFile>),
-    /// An answer that a user may want again; its vector is derived and left out.
+    /// A cached answer of a user; its vector is derived and left out.
     CacheEntry(Box<CacheEntry>),
-    /// A choice of a user.
+    /// A decision of a user.
     Decision(Box<Decision>),
-    /// What was answered under a key.
+    /// A reply kept under an idempotency key.
     KeyedAnswer(Box<IdempotentReply>),
 }
 
 impl Record {
-    /// Whose it is, and the tool set whose wipe would remove it: none, if that of any would. What
-    /// nobody owns, and what no wipe removes, is nobody's.
+    /// Returns the owner and the tool set whose wipe would remove the record. The tool set is
+    /// `None` if a wipe of any one would. Returns `None` if the record has no owner or no wipe
+    /// removes it.
     pub fn whose(&self) -> Option<(&str, Option<&str>)> {
-        // Stands for no tool set: a wipe of one alone leaves tunnels and settings.
+        // The empty name matches no tool set: a wipe of a single tool set leaves tunnels and
+        // settings.
         const NO_ORIGIN: &str = "";
         let (owner, origin) = match self {
             Record::Memory(memory) => (memory.owner.as_deref(), Some(&*memory.origin)),
@@ -72,17 +72,17 @@ impl Record {
     }
 }
 
-/// Hands out what a store holds.
+/// Streams every record that a store holds.
 pub trait ArchiveStore: Send + Sync {
-    /// Gives everything to `visit`, as of one moment, whatever others write meanwhile: space by
-    /// space in the order of names, in each the kinds in the order of [`Record`], and of a kind
-    /// memories, facts in the order in which they came into the store; note files, tunnels,
-    /// settings, source files, cache entries, decisions and kept answers in the order of their keys
-    /// (nobody's and no collection's first). What is softly deleted, and what has expired at `now`,
-    /// is left out, and taken off the tunnels that name it; so are answers that hold its text.
+    /// Passes every record to `visit`, from one consistent snapshot, while other processes may
+    /// write. The order is by name of the space, then by kind in the order of [`Record`]. Memories
+    /// and facts follow in insertion order; note files, tunnels, settings, source files, cache
+    /// entries, decisions and kept replies in the order of their keys (records without an owner or
+    /// a collection first). Leaves out memories that are soft-deleted or have expired at `now`,
+    /// removes them from the tunnels that name them, and leaves out replies that hold their text.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be read; the first error of `visit`, after which nothing
-    /// more is given.
+    /// `unavailable` if the store cannot be read; the first error of `visit`, which ends the
+    /// iteration.
     fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()>;
 }

@@ -1,62 +1,63 @@
-//! Who called what, and how it went. Never what a memory holds.
+//! The audit log: which caller called which tool, and with what outcome. It never holds the text of
+//! a memory.
 
 use crate::{ErrorCode, Result, Space, Timestamp};
 
-/// One call.
+/// One logged call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     /// The space that the caller was in.
     pub space: Space,
-    /// When the call began.
+    /// The time at which the call began.
     pub at: Timestamp,
-    /// For whom it was made: who called, or the user whom an argument named; none for an anonymous
-    /// caller.
+    /// The user for whom the call was made: the caller, or the user that an argument named; `None`
+    /// for an anonymous caller.
     pub user: Option<String>,
-    /// Who called, if that was somebody else than the user.
+    /// The caller, if it is not the user.
     pub caller: Option<String>,
-    /// The tool set that it came through.
+    /// The tool set of the call.
     pub dialect: String,
     /// The tool.
     pub tool: String,
-    /// What kind of thing it does, such as `memory:write`.
+    /// The kind of operation, such as `memory:write`.
     pub operation: String,
-    /// How long it took, in microseconds.
+    /// The duration of the call, in microseconds.
     pub duration_microseconds: u64,
-    /// The text of the query, if it had one, cut to a length.
+    /// The text of the query, if there was one, truncated.
     pub query: Option<String>,
-    /// How many results it had, if it returns results.
+    /// The number of results, if the call returns results.
     pub results: Option<u64>,
-    /// Why it failed; none if it did not.
+    /// The failure; `None` if the call succeeded.
     pub failure: Option<AuditFailure>,
-    /// The records that it read by their ids, stored, changed or deleted, in the order in which it
-    /// came to them, each once: at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
+    /// The records that the call read by id, stored, changed or deleted, in the order of access and
+    /// without duplicates; at most [`AUDIT_RECORDS_MAX`](crate::limits::AUDIT_RECORDS_MAX).
     pub records: Vec<AuditRecord>,
-    /// How many more there were.
+    /// The number of further records.
     pub further_records: u64,
 }
 
-/// A record that a call came to.
+/// A record that a call accessed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Its id: of a memory, a fact, a tunnel or a decision.
+    /// The id of a memory, a fact, a tunnel or a decision.
     pub id: String,
-    /// The act of the call on it.
+    /// The operation on the record.
     pub verb: RecordVerb,
-    /// Whether a [wipe](crate::Store::wipe) of the user would have removed it then. What the user
-    /// did to others stays in the log.
+    /// True if a [wipe](crate::Store::wipe) of the user would have removed the record at that time.
+    /// Operations on the records of others stay in the log after a wipe.
     pub is_own: bool,
 }
 
-/// The acts of a call on a record, the weakest first.
+/// The operations of a call on a record, weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordVerb {
-    /// It read the record, whose id it knew.
+    /// The call read the record by its id.
     Read,
-    /// It changed the record.
+    /// The call changed the record.
     Changed,
-    /// It stored the record.
+    /// The call stored the record.
     Stored,
-    /// It deleted the record, softly or for good.
+    /// The call deleted the record, by a soft or a permanent delete.
     Deleted,
 }
 
@@ -69,7 +70,7 @@ impl RecordVerb {
         RecordVerb::Deleted,
     ];
 
-    /// The word for it in stores and for people.
+    /// Returns the name of the verb in stores and messages.
     pub const fn name(self) -> &'static str {
         match self {
             RecordVerb::Read => "read",
@@ -79,51 +80,51 @@ impl RecordVerb {
         }
     }
 
-    /// The verb with that name.
+    /// Returns the verb with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         RecordVerb::ALL.into_iter().find(|verb| verb.name() == name)
     }
 }
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditFailure {
-    /// The kind.
+    /// The error code.
     pub code: ErrorCode,
-    /// The message; where it could quote what the caller sent, the name of the argument alone.
+    /// The message. If it could quote input of the caller, it holds only the name of the argument.
     pub message: Option<String>,
 }
 
-/// Which entries to read.
+/// The filter for reading the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditQuery {
-    /// Only those of this space.
+    /// Only entries of this space.
     pub space: Option<Space>,
-    /// Only those of this user.
+    /// Only entries of this user.
     pub user: Option<String>,
-    /// Only those of this tool.
+    /// Only entries of this tool.
     pub tool: Option<String>,
-    /// Only those that name the record with this id.
+    /// Only entries that name the record with this id.
     pub record: Option<String>,
-    /// Only those of this moment or later.
+    /// Only entries at or after this time.
     pub since: Option<Timestamp>,
-    /// Only those with a higher number, the first of these; if none, the last ones.
+    /// Only the first entries with a higher number; if `None`, the last entries.
     pub after: Option<u64>,
-    /// How many at most.
+    /// The maximum number of entries.
     pub limit: usize,
 }
 
 /// Keeps the audit log.
 pub trait AuditStore: Send + Sync {
-    /// Adds entries in their order; durable when it returns. Entries of a user whose data was wiped
-    /// after their moment, all of it or that of their tool set, are left out.
+    /// Appends entries in order; they are durable when the method returns. Skips entries of a user
+    /// whose data, or whose data of the entry's tool set, was wiped after the time of the entry.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn append_audit(&self, entries: &[AuditEntry]) -> Result<()>;
 
-    /// Entries with their numbers, in their order. Numbers rise as entries are added, and none is
-    /// given twice, not even when its entry was removed.
+    /// Returns entries with their numbers, in order. Numbers increase as entries are added and are
+    /// never reused, not even after an entry was removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,43 +1,43 @@
-//! Answers that a user may want again.
+//! The semantic cache: earlier answers for the questions of a user.
 
 use crate::{MemoryId, QueryVector, Result, Space, Timestamp, Vector};
 
-/// A question of a user with its answer.
+/// A cached question of a user with its answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CacheEntry {
     /// The space that holds it.
     pub space: Space,
     /// Its id, unique in the space.
     pub id: MemoryId,
-    /// The user that it is for, and nobody else.
+    /// The user that it belongs to; no other user sees it.
     pub owner: String,
     /// The question.
     pub query: String,
     /// The answer.
     pub response: String,
-    /// The question's embedding; without it, only the same words find it.
+    /// The embedding of the question; without it, only an identical question matches.
     pub vector: Option<Vector>,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub created_at: Timestamp,
-    /// When it vanishes.
+    /// The time at which it expires.
     pub expires_at: Timestamp,
 }
 
-/// Keeps cache entries. No call for one owner sees, counts or removes those of another.
+/// Keeps cache entries. No call for one owner reads, counts or removes the entries of another.
 pub trait CacheStore: Send + Sync {
-    /// Adds an entry in the place of those of the same owner to the same question, byte for byte,
-    /// expired or not; durable when it returns. `since` is as in
+    /// Adds an entry and replaces the entries of the same owner for the byte-identical question,
+    /// expired or not. The entry is durable when the method returns. `since` means the same as in
     /// [`Change::NotWiped`](crate::Change::NotWiped).
     ///
     /// # Errors
-    /// `conflict` if the id is taken in the space, by whomever, or if the owner's data was wiped
+    /// `conflict` if any owner in the space already uses the id, or if the owner's data was wiped
     /// after `since`; `unavailable` if the store cannot be written.
     fn put_cache_entry(&self, entry: &CacheEntry, since: u64) -> Result<()>;
 
-    /// The live entries of the owner nearest to the query, at most `limit`, nearest first, with
-    /// their cosines: 1 where the words are the same, byte for byte, which is nearest of all; else
-    /// that of the vectors, where both are of one model and length. Of equally near ones first the
-    /// newest, then the one with the lowest id.
+    /// Returns at most `limit` live entries of the owner with their cosine similarities, nearest
+    /// first. A byte-identical question has similarity 1 and comes first; for others it is that of
+    /// the vectors, if both have the same model and length. Ties are ordered newest first, then by
+    /// lowest id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -51,7 +51,7 @@ pub trait CacheStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(CacheEntry, f32)>>;
 
-    /// The ids and questions of the owner's live entries, in the order of ids.
+    /// Returns the ids and questions of the owner's live entries, in the order of ids.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -62,10 +62,10 @@ pub trait CacheStore: Send + Sync {
         now: Timestamp,
     ) -> Result<Vec<(MemoryId, String)>>;
 
-    /// Removes those of the owner's entries that have these ids, expired or not; returns how many.
-    /// Others may write in between.
+    /// Removes the owner's entries with these ids, expired or not, and returns their number. Other
+    /// writers may commit in between.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written. What was removed until then stays removed.
+    /// `unavailable` if the store cannot be written. Entries removed before the error stay removed.
     fn delete_cache_entries(&self, space: &Space, owner: &str, ids: &[MemoryId]) -> Result<u64>;
 }

@@ -1,7 +1,7 @@
-//! Characters that are not what they look like.
+//! Checks for characters that are invisible or change how text is displayed.
 
-/// Tells if a terminal obeys the character (controls), orders other characters by it (bidi
-/// controls), or shows nothing for it (zero-width characters, tags).
+/// Returns true if a terminal acts on the character (controls), if it reorders other characters
+/// (bidi controls), or if it is invisible (zero-width characters, tags).
 pub fn is_hidden(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -11,8 +11,8 @@ pub fn is_hidden(character: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e00ff}')
 }
 
-/// Tells if a name with the character would look like another line, or like another name: controls,
-/// separators of lines and paragraphs, and bidi controls.
+/// Returns true if the character could make a name look like another line or another name:
+/// controls, line and paragraph separators, and bidi controls.
 pub fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

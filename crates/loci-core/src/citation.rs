@@ -1,21 +1,22 @@
-//! What a memory rests on.
+//! Citations: the sources that a memory is based on.
 
-/// Something that can be looked up again: a file, a commit, a page, a repository.
+/// A source that can be looked up again: a file, a commit, a page or a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Citation {
-    /// What it is.
+    /// The kind of source.
     pub kind: CitationKind,
-    /// Path, URL or name of it.
+    /// Its path, URL or name.
     pub reference: String,
-    /// Where in it, such as a range of lines.
+    /// The place in the source, such as a range of lines.
     pub locator: Option<String>,
-    /// Which state of it, such as a commit or the hash of its content: what shows its age.
+    /// The version of the source, such as a commit or a content hash; it shows if the citation is
+    /// stale.
     pub pin: Option<String>,
-    /// What stood there, word for word.
+    /// The text at that place, verbatim.
     pub excerpt: Option<String>,
 }
 
-/// What a citation refers to.
+/// The kind of source that a citation refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CitationKind {
     /// A file.
@@ -37,7 +38,7 @@ impl CitationKind {
         CitationKind::Repository,
     ];
 
-    /// The word for it in arguments, replies and stores.
+    /// Returns the name of the kind in arguments, replies and stores.
     pub const fn name(self) -> &'static str {
         match self {
             CitationKind::File => "file",
@@ -47,7 +48,7 @@ impl CitationKind {
         }
     }
 
-    /// The kind with that name.
+    /// Returns the kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         CitationKind::ALL
             .into_iter()

@@ -1,30 +1,31 @@
-//! Choices of a user under a name.
+//! Decisions that a user stores under a key.
 
 use crate::{Result, Space, Timestamp};
 
-/// A decision. `(space, owner, key)` is its key.
+/// A decision, keyed by `(space, owner, key)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
     /// The space that holds it.
     pub space: Space,
-    /// Whose it is, and nobody else's.
+    /// The user that it belongs to; no other user sees it.
     pub owner: String,
-    /// Its name.
+    /// Its key, unique for the owner.
     pub key: String,
-    /// What was decided.
+    /// The decision itself.
     pub value: String,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     pub created_at: Timestamp,
-    /// When it was last stored.
+    /// The time at which it was last stored.
     pub updated_at: Timestamp,
-    /// When it vanishes; never, if none.
+    /// The time at which it expires; `None` if it never does.
     pub expires_at: Option<Timestamp>,
 }
 
 /// Keeps decisions.
 pub trait DecisionStore: Send + Sync {
-    /// Stores a decision under its key; durable when it returns. One that is alive at `updated_at`
-    /// is replaced and keeps its `created_at`; returns whether there was none. `since` is as in
+    /// Stores a decision under its key; the decision is durable when the method returns. Replaces a
+    /// decision that is still live at `updated_at`, and keeps its `created_at`. Returns true if
+    /// there was no such decision. `since` means the same as in
     /// [`Change::NotWiped`](crate::Change::NotWiped).
     ///
     /// # Errors
@@ -32,7 +33,7 @@ pub trait DecisionStore: Send + Sync {
     /// be written.
     fn put_decision(&self, decision: &Decision, since: u64) -> Result<bool>;
 
-    /// The decision of the owner under that key, if it is alive at `now`.
+    /// Returns the owner's decision under that key, if it is live at `now`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,21 +1,22 @@
-//! The seam to embedding models.
+//! The interface to embedding models.
 
 use std::fmt;
 use std::sync::Arc;
 
 use crate::{Error, Result};
 
-/// Names a model and everything that changes its vectors: weights, quantisation, truncation.
+/// The fingerprint of a model with everything that changes its vectors: weights, quantisation,
+/// truncation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ModelId(String);
 
 impl ModelId {
-    /// From its text.
+    /// Creates an id from its text.
     pub fn new(fingerprint: impl Into<String>) -> Self {
         ModelId(fingerprint.into())
     }
 
-    /// As text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -27,11 +28,12 @@ impl fmt::Display for ModelId {
     }
 }
 
-/// Where the cosines of a model lie, so that those of different models mean the same to a ranking.
+/// The range of a model's cosine similarities, to make those of different models comparable in a
+/// ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CosineScale {
-    /// The cosine of a question and the nearest of many texts (about a thousand) that have nothing
-    /// to do with it, -1 to 1.
+    /// The cosine of a question and the nearest of many unrelated texts (about a thousand), -1 to
+    /// 1.
     pub unrelated: f32,
     /// The cosine of a question and a text that answers it in nearly the same words; above
     /// `unrelated`, at most 1.
@@ -39,7 +41,7 @@ pub struct CosineScale {
 }
 
 impl CosineScale {
-    /// That of all-MiniLM-L6-v2, the model inside the binary.
+    /// The scale of all-MiniLM-L6-v2, the model inside the binary.
     pub const BUNDLED: CosineScale = CosineScale {
         unrelated: 0.15,
         same: 0.5,
@@ -47,42 +49,41 @@ impl CosineScale {
 }
 
 impl Default for CosineScale {
-    /// For a model of which nothing is known: that of the bundled one, as most models spread their
-    /// cosines like it.
+    /// Returns the scale of the bundled model, for an unknown model, since most models have a
+    /// similar range.
     fn default() -> Self {
         CosineScale::BUNDLED
     }
 }
 
-/// Turns texts into vectors. Implementations load lazily: making one costs nothing.
+/// Turns texts into vectors. Implementations load lazily: creating one costs nothing.
 pub trait Embedder: Send + Sync {
-    /// The model's fingerprint. Known without loading the model.
+    /// Returns the model's fingerprint, without loading the model.
     fn model(&self) -> &ModelId;
 
-    /// Where its cosines lie. Known without loading the model; of a model of which nothing is
-    /// known, the [default](CosineScale::default).
+    /// Returns the range of its cosines, without loading the model; for an unknown model, the
+    /// [default](CosineScale::default).
     fn cosine_scale(&self) -> CosineScale {
         CosineScale::default()
     }
 
-    /// Whether it was trained on the language with this ISO 639-1 code. Known without loading the
-    /// model; of a model of which nothing is known, yes.
+    /// Returns true if the model was trained on the language with this ISO 639-1 code, without
+    /// loading the model; true for an unknown model.
     fn knows(&self, _language: &str) -> bool {
         true
     }
 
-    /// One unit vector for each text, in order. Texts beyond the model's input length are cut
-    /// there; the engine splits long content into passages before.
+    /// Returns one unit vector for each text, in order. Truncates texts beyond the model's input
+    /// length; the engine splits long content into passages first.
     ///
     /// # Errors
-    /// `unavailable`, if the model cannot be loaded or its server does not answer; the message
-    /// names the model and the way out.
+    /// `unavailable` if the model cannot be loaded or its server does not answer; the message names
+    /// the model and how to fix the problem.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
-    /// The vector of a question. Some models tell questions from the texts that answer them by a
-    /// prefix; for the others it is the same as [`embed`](Embedder::embed) gives. An implementation
-    /// may keep question and vector in memory for the next time, so this is never given a memory's
-    /// text.
+    /// Returns the vector of a question. Some models mark questions with a prefix; for the others
+    /// it is the vector that [`embed`](Embedder::embed) returns. An implementation may cache
+    /// question and vector in memory, so callers never pass the text of a memory.
     ///
     /// # Errors
     /// As for [`embed`](Embedder::embed); `internal` if that returns more or less than one vector.
@@ -99,10 +100,11 @@ pub trait Embedder: Send + Sync {
     }
 }
 
-/// Finds models by their fingerprints: those that made the vectors which are stored, before another
-/// one was chosen.
+/// Finds models by fingerprint, to query vectors that were stored before another model was
+/// configured.
 pub trait FormerModels: Send + Sync {
-    /// The model with this fingerprint, if it can be had. Loads nothing, but may read files.
+    /// Returns the model with this fingerprint, if it is available. Loads nothing, but may read
+    /// files.
     fn embedder_of(&self, model: &ModelId) -> Option<Arc<dyn Embedder>>;
 }
 
@@ -111,7 +113,7 @@ mod tests {
     use super::*;
     use crate::ErrorCode;
 
-    /// Gives so many vectors, whatever it is asked for.
+    /// Returns this number of vectors for any input.
     struct Giving(ModelId, usize);
 
     impl Embedder for Giving {

@@ -1,15 +1,15 @@
-//! The seam to what judges a memory in the background.
+//! The interface to the enrichment of memories in the background.
 
 use crate::Result;
 
-/// A judgement of a text.
+/// The enrichment of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Enrichment {
-    /// How much it matters to remember it, 0 to 1.
+    /// The importance of remembering it, 0 to 1.
     pub importance: f64,
-    /// Its gist, in at most [`SUMMARY_WORDS_MAX`](crate::limits::SUMMARY_WORDS_MAX) words.
+    /// Its summary, in at most [`SUMMARY_WORDS_MAX`](crate::limits::SUMMARY_WORDS_MAX) words.
     pub summary: String,
-    /// What it is: one of [`MEMORY_KINDS`].
+    /// Its kind: one of [`MEMORY_KINDS`].
     pub kind: String,
 }
 
@@ -24,11 +24,11 @@ pub const MEMORY_KINDS: [&str; 7] = [
     "other",
 ];
 
-/// Judges what people said.
+/// Rates, summarises and classifies messages.
 pub trait Enricher: Send + Sync {
-    /// Judges one text.
+    /// Enriches one text.
     ///
     /// # Errors
-    /// `unavailable` if whatever does it does not answer, or answers nonsense.
+    /// `unavailable` if the model does not answer, or its reply is invalid.
     fn enrich(&self, text: &str) -> Result<Enrichment>;
 }

@@ -1,34 +1,34 @@
-//! One table of failure codes, and the error that carries them to the caller.
+//! Error codes and the error type that is returned to the caller.
 
 use std::fmt;
 
-/// A result whose failure can be shown to the caller.
+/// A result whose error can be shown to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of failure happened. The wire name and the HTTP status of each code stand in one
-/// table, [`ErrorCode::name`] and [`ErrorCode::http_status`].
+/// The kind of failure. One table holds the wire name and the HTTP status of each code:
+/// [`ErrorCode::name`] and [`ErrorCode::http_status`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     /// An argument is missing, unknown, of the wrong type or out of range.
     InvalidArgument,
-    /// The thing named does not exist, or the caller may not know that it does.
+    /// The named item does not exist, or the caller may not learn that it does.
     NotFound,
-    /// The thing changed meanwhile, or the same key was used for something else.
+    /// The item changed in the meantime, or the same key was used for another request.
     Conflict,
-    /// The caller did not say who it is, or the proof does not hold.
+    /// The caller did not authenticate, or its credentials are invalid.
     Unauthorized,
-    /// The caller is known and may not do this.
+    /// The caller is authenticated but not permitted to do this.
     Forbidden,
-    /// A text, a batch or an answer is beyond its limit.
+    /// A text, a batch or an answer exceeds its limit.
     TooLarge,
-    /// The caller asks too often.
+    /// The caller sends too many requests.
     RateLimited,
-    /// A part that is needed (disk, model, lock) does not answer now; trying later may help.
+    /// A required part (disk, model, lock) does not answer now; a later retry may succeed.
     Unavailable,
     /// The database is corrupt: it holds something that loci did not write. On the wire it is
     /// `unavailable`.
     Corrupt,
-    /// A fault of loci itself.
+    /// An internal error of loci.
     Internal,
 }
 
@@ -46,12 +46,12 @@ impl ErrorCode {
         ErrorCode::Internal,
     ];
 
-    /// The code as it stands on the wire.
+    /// Returns the code's name on the wire.
     pub const fn name(self) -> &'static str {
         self.row().0
     }
 
-    /// The HTTP status that says the same.
+    /// Returns the corresponding HTTP status.
     pub const fn http_status(self) -> u16 {
         self.row().1
     }
@@ -77,23 +77,23 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// A failure as the caller reads it: a code for programs, a sentence for people and models.
+/// An error as the caller sees it: a code for programs, a message for people and models.
 ///
-/// The message says what was wrong, with which argument, and what to do; it never holds the
+/// The message says which argument or part failed, why, and how to fix it; it never holds the
 /// content of a memory or a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The kind of failure.
     pub code: ErrorCode,
-    /// What was wrong and what to do.
+    /// The problem and how to fix it.
     pub message: String,
-    /// The argument at fault, with dots before what is inside of another; none, if the fault is of
-    /// no single one.
+    /// The invalid argument, with dots before the names of nested fields; `None` if no single
+    /// argument is the cause.
     pub argument: Option<String>,
 }
 
 impl Error {
-    /// A failure of the given kind.
+    /// Creates an error with the given code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Error {
             code,
@@ -102,7 +102,7 @@ impl Error {
         }
     }
 
-    /// An argument that cannot be taken. The message begins with the argument's name.
+    /// Creates an error for an invalid argument. The message begins with the argument's name.
     pub fn invalid(argument: &str, problem: impl fmt::Display) -> Self {
         Error::new(
             ErrorCode::InvalidArgument,
@@ -111,7 +111,7 @@ impl Error {
         .of_argument(argument)
     }
 
-    /// The failure, said of this argument.
+    /// Returns the error with its argument set.
     #[must_use]
     pub fn of_argument(self, argument: impl Into<String>) -> Self {
         Error {
@@ -120,12 +120,12 @@ impl Error {
         }
     }
 
-    /// No such thing, or none that the caller may know of.
+    /// Creates an error for an item that does not exist or that the caller may not know of.
     pub fn not_found(message: impl Into<String>) -> Self {
         Error::new(ErrorCode::NotFound, message)
     }
 
-    /// A part that is needed does not answer now.
+    /// Creates an error for a required part that does not answer now.
     pub fn unavailable(message: impl Into<String>) -> Self {
         Error::new(ErrorCode::Unavailable, message)
     }
@@ -141,7 +141,7 @@ impl Error {
         matches!(self.code, ErrorCode::Unavailable | ErrorCode::Corrupt)
     }
 
-    /// A fault of loci itself.
+    /// Creates an error for an internal fault.
     pub fn internal(message: impl Into<String>) -> Self {
         Error::new(ErrorCode::Internal, message)
     }

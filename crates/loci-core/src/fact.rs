@@ -1,126 +1,125 @@
-//! The knowledge graph: what is said to hold between two things, and from when to when.
+//! The knowledge graph: facts that relate two entities, each with a validity interval.
 //!
-//! Facts are common to everyone in their space, and belong to nobody.
+//! Facts are common to everyone in their space and have no owner.
 
 use crate::{MemoryId, Result, Space, Timestamp};
 
-/// A time as it was given: a moment, or a day, which is the moments from its first to its last
-/// microsecond.
+/// A time as it was given: a moment, or a day, which spans its first to its last microsecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Period {
     /// Its first moment.
     pub first: Timestamp,
-    /// Its last one: not before the first.
+    /// Its last moment, never before the first.
     pub last: Timestamp,
 }
 
-/// A thing or a relation of the graph.
+/// The name of an entity or a relation of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Name {
-    /// What it is known by: names with the same key are one.
+    /// The normalised name: names with the same key are the same entity or relation.
     pub key: String,
-    /// How it is spelled. Stores keep the spelling that a key first came with, apart for things and
-    /// for relations; another one is ignored on writing.
+    /// The spelling. Stores keep the first spelling of a key, separately for entities and for
+    /// relations, and ignore another one on writing.
     pub spelling: String,
 }
 
-/// One fact: subject, predicate, object, and when that holds.
+/// A fact: subject, predicate, object and validity interval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
     /// The space that holds it.
     pub space: Space,
     /// Its id, unique in the space.
     pub id: String,
-    /// What it is about.
+    /// The subject.
     pub subject: Name,
     /// The relation.
     pub predicate: Name,
-    /// What the subject stands in that relation to.
+    /// The object.
     pub object: Name,
-    /// From when it holds: from the first moment on. Always, if none.
+    /// The start of its validity, from the first moment on; `None` if it has always held.
     pub valid_from: Option<Period>,
-    /// Until when it holds: to the last moment, which belongs to it. For good, if none.
+    /// The end of its validity, up to and including the last moment; `None` if it is open.
     pub valid_to: Option<Period>,
-    /// Where it was read, as its writer named that.
+    /// The source, as its writer named it.
     pub source: Option<String>,
-    /// When it was stored.
+    /// The time at which it was stored.
     pub created_at: Timestamp,
 }
 
 impl Fact {
-    /// Whether it held at any moment of the period.
+    /// Returns true if the fact held at any moment of the period.
     pub fn holds_in(&self, period: Period) -> bool {
         self.valid_from.is_none_or(|from| from.first <= period.last)
             && self.valid_to.is_none_or(|to| to.last >= period.first)
     }
 
-    /// Whether its end is open, or lies after that moment.
+    /// Returns true if the end is open or after that moment.
     pub fn is_open_after(&self, moment: Timestamp) -> bool {
         self.valid_to.is_none_or(|to| to.last > moment)
     }
 
-    /// Whether it begins after that moment.
+    /// Returns true if the fact starts after that moment.
     pub fn begins_after(&self, moment: Timestamp) -> bool {
         self.valid_from.is_some_and(|from| from.first > moment)
     }
 }
 
-/// The part that a thing plays in a fact.
+/// The role of an entity in a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// It is the subject.
+    /// The entity is the subject.
     Outgoing,
-    /// It is the object.
+    /// The entity is the object.
     Incoming,
-    /// Either.
+    /// The entity is the subject or the object.
     Both,
 }
 
-/// Which facts. All conditions hold together.
+/// A filter for facts. A fact must match all conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactQuery {
     /// The space.
     pub space: Space,
-    /// Facts in which this thing, named by its key, plays that part.
+    /// Only facts in which the entity with this key has this role.
     pub entity: Option<(String, Direction)>,
-    /// Facts with these keys of subject, predicate and object.
+    /// Only facts with these keys of subject, predicate and object.
     pub triple: Option<[String; 3]>,
-    /// Facts with these keys of subject and predicate.
+    /// Only facts with these keys of subject and predicate.
     pub relation: Option<[String; 2]>,
-    /// Facts that held at any moment of this period.
+    /// Only facts that held at any moment of this period.
     pub as_of: Option<Period>,
-    /// How many of them to skip.
+    /// The number of matches to skip.
     pub offset: usize,
-    /// How many at most.
+    /// The maximum number of facts to return.
     pub limit: usize,
 }
 
-/// How much there is in a graph.
+/// The size of a knowledge graph.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FactCounts {
-    /// Things that are subject or object of a fact.
+    /// The number of entities that are subject or object of a fact.
     pub entities: u64,
-    /// Facts.
+    /// The number of facts.
     pub facts: u64,
-    /// Facts whose end is open, or lies after the moment that was asked about.
+    /// The number of facts whose end is open or after the given moment.
     pub open: u64,
-    /// Those of them that begin after that moment.
+    /// The number of those that start after the given moment.
     pub to_come: u64,
     /// The spellings of all relations, in the order of their keys.
     pub predicates: Vec<String>,
 }
 
-/// Keeps facts. They are written by [`Store::commit`](crate::Store::commit).
+/// Keeps facts. [`Store::commit`](crate::Store::commit) writes them.
 pub trait FactStore: Send + Sync {
-    /// The facts that pass: by the first moment of `valid_from` (those without one first), then by
-    /// `created_at`, then by id.
+    /// Returns the facts that match, ordered by the first moment of `valid_from` (those without one
+    /// first), then by `created_at`, then by id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn facts(&self, query: &FactQuery) -> Result<Vec<Fact>>;
 
-    /// How much there is in the graph of a space, at that moment. Costs by what ended before it,
-    /// and what begins after it, at most.
+    /// Returns the size of the graph of a space at `now`. The cost is at most proportional to the
+    /// number of facts that ended before `now` or start after it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -130,16 +129,16 @@ pub trait FactStore: Send + Sync {
 /// One end of a [`Tunnel`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TunnelEnd {
-    /// The collection; none is global.
+    /// The collection; `None` is global.
     pub collection: Option<String>,
     /// The section within it.
     pub section: String,
-    /// The memory there that is meant, if one is. Stores take it off when that memory is removed,
-    /// not when it goes elsewhere.
+    /// The memory at that place that is linked, if any. Stores clear it when that memory is
+    /// removed, not when it moves to another place.
     pub memory: Option<MemoryId>,
 }
 
-/// A tie that somebody made between two places.
+/// A link that a caller made between two places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tunnel {
     /// The space that holds it.
@@ -148,26 +147,26 @@ pub struct Tunnel {
     pub id: String,
     /// One end.
     pub source: TunnelEnd,
-    /// The other one. The order says nothing: a pair of places has one tunnel.
+    /// The other end. The order has no meaning: a pair of places has one tunnel.
     pub target: TunnelEnd,
-    /// What ties them; empty if nobody said.
+    /// The reason for the link; empty if the caller gave no reason.
     pub label: String,
-    /// Who made it; none if the caller was anonymous.
+    /// The user who made it; `None` if the caller was anonymous.
     pub owner: Option<String>,
-    /// Whether everyone in the space sees it, or its owner alone: the names of its ends may be
-    /// known to no other.
+    /// True if everyone in the space sees it. Otherwise only its owner does, since other users may
+    /// not know the names of its ends.
     pub is_common: bool,
-    /// When it was made.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// Keeps tunnels. They are written by [`Store::commit`](crate::Store::commit); a
-/// [wipe](crate::Store::wipe) of all that an owner has removes that owner's tunnels which are not
-/// common, and takes the name off the others.
+/// Keeps tunnels. [`Store::commit`](crate::Store::commit) writes them. A [wipe](crate::Store::wipe)
+/// of all the data of an owner removes the owner's tunnels that are not common, and clears the
+/// owner of the others.
 pub trait TunnelStore: Send + Sync {
-    /// All tunnels of a space, by `created_at`, then by id.
+    /// Returns all tunnels of a space, ordered by `created_at`, then by id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

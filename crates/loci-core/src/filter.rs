@@ -1,69 +1,68 @@
-//! Which memories a query is about. The filter decides before anything is scored, so the best
-//! `k` results are always the best `k` that the caller may read.
+//! The filter of a query. It applies before scoring, so the top `k` results are always the top `k`
+//! that the caller may read.
 
 use crate::{Delivery, Memory, Reader, Space, Tier, Timestamp};
 
-/// Which memories may be candidates. All conditions hold together; softly deleted memories never
-/// pass.
+/// A filter for memories. A memory must match all conditions; soft-deleted memories never match.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Filter {
-    /// The space searched.
+    /// The space to search.
     pub space: Space,
     /// The access rule.
     pub reader: Reader,
-    /// Only memories that have not expired at this moment.
+    /// Only memories that have not expired at this time.
     pub live_at: Timestamp,
-    /// Whose memories, whoever else may read them.
+    /// The owner of the memories, independent of who else may read them.
     pub owner: OwnerFilter,
     /// Only memories that came in through this tool set.
     pub origin: Option<String>,
-    /// Only memories of these tiers; of all, if empty.
+    /// Only memories of these tiers; all tiers if empty.
     pub tiers: Vec<Tier>,
-    /// Of the memories that are kept [apart](Tier::Unlisted), only those that came in through this
-    /// tool set.
+    /// Of the [unlisted](Tier::Unlisted) memories, only those that came in through this tool set.
     pub apart_origin: Option<String>,
-    /// Only memories of this [thread](crate::Thread), whoever's.
+    /// Only memories of this [thread](crate::Thread), of any owner.
     pub thread: Option<String>,
-    /// Only memories first stored at this moment or later.
+    /// Only memories first stored at or after this time.
     pub created_from: Option<Timestamp>,
-    /// Only memories first stored at this moment or earlier.
+    /// Only memories first stored at or before this time.
     pub created_until: Option<Timestamp>,
-    /// Which collections.
+    /// The collections to search.
     pub collections: CollectionFilter,
-    /// Only these sections; all, if empty.
+    /// Only these sections; all sections if empty.
     pub sections: Vec<String>,
-    /// Only these kinds; all, if empty.
+    /// Only these kinds; all kinds if empty.
     pub kinds: Vec<String>,
-    /// Only memories that carry every one of these tags.
+    /// Only memories that have every one of these tags.
     pub tags: Vec<String>,
     /// Only memories with this delivery.
     pub delivery: Option<Delivery>,
-    /// What to do with memories that another one replaces.
+    /// The handling of superseded memories.
     pub superseded: Superseded,
-    /// What to do with memories that somebody forgot.
+    /// The handling of forgotten memories.
     pub forgotten: Forgotten,
 }
 
-/// Whose memories a query is about.
+/// The owners whose memories match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OwnerFilter {
-    /// Everyone's.
+    /// Memories of any owner.
     Any,
-    /// Those of this owner.
+    /// Memories of this owner.
     Only(String),
-    /// Those that belong to nobody.
+    /// Memories without an owner.
     Nobody,
 }
 
 impl OwnerFilter {
-    /// What belongs to this subject; to nobody, for an anonymous caller.
+    /// Returns the filter for the memories of this subject; for an anonymous caller, of the
+    /// memories without an owner.
     pub fn of(subject: Option<&str>) -> Self {
         subject.map_or(OwnerFilter::Nobody, |subject| {
             OwnerFilter::Only(subject.to_owned())
         })
     }
 
-    /// Whether a memory of this owner passes.
+    /// Returns true if a memory of this owner matches.
     pub fn admits(&self, owner: Option<&str>) -> bool {
         match self {
             OwnerFilter::Any => true,
@@ -73,23 +72,23 @@ impl OwnerFilter {
     }
 }
 
-/// Which collections a query is about.
+/// The collections that match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CollectionFilter {
-    /// All.
+    /// All memories.
     Any,
     /// Memories without a collection.
     Global,
-    /// Memories with a collection, whichever.
+    /// Memories with any collection.
     AnyNamed,
-    /// This collection alone.
+    /// Memories of this collection.
     Only(String),
-    /// This collection and the memories without one.
+    /// Memories of this collection and memories without one.
     GlobalAnd(String),
 }
 
 impl CollectionFilter {
-    /// Whether a memory of this collection passes.
+    /// Returns true if a memory of this collection matches.
     pub fn admits(&self, collection: Option<&str>) -> bool {
         match (self, collection) {
             (CollectionFilter::Any, _)
@@ -104,27 +103,27 @@ impl CollectionFilter {
     }
 }
 
-/// What to do with a memory while a live one that the caller may read replaces it.
+/// The handling of a memory that a live memory readable by the caller supersedes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Superseded {
-    /// Leave it out: a search.
+    /// Leaves it out, as a search does.
     Hide,
-    /// Show it: a listing.
+    /// Returns it, as a listing does.
     Show,
 }
 
-/// What to do with a memory that was [forgotten](Memory::forgotten_at).
+/// The handling of a memory that was [forgotten](Memory::forgotten_at).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Forgotten {
-    /// Leave it out: everybody but those who ask for it.
+    /// Leaves it out, as reads do by default.
     Hide,
-    /// Show it.
+    /// Returns it.
     Show,
 }
 
 impl Filter {
-    /// Everything in a space that this reader may read, of every tier, alive at that moment,
-    /// superseded, forgotten or not.
+    /// Returns a filter for all memories of a space that this reader may read, of every tier and
+    /// live at that time, including superseded and forgotten ones.
     pub fn of(space: Space, reader: Reader, live_at: Timestamp) -> Self {
         Filter {
             space,
@@ -147,8 +146,8 @@ impl Filter {
         }
     }
 
-    /// Whether a memory passes everything but the rule on superseded ones, which needs to see
-    /// the other memories: that rule is the store's.
+    /// Returns true if a memory matches all conditions but the one on superseded memories. The
+    /// store checks that one, since it depends on other memories.
     pub fn admits(&self, memory: &Memory) -> bool {
         memory.space == self.space
             && self.reader.may_read(memory)
@@ -188,8 +187,8 @@ impl Filter {
             && (self.forgotten == Forgotten::Show || memory.forgotten_at.is_none())
     }
 
-    /// Whether `successor` hides what it supersedes from this query's caller: it is live, readable
-    /// and not forgotten, whether or not the query asks for forgotten ones.
+    /// Returns true if `successor` hides the memory that it supersedes from the reader of this
+    /// query: it is live, readable and not forgotten, even if the query returns forgotten memories.
     pub fn is_live_successor(&self, successor: &Memory) -> bool {
         successor.space == self.space
             && successor.is_live(self.live_at)
@@ -198,12 +197,12 @@ impl Filter {
     }
 }
 
-/// A part of a listing.
+/// A page of a listing (offset pagination).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// Records to skip.
+    /// The number of records to skip.
     pub offset: usize,
-    /// Records to return at most.
+    /// The maximum number of records to return.
     pub limit: usize,
 }
 
@@ -221,8 +220,8 @@ mod tests {
             forgotten: Forgotten::Hide,
             ..showing.clone()
         };
-        // Whether the one that hides admits it, the one that shows admits it, and either counts it
-        // as a successor.
+        // Returns if the hiding filter admits the memory, if the showing filter admits it, and if
+        // both count it as a live successor.
         let outcome = |memory: &Memory| {
             let counts = [&hiding, &showing].map(|filter| filter.is_live_successor(memory));
             assert_eq!(counts[0], counts[1]);

@@ -1,16 +1,17 @@
-//! Names of things: opaque, compared byte by byte.
+//! Ids and names of spaces: opaque, compared byte by byte.
 
 use std::fmt;
 
 use crate::limits::{ID_BYTES_MAX, NAME_CHARACTERS_MAX};
 use crate::{Error, Result};
 
-/// The id of a memory: opaque, unique in its space, in the style of whoever minted it.
+/// The id of a memory: opaque and unique in its space, in the format of the tool set that created
+/// it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MemoryId(String);
 
 impl MemoryId {
-    /// Takes an id as a caller sent it in the argument `argument`.
+    /// Parses an id that a caller sent in the argument `argument`.
     ///
     /// # Errors
     /// `invalid_argument` if it is blank, holds a control character or is longer than
@@ -30,12 +31,12 @@ impl MemoryId {
         Ok(MemoryId(id.to_owned()))
     }
 
-    /// Takes an id that loci itself minted or stored.
+    /// Wraps an id that loci itself created or stored.
     pub fn new(id: impl Into<String>) -> Self {
         MemoryId(id.into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -52,7 +53,7 @@ impl fmt::Display for MemoryId {
 pub struct Space(String);
 
 impl Space {
-    /// Takes the name of a space from a person.
+    /// Parses the name of a space that a person entered.
     ///
     /// # Errors
     /// `invalid_argument` if it is blank, holds a control character or is longer than
@@ -70,14 +71,14 @@ impl Space {
         Ok(Space(name.to_owned()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Default for Space {
-    /// The space of a single-user installation, `main`.
+    /// Returns the space of a single-user installation, `main`.
     fn default() -> Self {
         Space("main".to_owned())
     }

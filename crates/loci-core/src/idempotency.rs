@@ -1,44 +1,44 @@
-//! Answers that are kept for a while, so that a call which is repeated under its key is done once.
+//! Replies that are kept for a while under idempotency keys, so that a repeated call runs only
+//! once.
 
 use crate::{ContentHash, MemoryId, Result, Space, Timestamp};
 
-/// An answer under its key. Space, owner, operation and key together are unique among the live
-/// ones.
+/// A reply kept under an idempotency key. Space, owner, operation and key together are unique among
+/// live replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotentReply {
     /// The space of the caller.
     pub space: Space,
-    /// Who called; none for an anonymous caller.
+    /// The caller; `None` for an anonymous caller.
     pub owner: Option<String>,
-    /// The tool set that the call came through.
+    /// The tool set of the call.
     pub origin: String,
-    /// What was called.
+    /// The operation that was called.
     pub operation: String,
-    /// The caller's key.
+    /// The caller's idempotency key.
     pub key: String,
-    /// Of what the caller asked for.
+    /// The hash of the request.
     pub request: ContentHash,
-    /// What was answered.
+    /// The reply.
     pub answer: String,
-    /// The memories of its space whose texts it holds: it goes with the first of them, see
+    /// The memories of its space whose texts it holds; it is removed with the first of them, see
     /// [`IdempotencyStore`].
     pub memories: Vec<MemoryId>,
-    /// When it was kept. Another one that had expired by then is no obstacle.
+    /// The time at which it was kept. It replaces a reply that had expired by then.
     pub created_at: Timestamp,
-    /// When it vanishes, unless newer ones of its owner displace it before.
+    /// The time at which it expires, unless newer replies of its owner evict it earlier.
     pub expires_at: Timestamp,
 }
 
-/// Keeps answers by their keys. They are added with
-/// [`Change::KeepAnswer`](crate::Change::KeepAnswer), which bounds what one owner has: an answer
-/// may be gone before it expires.
+/// Keeps replies by their idempotency keys. [`Change::KeepAnswer`](crate::Change::KeepAnswer) adds
+/// them and limits how many an owner has, so a reply may be evicted before it expires.
 ///
-/// None outlives a memory whose text it holds. It goes in the transaction in which that is removed,
-/// softly deleted or forgotten, or, unless it is an answer of the memory's owner, taken from others
-/// who could read it. One whose memories are not all there and live when it is kept is gone at
-/// once.
+/// No reply outlives a memory whose text it holds. It is removed in the transaction that removes,
+/// soft-deletes or forgets the memory, or that revokes the access of the reply's owner to a memory
+/// of another owner. A reply is removed at once if any of its memories is missing or not live when
+/// it is kept.
 pub trait IdempotencyStore: Send + Sync {
-    /// The live answer of that owner to that operation under that key.
+    /// Returns the owner's live reply to that operation under that key.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,45 +1,45 @@
-//! Bearer tokens that somebody else issues.
+//! Bearer tokens of an external issuer.
 
 use crate::{Principal, Result, Space, Timestamp};
 
-/// Whom a token names.
+/// The identity that a token proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The space that it opens.
+    /// The space that it grants access to.
     pub space: Space,
-    /// Its bearer.
+    /// The bearer.
     pub principal: Principal,
-    /// When it ends.
+    /// The expiry time.
     pub expires_at: Timestamp,
 }
 
-/// What the names of loci's scopes begin with where an issuer gives them out, unless it has other
-/// names.
+/// The default prefix of loci's scopes in an issuer's tokens.
 pub const SCOPE_PREFIX: &str = "memory:";
 
 /// Verifies the tokens of one issuer (an OpenID provider).
 pub trait TokenVerifier: Send + Sync {
-    /// The issuer's identifier, a URL: where clients get tokens.
+    /// Returns the issuer's identifier, the URL where clients get tokens.
     fn issuer(&self) -> &str;
 
-    /// What the names of loci's scopes begin with in this issuer's tokens.
+    /// Returns the prefix of loci's scopes in this issuer's tokens.
     fn scope_prefix(&self) -> &str {
         SCOPE_PREFIX
     }
 
-    /// Whether a bearer token may be one of this issuer's, by its form alone. Costs nothing.
+    /// Returns true if a bearer token may be from this issuer, judged by its form alone. Costs
+    /// nothing.
     fn recognizes(&self, token: &str) -> bool;
 
-    /// Whom a token names, if it holds. `resources` are the names (URLs) of what it is presented
-    /// to: it must have been issued for one of them, unless the verifier was told of other
-    /// audiences. May wait for the issuer's keys, for a time that has a limit.
+    /// Verifies a token and returns its identity. `resources` are the URLs of the resource it is
+    /// presented to: it must have been issued for one of them, unless the verifier is configured
+    /// with other audiences. May wait for the issuer's keys, with a time limit.
     ///
     /// # Errors
-    /// `unauthorized` if it does not hold, saying why in words that are no help for forging one;
-    /// `unavailable` if that cannot be told now, since the issuer's keys are not there.
+    /// `unauthorized` if the token is invalid, with a reason that does not help to forge one;
+    /// `unavailable` if the issuer's keys cannot be loaded now.
     fn verify(&self, token: &str, resources: &[String]) -> Result<Identity>;
 
-    /// The same where that takes microseconds; none for a token whose key is not known, for which
+    /// Verifies a token within microseconds; returns `None` if its key is not cached, in which case
     /// [`verify`](Self::verify) may have to wait.
     fn verify_known(&self, token: &str, resources: &[String]) -> Option<Result<Identity>>;
 }

@@ -1,78 +1,81 @@
-//! Work that waits in the store until some process has done it, once.
+//! The job queue: work that waits in the store until a process has done it once.
 //!
-//! Each memory has at most one job: its enrichment. A process leases jobs for a while; if it
-//! ends before it has settled one, the lease runs out and another process takes the job. Settling
-//! happens in the same [`Batch`](crate::Batch) as the result, and only while the lease holds, so
-//! that nothing is done twice.
+//! Each memory has at most one job: its enrichment. A process leases jobs for a limited time. If it
+//! ends before it has settled a job, the lease runs out and another process takes the job. A job is
+//! settled in the same [`Batch`](crate::Batch) as its result, and only while the lease holds, so
+//! that no job is done twice.
 
 use crate::{Error, MemoryId, Result, Space, Timestamp, limits};
 
-/// A job in the hands of a process.
+/// A job that a process has leased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     /// The space of the memory.
     pub space: Space,
-    /// The memory that it is about.
+    /// The memory to enrich.
     pub memory: MemoryId,
-    /// How often it was leased, this time included, and not [released](JobOutcome::Release).
+    /// The number of leases so far, including this one, except those that were
+    /// [released](JobOutcome::Release).
     pub attempts: u32,
-    /// Names the lease.
+    /// The id of the lease.
     pub lease: String,
 }
 
-/// How a job ended for the process that held it.
+/// The outcome of a leased job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JobOutcome {
-    /// It is done and gone.
+    /// The job is done and removed.
     Done,
-    /// It waits until then and may be leased again, by anyone.
+    /// The job may be leased again by any process from that time on.
     Retry {
-        /// When it is due again.
+        /// The time at which it is due again.
         due_at: Timestamp,
-        /// What went wrong, for people; no contents.
+        /// A description of the failure for people, without contents.
         problem: String,
     },
-    /// It was not to blame: it waits until then, and this attempt does not count.
+    /// The failure was not the job's fault: it may be leased again from that time on, and this
+    /// attempt does not count.
     Release {
-        /// When it is due again.
+        /// The time at which it is due again.
         due_at: Timestamp,
     },
-    /// It is parked for people to look at.
+    /// The job is parked until a person looks at it.
     Failed {
-        /// What went wrong, for people; no contents.
+        /// A description of the failure for people, without contents.
         problem: String,
     },
 }
 
-/// A job that is parked.
+/// A parked job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedJob {
     /// The space of the memory.
     pub space: Space,
-    /// The memory that it is about.
+    /// The memory to enrich.
     pub memory: MemoryId,
-    /// How often it was tried.
+    /// The number of attempts.
     pub attempts: u32,
-    /// What went wrong the last time.
+    /// A description of the last failure.
     pub problem: String,
 }
 
-/// How many jobs there are, in all spaces.
+/// The number of jobs in all spaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JobCounts {
-    /// Due now or later, leased ones included.
+    /// Jobs that are due now or later, including leased ones.
     pub waiting: u64,
-    /// Parked.
+    /// Parked jobs.
     pub failed: u64,
 }
 
-/// The latest end of a lease that is taken at `now`, on jobs or by name. What ends later was leased
-/// while the clock ran ahead, by somebody who may be long gone, and is free.
+/// Returns the latest valid end of a lease that is taken at `now`, on jobs or by name. A lease that
+/// ends later was taken while the clock was ahead, by a process that may have ended, and counts as
+/// expired.
 pub const fn lease_end_max(now: Timestamp) -> Timestamp {
     now.plus_seconds(limits::LEASE_SECONDS_MAX)
 }
 
-/// Checks what every store checks before it gives a lease.
+/// Checks the end of a lease; every store calls this before it grants one.
 ///
 /// # Errors
 /// `invalid_argument` if the lease would end after [`lease_end_max`].
@@ -86,12 +89,12 @@ pub fn check_lease(now: Timestamp, until: Timestamp) -> Result<()> {
     ))
 }
 
-/// The queue of jobs. They are added and settled by [`Change`](crate::Change)s.
+/// The queue of jobs. [`Change`](crate::Change)s add and settle them.
 pub trait JobStore: Send + Sync {
-    /// Leases at most `limit` jobs that are due at `now` and under no lease, until `until`, the
-    /// longest due first, ties in any order. A lease that ends after [`lease_end_max`] is none.
-    /// Durable when it returns, so that no other process gets them meanwhile. Costs no write if
-    /// nothing is due.
+    /// Leases at most `limit` jobs that are due at `now` and not leased, until `until`, longest due
+    /// first, ties in any order. A lease that ends after [`lease_end_max`] counts as expired. The
+    /// leases are durable when the method returns, so that no other process gets these jobs. Writes
+    /// nothing if no job is due.
     ///
     /// # Errors
     /// `invalid_argument` if `until` is after [`lease_end_max`]; `unavailable` if the store cannot
@@ -104,20 +107,20 @@ pub trait JobStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Job>>;
 
-    /// When the next job that is not parked can be leased, as it seems at `now`, since a lease that
-    /// ends after [`lease_end_max`] is none; `None` if there is no such job.
+    /// Returns the earliest time at which a job that is not parked can be leased, as seen at `now`;
+    /// `None` if there is no such job. A lease that ends after [`lease_end_max`] counts as expired.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn next_job_at(&self, now: Timestamp) -> Result<Option<Timestamp>>;
 
-    /// How many jobs there are.
+    /// Returns the number of jobs.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn job_counts(&self) -> Result<JobCounts>;
 
-    /// Parked jobs, at most `limit`, in the order of space and memory.
+    /// Returns at most `limit` parked jobs, in the order of space and memory.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,9 +1,9 @@
-//! The nouns of loci and the seams between its parts.
+//! The core data types and traits of loci.
 //!
-//! Everything here is plain data or a small trait. A dialect translates its words into these
-//! nouns, the engine gives them meaning, and a store keeps them. The crate has no dependency:
-//! no serialisation, no SQL, no clock, no protocol, so that none of these can leak into the
-//! shape of a memory.
+//! Everything here is plain data or a small trait. A dialect translates its requests into these
+//! types, the engine implements their meaning, and a store keeps them. The crate has no dependency:
+//! no serialization, no SQL, no clock and no protocol, so that no such detail leaks into the data
+//! model.
 
 mod archive;
 mod audit;

@@ -1,4 +1,4 @@
-//! The one record that every dialect reads and writes.
+//! The record that every dialect reads and writes.
 
 use std::collections::BTreeMap;
 
@@ -7,20 +7,21 @@ use crate::{
     limits,
 };
 
-/// The weight of a memory whose writer names none.
+/// The weight of a memory if its writer gives none.
 const WEIGHT_DEFAULT: f64 = 0.5;
-/// How far from 0 a similarity may be: a cosine, with what quantisation adds to it.
+/// The maximum absolute similarity: that of a cosine, plus quantisation error.
 const SIMILARITY_MAX: f32 = 1.1;
 
-/// The attribute of a memory that says who said it, in a conversation that was read from a file.
+/// The attribute of a memory that holds its speaker, in a conversation that was imported from a
+/// file.
 pub const SPEAKER: &str = "speaker";
-/// Who speaks where a tool does: the kind of such a message, or its speaker.
+/// The message kinds and speakers that denote the output of a tool.
 const TOOL_SPEAKERS: [&str; 4] = ["tool", "function", "tool result", "tool output"];
 
-/// The name that stands for a caller without one.
+/// The name that stands for an anonymous caller.
 pub const ANONYMOUS: &str = "anonymous";
 
-/// One memory. `(space, id)` is its key.
+/// A memory, keyed by `(space, id)`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Memory {
     /// The space that holds it.
@@ -31,69 +32,70 @@ pub struct Memory {
     pub content: String,
     /// Its title, if its writer gave it one.
     pub title: Option<String>,
-    /// Where it is filed.
+    /// The place where it is filed.
     pub location: Location,
-    /// What it is: `fact`, `rule`, `decision`, ...
+    /// Its kind: `fact`, `rule`, `decision`, ...
     pub kind: String,
-    /// Its gist, where somebody or something wrote one.
+    /// Its summary, if a writer or the enrichment supplied one.
     pub summary: Option<String>,
-    /// Labels, in the order given, each at most once.
+    /// Its tags, in the order given, without duplicates.
     pub tags: Vec<String>,
     /// Confidence, priority or importance, 0 to 1.
     pub weight: f64,
-    /// Whether it is durable or the working memory of a conversation.
+    /// The tier: durable or the working memory of a conversation.
     pub tier: Tier,
-    /// The conversation or file that it is a part of.
+    /// The conversation or file that it belongs to.
     pub thread: Option<Thread>,
     /// The memory that it was made from.
     pub source: Option<MemoryId>,
-    /// How far the background has come with it; none if it has nothing to do.
+    /// The enrichment status; `None` if it needs no enrichment.
     pub enrichment: Option<EnrichmentStatus>,
-    /// The memories that it is tied to, nearest first.
+    /// The memories that it is linked to, nearest first.
     pub links: Vec<Link>,
-    /// What it rests on, in the order given.
+    /// The sources that it is based on, in the order given.
     pub citations: Vec<Citation>,
-    /// What else its writer said of it, by name: its repository, who said it, and the like.
+    /// Further attributes by name, such as its repository or its speaker.
     pub attributes: BTreeMap<String, String>,
-    /// How often it was returned. Stores keep it apart ([`Store::touch`](crate::Store::touch)); it
-    /// is ignored on writing.
+    /// How often it was returned. Stores keep the count separately
+    /// ([`Store::touch`](crate::Store::touch)) and ignore this field on writing.
     pub access: Access,
-    /// Whether a session start reads it or only a search finds it.
+    /// The delivery: at the start of every session, or only by a search.
     pub delivery: Delivery,
-    /// The tool set that it came in through: a name that stores and engine compare and never read.
+    /// The tool set that it came in through: a name that stores and engine compare but never
+    /// interpret.
     pub origin: String,
-    /// Who wrote it; none if the caller was anonymous.
+    /// The user who wrote it; `None` if the caller was anonymous.
     pub owner: Option<String>,
-    /// The name under which the writer acted, for people; none if that is the owner.
+    /// The display name of the writer; `None` if it is the owner's name.
     pub actor: Option<String>,
-    /// The subject who wrote the text that it has now, if that is not the owner; [`ANONYMOUS`] for
-    /// a caller without a name.
+    /// The subject who wrote the current text, if that is not the owner; [`ANONYMOUS`] for an
+    /// anonymous caller.
     pub updated_by: Option<String>,
-    /// Whether an administrator wrote the text that it has now: a caller with the scope `admin`, or
-    /// a person in a file of the folder of notes. The engine sets it, and no argument does.
+    /// True if an administrator wrote the current text: a caller with the scope `admin`, or a
+    /// person who edited a file of the notes folder. The engine sets it; no argument does.
     pub by_admin: bool,
-    /// Who else may read and write it.
+    /// The access rights of users other than the owner.
     pub visibility: Visibility,
-    /// The memory that this one replaces.
+    /// The memory that this one supersedes.
     pub supersedes: Option<MemoryId>,
-    /// The newest live memory that replaces this one. Stores derive it; it is ignored on writing.
+    /// The newest live memory that supersedes this one. Stores derive it and ignore it on writing.
     pub superseded_by: Option<MemoryId>,
-    /// When it vanishes from every read; never, if none.
+    /// The time at which it expires and no read returns it any more; `None` if it never does.
     pub expires_at: Option<Timestamp>,
-    /// Since when it counts as deleted: everybody but those who ask for forgotten memories reads as
-    /// if it were gone. It stays until somebody deletes it; a note can be brought back, in its
-    /// file.
+    /// The time at which it was forgotten: reads treat it as deleted, unless they ask for forgotten
+    /// memories. It stays until a caller deletes it; a note can be restored in its file.
     pub forgotten_at: Option<Timestamp>,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     pub created_at: Timestamp,
-    /// When its text last changed.
+    /// The time at which its text last changed.
     pub updated_at: Timestamp,
-    /// Counts the changes of this record, from 1; guards against lost updates.
+    /// The revision number, counted from 1; it guards against lost updates.
     pub revision: u64,
 }
 
 impl Memory {
-    /// A new memory of nobody: long-term, private, in no collection, with its kind as its section.
+    /// Creates a memory without an owner: long-term, private, in no collection, with its kind as
+    /// its section.
     pub fn new(
         space: Space,
         id: MemoryId,
@@ -140,8 +142,8 @@ impl Memory {
         }
     }
 
-    /// The name of who wrote the text that it has now: [`ANONYMOUS`], if that was a caller without
-    /// one.
+    /// Returns the name of the subject who wrote the current text: [`ANONYMOUS`] for an anonymous
+    /// caller.
     pub fn writer(&self) -> &str {
         self.updated_by
             .as_deref()
@@ -149,7 +151,7 @@ impl Memory {
             .unwrap_or(ANONYMOUS)
     }
 
-    /// Notes that this caller wrote the text that it has now.
+    /// Records this caller as the writer of the current text.
     pub fn set_writer(&mut self, caller: &Caller) {
         let Principal {
             subject, scopes, ..
@@ -160,19 +162,19 @@ impl Memory {
         self.by_admin = scopes.allow(Scope::Admin);
     }
 
-    /// Whether a [wipe](crate::Store::wipe) of its owner removes it: all but what is common, and
-    /// messages with what was made of them in any case.
+    /// Returns true if a [wipe](crate::Store::wipe) of its owner removes it: all memories but
+    /// common ones, and every memory of a conversation.
     pub fn goes_with_owner(&self) -> bool {
         self.visibility != Visibility::Common || self.is_of_conversation()
     }
 
-    /// Whether it is a message of a conversation, or was made from one.
+    /// Returns true if it is a message of a conversation, or was made from one.
     pub fn is_of_conversation(&self) -> bool {
         self.tier == Tier::ShortTerm || self.enrichment.is_some()
     }
 
-    /// The name of the conversation that it is a message of or was made from; none if it came in
-    /// otherwise.
+    /// Returns the name of the conversation that it is a message of or was made from; `None` if it
+    /// belongs to no conversation.
     pub fn conversation(&self) -> Option<&str> {
         self.thread
             .as_ref()
@@ -180,15 +182,16 @@ impl Memory {
             .map(|thread| thread.name.as_str())
     }
 
-    /// Whether it has not expired at `now`.
+    /// Returns true if it has not expired at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.expires_at.is_none_or(|expires_at| expires_at > now)
     }
 
-    /// Whether its numbers are such as any store keeps and any ranking can reckon with.
+    /// Checks that its numbers are in the range that stores and ranking support.
     ///
     /// # Errors
-    /// `invalid_argument` if the weight is not from 0 to 1, or a similarity of a link is no cosine.
+    /// `invalid_argument` if the weight is not from 0 to 1, or the similarity of a link is not a
+    /// cosine.
     pub fn check_numbers(&self) -> Result<()> {
         if !(0.0..=1.0).contains(&self.weight) {
             return Err(Error::invalid("weight", "must be a number from 0 to 1"));
@@ -206,7 +209,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Bytes of UTF-8 in all that it says: what a reply has to carry.
+    /// Returns the number of bytes of UTF-8 in all its texts, which a reply has to carry.
     pub fn text_bytes(&self) -> usize {
         let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         let citations = self.citations.iter().map(|citation| {
@@ -230,7 +233,7 @@ impl Memory {
             + citations.chain(attributes).chain(tags).sum::<usize>()
     }
 
-    /// Whether it is what a tool put out in a conversation, rather than something said.
+    /// Returns true if it is the output of a tool in a conversation.
     pub fn is_tool_output(&self) -> bool {
         let is_said_by_tool = |speaker: &String| {
             TOOL_SPEAKERS
@@ -242,16 +245,16 @@ impl Memory {
             || self.attributes.get(SPEAKER).is_some_and(is_said_by_tool)
     }
 
-    /// The path of the file that it was made from, from the folder that was read with it; none if
-    /// it was made otherwise, or from a file that only grows.
+    /// Returns the path of its source file, relative to the imported folder; `None` if it has no
+    /// source file, or an append-only one.
     pub fn source_path(&self) -> Option<&str> {
         self.attributes.get(SOURCE_PATH).map(String::as_str)
     }
 
-    /// The words beside its text by which it is found: its title, its tags, what its citations
-    /// refer to and the name of its file without the ending, of each as much as
-    /// [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them. The folders of
-    /// that file are none of them: else all that is in a folder would fit a question with its name.
+    /// Returns the words that are indexed in addition to its text: title, tags, the references of
+    /// its citations, and the name of its source file without the extension. Each is truncated to
+    /// [`limits::REFERENCE_INDEXED_BYTES_MAX`], since every passage carries them. Folder names are
+    /// left out, since otherwise a query with the name of a folder would match every file in it.
     pub fn metadata(&self) -> Vec<String> {
         let indexed = |text: &str| {
             text[..text.floor_char_boundary(limits::REFERENCE_INDEXED_BYTES_MAX)].to_owned()
@@ -273,36 +276,36 @@ impl Memory {
     }
 }
 
-/// Where a memory is filed.
+/// The place where a memory is filed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
-    /// Project, scope or wing; none is global. A [conversation](Memory::conversation) is none of
-    /// them.
+    /// The project, scope or wing; `None` is global. A [conversation](Memory::conversation) is not
+    /// a collection.
     pub collection: Option<String>,
-    /// Type, category or room within it; the kind, where the writer named none.
+    /// The type, category or room within it; the kind, if the writer named no section.
     pub section: String,
 }
 
-/// How long a memory is meant to last.
+/// The intended lifetime of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum Tier {
-    /// For good, or until it expires: what every dialect shows.
+    /// Durable until deleted or expired, and visible in every dialect.
     #[default]
     LongTerm,
-    /// A message of a conversation: working memory, shown to those alone who ask for it.
+    /// A message of a conversation: working memory, returned only to callers who ask for it.
     ShortTerm,
-    /// For good, and apart from the rest: shown to those alone who ask for it, by its id or its
-    /// tier. Never a part of a session's start.
+    /// Durable but unlisted: returned only to callers who ask for it by id or tier, and never part
+    /// of a session's start.
     Unlisted,
 }
 
 impl Tier {
     /// Every tier.
     pub const ALL: [Tier; 3] = [Tier::LongTerm, Tier::ShortTerm, Tier::Unlisted];
-    /// The tiers of what people and agents say to each other, and of what is made from it.
+    /// The tiers of messages and of memories made from them.
     pub const OF_CONVERSATIONS: [Tier; 2] = [Tier::LongTerm, Tier::ShortTerm];
 
-    /// The word for it in stores.
+    /// Returns the name of the tier in stores.
     pub const fn name(self) -> &'static str {
         match self {
             Tier::LongTerm => "long_term",
@@ -311,30 +314,30 @@ impl Tier {
         }
     }
 
-    /// The tier with that name.
+    /// Returns the tier with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Tier::ALL.into_iter().find(|tier| tier.name() == name)
     }
 }
 
-/// A place in something that has an order.
+/// A position in a conversation or file.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Thread {
     /// The conversation or file, unique among those of one owner.
     pub name: String,
-    /// The order in it, from 0. No two short-term memories of one owner's thread have the same;
-    /// expired and softly deleted ones keep theirs until they are removed.
+    /// The position in it, from 0. No two short-term memories of the same thread and owner share
+    /// one; expired and soft-deleted ones keep theirs until they are removed.
     pub position: u64,
 }
 
-/// How far the background has come with a memory.
+/// The status of a memory's enrichment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EnrichmentStatus {
-    /// It waits for its turn.
+    /// It waits to be enriched.
     Pending,
     /// It has its importance, summary and kind.
     Completed,
-    /// It was tried too often in vain and keeps what it has.
+    /// Enrichment failed too often; the memory stays as it is.
     Failed,
 }
 
@@ -346,7 +349,7 @@ impl EnrichmentStatus {
         EnrichmentStatus::Failed,
     ];
 
-    /// The word for it in replies and stores.
+    /// Returns the name of the status in replies and stores.
     pub const fn name(self) -> &'static str {
         match self {
             EnrichmentStatus::Pending => "pending",
@@ -355,7 +358,7 @@ impl EnrichmentStatus {
         }
     }
 
-    /// The status with that name.
+    /// Returns the status with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         EnrichmentStatus::ALL
             .into_iter()
@@ -363,25 +366,25 @@ impl EnrichmentStatus {
     }
 }
 
-/// A tie from one memory to another, which may be gone.
+/// A link from one memory to another, which may no longer exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// The other memory.
     pub target: MemoryId,
-    /// What the tie is.
+    /// The kind of link.
     pub relation: Relation,
-    /// Cosine of the two when it was made; 1 for a tie that somebody wrote.
+    /// The cosine similarity of the two when the link was made; 1 for a link that a writer made.
     pub similarity: f32,
 }
 
-/// What ties a memory to another.
+/// The kind of link between two memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Relation {
-    /// It says the same again.
+    /// It repeats the other memory.
     Reinforces,
-    /// It is about the same.
+    /// It is about the same subject.
     RelatedTo,
-    /// Its text names the other one as a link.
+    /// Its text contains a link to the other memory.
     LinksTo,
 }
 
@@ -389,7 +392,7 @@ impl Relation {
     /// Every relation.
     pub const ALL: [Relation; 3] = [Relation::Reinforces, Relation::RelatedTo, Relation::LinksTo];
 
-    /// The word for it in replies and stores.
+    /// Returns the name of the relation in replies and stores.
     pub const fn name(self) -> &'static str {
         match self {
             Relation::Reinforces => "reinforces",
@@ -398,7 +401,7 @@ impl Relation {
         }
     }
 
-    /// The relation with that name.
+    /// Returns the relation with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Relation::ALL
             .into_iter()
@@ -406,17 +409,17 @@ impl Relation {
     }
 }
 
-/// How often a memory was returned to somebody.
+/// The access count of a memory: how often it was returned to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Access {
-    /// How often.
+    /// The number of returns.
     pub count: u64,
-    /// When last; none if never.
+    /// The time of the last return; `None` if it was never returned.
     pub last: Option<Timestamp>,
 }
 
 impl Access {
-    /// Both together.
+    /// Returns the sum of both counts with the later time.
     #[must_use]
     pub fn plus(self, other: Access) -> Access {
         Access {
@@ -426,18 +429,18 @@ impl Access {
     }
 }
 
-/// When a memory reaches an agent.
+/// The way in which a memory reaches an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Delivery {
-    /// When a search finds it.
+    /// Only when a search finds it.
     #[default]
     OnDemand,
-    /// At the start of every session, besides.
+    /// Also at the start of every session.
     Bootstrap,
 }
 
 impl Delivery {
-    /// The word for it in arguments and stores.
+    /// Returns the name of the delivery in arguments and stores.
     pub const fn name(self) -> &'static str {
         match self {
             Delivery::OnDemand => "on_demand",
@@ -445,7 +448,7 @@ impl Delivery {
         }
     }
 
-    /// The delivery with that name.
+    /// Returns the delivery with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Delivery::OnDemand, Delivery::Bootstrap]
             .into_iter()
@@ -453,19 +456,19 @@ impl Delivery {
     }
 }
 
-/// Who besides the owner may read and write a memory.
+/// The access of users other than the owner to a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Visibility {
-    /// Nobody.
+    /// No access for other users.
     Private,
-    /// Everyone in the space reads, the owner writes.
+    /// Everyone in the space can read it; only the owner can write it.
     Shared,
-    /// Everyone in the space reads and, with the scope `write`, writes.
+    /// Everyone in the space can read it and, with the scope `write`, write it.
     Common,
 }
 
 impl Visibility {
-    /// The word for it in arguments and stores.
+    /// Returns the name of the visibility in arguments and stores.
     pub const fn name(self) -> &'static str {
         match self {
             Visibility::Private => "private",
@@ -474,7 +477,7 @@ impl Visibility {
         }
     }
 
-    /// The visibility with that name.
+    /// Returns the visibility with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Visibility::Private, Visibility::Shared, Visibility::Common]
             .into_iter()

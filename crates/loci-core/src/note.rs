@@ -1,71 +1,70 @@
-//! Notes: memories whose text is a file that people may change at any time. The file is the truth,
-//! what a store has of it is an index.
+//! Notes: memories whose text is a file that people may change at any time. The file is the source
+//! of truth; the store holds an index of it.
 
 use std::fmt;
 
 use crate::{Batch, Filter, MemoryId, Result, Space, Timestamp};
 
-/// What is in the frontmatter and the body of a file. What the file does not say is none.
+/// The frontmatter and the body of a file. Fields that the file does not have are `None`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Note {
-    /// The identity of the note: `uid`.
+    /// The id of the note: `uid`.
     pub id: Option<MemoryId>,
-    /// Its `title`; without it, the name of the file stands for it.
+    /// Its `title`; if there is none, the name of the file is used.
     pub title: Option<String>,
-    /// Its text: what follows the frontmatter, with LF as its only end of line, without the one at
-    /// its end.
+    /// Its text: the part after the frontmatter, with line ends normalised to LF and without the
+    /// last one.
     pub body: String,
-    /// Whether its `status` is `deleted`.
+    /// True if its `status` is `deleted`.
     pub is_deleted: bool,
-    /// Since when: `deleted_at`.
+    /// The time of its deletion: `deleted_at`.
     pub deleted_at: Option<Timestamp>,
-    /// When it was first stored: `created_at`.
+    /// The time at which it was first stored: `created_at`.
     pub created_at: Option<Timestamp>,
-    /// When its text last changed: `updated_at`.
+    /// The time at which its text last changed: `updated_at`.
     pub updated_at: Option<Timestamp>,
-    /// The `tags` of the frontmatter, in their order, without `#`.
+    /// The `tags` of the frontmatter, in order, without `#`.
     pub tags: Vec<String>,
-    /// Whether every session should begin with it: `always_load`.
+    /// True if every session should start with it: `always_load`.
     pub always_load: bool,
-    /// Where it is filed: `wing`.
+    /// Its collection: `wing`.
     pub collection: Option<String>,
-    /// Where in it: `room`.
+    /// Its section: `room`.
     pub section: Option<String>,
 }
 
-/// Size and time of a file: it counts as unchanged while both stay.
+/// The size and modification time of a file. The file counts as unchanged while both stay the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileStamp {
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// When it was last modified: nanoseconds since 1970.
+    /// The modification time in nanoseconds since 1970.
     pub modified_nanoseconds: i64,
 }
 
-/// SHA-256 of all bytes of a file, or of something else.
+/// A SHA-256 hash of all bytes of a file, or of other data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ContentHash(pub [u8; 32]);
 
-/// Why a file is not found as what it is, or not as a whole.
+/// The kind of problem that keeps a file from being indexed, or from being indexed completely.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileProblemKind {
-    /// It is larger than a memory may be. It is not indexed.
+    /// It is larger than a memory may be and is not indexed.
     TooLarge,
-    /// It is no text in UTF-8, or holds NUL. It is not indexed.
+    /// It is not UTF-8 text, or holds NUL, and is not indexed.
     NotText,
-    /// It is a symbolic link, or no regular file. It is not read.
+    /// It is a symbolic link, or not a regular file, and is not read.
     NotAFile,
-    /// It could not be read. What is known of it stays.
+    /// It could not be read. Its recorded state stays.
     Unreadable,
-    /// Its frontmatter is no YAML, or not what it should be. It is indexed as plain text and never
-    /// rewritten.
+    /// Its frontmatter is not valid YAML, or has values of the wrong form. It is indexed as plain
+    /// text and never rewritten.
     BrokenFrontmatter,
-    /// Its `uid` is that of another note, or of another memory. It is indexed under an id of its
-    /// own.
+    /// Another note or memory already has its `uid`. It is indexed under a new id.
     DuplicateUid,
-    /// A sync client made it of two versions of a note. It is not indexed.
+    /// It is a conflict copy that a sync client made of two versions of a note. It is not indexed.
     ConflictCopy,
-    /// It is empty, and was not always. It is indexed by its title alone.
+    /// It became empty. Only its title is indexed.
     Emptied,
 }
 
@@ -82,7 +81,7 @@ impl FileProblemKind {
         FileProblemKind::Emptied,
     ];
 
-    /// The word for it in reports and stores.
+    /// Returns the name of the kind in reports and stores.
     pub const fn name(self) -> &'static str {
         match self {
             FileProblemKind::TooLarge => "too_large",
@@ -96,7 +95,7 @@ impl FileProblemKind {
         }
     }
 
-    /// The kind with that name.
+    /// Returns the kind with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         FileProblemKind::ALL
             .into_iter()
@@ -110,133 +109,133 @@ impl fmt::Display for FileProblemKind {
     }
 }
 
-/// What is wrong with a file.
+/// A problem with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileProblem {
-    /// What kind of problem.
+    /// The kind of problem.
     pub kind: FileProblemKind,
-    /// What was wrong and where, and what to do, for people. Quotes nothing of the file.
+    /// The problem, its place and its remedy, for people. Quotes nothing of the file.
     pub message: String,
 }
 
-/// What is known of a file of a folder of notes since it was last read.
+/// The recorded state of a note file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteFile {
-    /// Its path in the folder, with `/` between the parts: its key.
+    /// Its path in the folder, with `/` as the separator: its key.
     pub path: String,
-    /// Its size and time when it was read.
+    /// Its size and modification time when it was read.
     pub stamp: FileStamp,
-    /// Whether it was so old then that every later change shows in the stamp. If not, it is read
-    /// again.
+    /// True if the file was old enough when it was read that every later change alters the stamp.
+    /// Otherwise it is read again.
     pub is_settled: bool,
-    /// What was in it; of a file that was not read, zeros.
+    /// The hash of its content; zeros if it was not read.
     pub hash: ContentHash,
-    /// The memory that it is; none, if it is not indexed.
+    /// Its memory; `None` if it is not indexed.
     pub memory: Option<MemoryId>,
-    /// Whether the file says that id itself.
+    /// True if the file itself contains that id.
     pub says_id: bool,
-    /// What it links to, as written: names of notes or paths, without what follows `#` or `|`, each
-    /// once.
+    /// Its links as written: names of notes or paths, without the part after `#` or `|`, without
+    /// duplicates.
     pub links: Vec<String>,
-    /// What is wrong with it.
+    /// The problem with it, if any.
     pub problem: Option<FileProblem>,
-    /// Since when it is not there any more. Its row stays, so that it is the same memory when it
+    /// The time since which it is missing. Its row stays, so that it is the same memory when it
     /// comes back.
     pub missing_since: Option<Timestamp>,
 }
 
 impl NoteFile {
-    /// Since when a file is missing that is about to be put into the folder. Its memory is a note
-    /// already: whoever changes it waits for the lock of the folder, as for the file.
+    /// The value of `missing_since` for a file that is about to be created in the folder. Its
+    /// memory is a note already: a writer that changes it waits for the lock of the folder, as it
+    /// does for the file.
     pub const EXPECTED: Timestamp = Timestamp::from_microseconds(0);
 
-    /// Whether it is about to be put into the folder, or was when a process ended.
+    /// Returns true if the file is about to be created, or was when a process ended.
     pub fn is_expected(&self) -> bool {
         self.missing_since == Some(Self::EXPECTED)
     }
 }
 
-/// What is in a file, as it was at one moment.
+/// A snapshot of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRead {
-    /// Its size and time.
+    /// Its size and modification time.
     pub stamp: FileStamp,
-    /// Whether it was so old that every later change shows in the stamp.
+    /// True if the file was old enough that every later change alters the stamp.
     pub is_settled: bool,
-    /// What was in it; zeros if it was not read.
+    /// The hash of its content; zeros if it was not read.
     pub hash: ContentHash,
-    /// The note; none if it cannot be one, which `problem` then explains.
+    /// The note; `None` if the file cannot be one, for the reason in `problem`.
     pub content: Option<NoteContent>,
-    /// What is wrong with it. A note that has a problem is plain text and cannot be rewritten;
-    /// whether it is deleted is taken from the plain line of its frontmatter that says so.
+    /// The problem with it, if any. A note with a problem is plain text and cannot be rewritten;
+    /// its deletion state comes from the plain `status` line of its frontmatter.
     pub problem: Option<FileProblem>,
 }
 
-/// A note with what its text says beside itself.
+/// A note with the tags and links of its text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct NoteContent {
     /// The note.
     pub note: Note,
-    /// Tags in the text (`#tag`), without `#`, in their order, each once.
+    /// Tags in the text (`#tag`), without `#`, in order, without duplicates.
     pub text_tags: Vec<String>,
-    /// As [`NoteFile::links`].
+    /// Its links, as in [`NoteFile::links`].
     pub links: Vec<String>,
 }
 
-/// All files of a folder that may be notes. Nothing of them was read.
+/// A listing of all files in a folder that may be notes. No file is read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FolderScan {
-    /// Which folder it is, as far as the file system can tell: another text for another folder at
-    /// the same path, such as the empty place where a drive was mounted. None, if there is no
-    /// folder.
+    /// The identity of the folder in the file system: it differs for another folder at the same
+    /// path, such as the empty mount point of a drive. `None` if there is no folder.
     pub identity: Option<String>,
-    /// Path and stamp of each, in the order of paths.
+    /// The path and stamp of each file, in the order of paths.
     pub files: Vec<(String, FileStamp)>,
-    /// What was passed over and has the name of a note, and why: links, and files whose state could
-    /// not be read.
+    /// The files that have the name of a note but were skipped, with the reason: links, and files
+    /// whose metadata could not be read.
     pub skipped: Vec<(String, FileProblem)>,
-    /// Folders that could not be read: of what is in them nothing is known.
+    /// Folders that could not be read; the state of the files in them is unknown.
     pub unreadable_folders: Vec<String>,
 }
 
-/// What came of creating a note.
+/// The outcome of creating a note.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Created {
-    /// It is there now, under this path.
+    /// The file was created under this path.
     New(String, FileRead),
-    /// It was there: a file of that title whose `uid` is of the same making (all but its time), so
-    /// that an earlier attempt, which was not answered, came as far as the file.
+    /// The file already existed: it has that title, and its `uid` differs from the new one at most
+    /// in its time, so an earlier attempt that was never answered created it.
     Before(String, FileRead),
 }
 
-/// Held while a folder is read or written; let go when it is dropped.
+/// A lock on a folder for reading or writing; dropping it releases the lock.
 pub trait NoteLock: Send {}
 
 /// A folder of notes.
 ///
 /// Only files whose name ends in `.md` (in any case) and does not begin with a dot are notes, in
 /// folders whose names do not begin with a dot either; symbolic links are never followed. Writes
-/// put the file in place as a whole, durable when they return, after one flush of the file and one
-/// of the folder: whoever reads, and whatever ends the process or the machine, finds the old text
-/// or the new one. No file is ever deleted.
+/// replace the file atomically and are durable when they return, after one flush of the file and
+/// one of the folder: a reader sees the old text or the new one, even after a crash of the process
+/// or the machine. No file is ever deleted.
 pub trait NoteFolder: Send + Sync {
-    /// Waits for the lock of the folder, which one holder in all processes of this store has at a
-    /// time.
+    /// Waits for the lock of the folder. It has at most one holder at a time among all processes of
+    /// this store.
     ///
     /// # Errors
-    /// `unavailable` if there is no such lock to be had, or not within some seconds.
+    /// `unavailable` if the lock does not exist or could not be acquired within some seconds.
     fn lock(&self) -> Result<Box<dyn NoteLock>>;
 
-    /// Where it is, for people.
+    /// Returns the path of the folder, for people.
     fn location(&self) -> String;
 
-    /// What is in it. A folder that is not there is an empty scan without identity.
+    /// Lists the files of the folder. A missing folder gives an empty scan without identity.
     ///
     /// # Errors
-    /// `unavailable` if the folder is there and cannot be read.
+    /// `unavailable` if the folder exists but cannot be read.
     fn scan(&self) -> Result<FolderScan>;
 
-    /// Which folder it is, as [`FolderScan::identity`] says it.
+    /// Returns the [`FolderScan::identity`] of the folder.
     ///
     /// # Errors
     /// As for [`scan`](NoteFolder::scan).
@@ -244,70 +243,71 @@ pub trait NoteFolder: Send + Sync {
         Ok(self.scan()?.identity)
     }
 
-    /// What is in the file; none if it is gone.
+    /// Reads a file; returns `None` if it does not exist.
     ///
     /// # Errors
-    /// `invalid_argument` if the path leads out of the folder. What else goes wrong is the read's
-    /// problem.
+    /// `invalid_argument` if the path leads out of the folder. Other failures are reported in
+    /// [`FileRead::problem`].
     fn read(&self, path: &str) -> Result<Option<FileRead>>;
 
-    /// Makes a file of a note that has an id and a title: at the top of the folder (which is made
-    /// if there is none), named after the title, with a number where another file has the name in
-    /// whichever case or Unicode form. `may_be_there` has the files of that name looked through for
-    /// one of the same making ([`Created::Before`]), which only an id that follows from a caller's
-    /// key can have.
+    /// Creates the file of a note that has an id and a title: at the top of the folder (which is
+    /// created if missing), named after the title, with a number if another file has that name in
+    /// any case or Unicode form. With `may_be_there`, first searches the files of that name for one
+    /// that an earlier attempt created ([`Created::Before`]); only an id derived from an
+    /// idempotency key can have one.
     ///
     /// # Errors
-    /// `unavailable` if it cannot be written: then nothing is there, unless the disk refuses to
-    /// take it back, too.
+    /// `unavailable` if it cannot be written; then the file does not exist, unless the disk also
+    /// refuses to remove it.
     fn create(&self, note: &Note, may_be_there: bool) -> Result<Created>;
 
-    /// Makes the file say what the note says: keys of the frontmatter whose value is another one
-    /// are changed or added in place, and the text if it is another one; every other byte stays.
-    /// Returns what is in it now.
+    /// Rewrites the file to match the note. Changes or adds the frontmatter keys whose values
+    /// differ in place, and replaces the text if it differs; every other byte stays. Returns the
+    /// new content.
     ///
     /// # Errors
-    /// `conflict` if what is in the file is not `expected` any more, or if its frontmatter is
-    /// broken; `conflict`, too, if it is read-only, or cannot be changed without losing something
-    /// that it says; `not_found` if it is gone; `unavailable` if it cannot be written. Then nothing
-    /// was changed, unless only making the change durable failed on a file system that cannot take
-    /// it back in one step.
+    /// `conflict` if the content of the file is no longer `expected`, or if its frontmatter is
+    /// broken; `conflict`, too, if it is read-only, or cannot be changed without losing data;
+    /// `not_found` if it does not exist; `unavailable` if it cannot be written. Then nothing was
+    /// changed, unless only the flush failed on a file system that cannot undo the change in one
+    /// step.
     fn rewrite(&self, path: &str, expected: &ContentHash, note: &Note) -> Result<FileRead>;
 }
 
-/// Keeps what is known of the files of notes. Whoever changes it holds the lock of the folder. It
-/// stays, whatever becomes of the memories.
+/// Keeps the recorded state of note files. A writer that changes it holds the lock of the folder.
+/// The state stays, even if the memories are removed.
 pub trait NoteStore: Send + Sync {
-    /// All files of the space, in the order of their paths, those that are missing too.
+    /// Returns all files of the space, including missing ones, in the order of their paths.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn note_files(&self, space: &Space) -> Result<Vec<NoteFile>>;
 
-    /// The file that is this memory, if there is such a memory and it is not softly deleted: one
-    /// that is there, or else [expected](NoteFile::is_expected).
+    /// Returns the file of this memory, if the memory exists and is not soft-deleted: a file that
+    /// exists, or else one that is [expected](NoteFile::is_expected).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Result<Option<NoteFile>>;
 
-    /// The memories that pass the filter and are files that are there or
-    /// [expected](NoteFile::is_expected), in the order of ids, at most `limit`.
+    /// Returns at most `limit` memories that match the filter and have a file that exists or is
+    /// [expected](NoteFile::is_expected), in the order of ids.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn notes_among(&self, filter: &Filter, limit: usize) -> Result<Vec<MemoryId>>;
 
-    /// The [identity](FolderScan::identity) of the folder that the files were last seen in.
+    /// Returns the [identity](FolderScan::identity) of the folder in which the files were last
+    /// seen.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn note_folder(&self, space: &Space) -> Result<Option<String>>;
 
-    /// As [`Store::commit`](crate::Store::commit), for what can be made again from elsewhere: when
-    /// it returns `Ok`, every later read of every process sees it, and the end of any process
-    /// leaves it, but a power cut may undo it, together with whatever was committed in the same way
-    /// after it. It costs no flush of the disk.
+    /// Commits a batch of data that can be rebuilt from other sources, without a flush of the disk;
+    /// otherwise as [`Store::commit`](crate::Store::commit). When it returns `Ok`, every later read
+    /// of every process sees the changes, and they survive the crash of any process. A power cut
+    /// may undo them, together with later commits of this kind.
     ///
     /// # Errors
     /// As for `commit`.

@@ -1,18 +1,18 @@
-//! What the index keeps of a memory: passages, their terms and their vectors.
+//! The index data of a memory: passages, their terms and their vectors.
 
 use std::ops::Range;
 
 use crate::ModelId;
 
-/// One stretch of a memory's content, as the index sees it. The whole record is always what is
-/// returned; passages never reach a caller.
+/// One passage of a memory's content in the index. Callers never see passages; they get the whole
+/// record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
-    /// Bytes of the content that it covers.
+    /// The byte range of the content that it covers.
     pub range: Range<usize>,
-    /// Its analysed terms, each once, with the number of times it occurs.
+    /// Its analysed terms, without duplicates, with their counts.
     pub terms: Vec<Term>,
-    /// Its embedding; none until a model has read it.
+    /// Its embedding; `None` until it has been embedded.
     pub vector: Option<Vector>,
 }
 
@@ -21,17 +21,17 @@ pub struct Passage {
 pub struct Term {
     /// The term, folded and stemmed.
     pub text: String,
-    /// How often it occurs in the passage. 0: it is a mark, which a query may ask for by name and
-    /// which adds nothing to any score or length.
+    /// The number of occurrences in the passage. A count of 0 denotes a mark, which a query can
+    /// look up and which affects neither score nor length.
     pub count: u32,
 }
 
 /// A unit vector quantised to eight bits: component `i` is `values[i] * scale`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector {
-    /// The model that made it. Vectors of two models are never compared.
+    /// The model that made it. Vectors of different models are never compared.
     pub model: ModelId,
-    /// What one step of the integers is worth.
+    /// The quantisation step.
     pub scale: f32,
     /// The components.
     pub values: Vec<i8>,

@@ -1,16 +1,16 @@
-//! Who asks, and what that allows.
+//! Callers, their scopes and the access rules.
 
 use crate::ANONYMOUS;
 use crate::{Error, ErrorCode, Memory, Result, Space, Trail, Visibility};
 
-/// What a caller may do. `admin` includes the two others.
+/// A permission of a caller. `admin` includes the two others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scope {
-    /// Recall, list and read.
+    /// Search, list and read.
     Read,
     /// Store, change and delete.
     Write,
-    /// Everything in the space, whoever owns it.
+    /// Everything in the space, of any owner.
     Admin,
 }
 
@@ -18,7 +18,7 @@ impl Scope {
     /// Every scope, weakest first.
     pub const ALL: [Scope; 3] = [Scope::Read, Scope::Write, Scope::Admin];
 
-    /// The scope as people and tokens name it.
+    /// Returns the name of the scope in tokens and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Scope::Read => "read",
@@ -27,7 +27,7 @@ impl Scope {
         }
     }
 
-    /// The scope with that name.
+    /// Returns the scope with that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Scope::ALL.into_iter().find(|scope| scope.name() == name)
     }
@@ -38,18 +38,18 @@ impl Scope {
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// The set with these scopes.
+    /// Creates a set of these scopes.
     pub fn of(scopes: &[Scope]) -> Self {
         Scopes(scopes.iter().fold(0, |set, scope| set | 1 << *scope as u8))
     }
 
-    /// Whether the set allows what `scope` stands for.
+    /// Returns true if the set contains the scope, or `admin`.
     pub fn allow(self, scope: Scope) -> bool {
         let has = |scope: Scope| self.0 & (1 << scope as u8) != 0;
         has(scope) || has(Scope::Admin)
     }
 
-    /// The scopes that were given, weakest first.
+    /// Returns the scopes in the set, weakest first.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL
             .into_iter()
@@ -57,45 +57,45 @@ impl Scopes {
     }
 }
 
-/// The subject of the person at this machine.
+/// The subject of the local user.
 pub const LOCAL: &str = "local";
 
-/// The beginning of the pseudonym of a wiped user.
+/// The prefix of the pseudonym of a wiped user.
 const PSEUDONYM_PREFIX: &str = "wiped-";
-/// Characters after that.
+/// The number of characters after the prefix.
 const PSEUDONYM_CHARACTERS: usize = 32;
 
-/// The pseudonym of a wiped user that these random bits make.
+/// Returns the pseudonym of a wiped user for these random bits.
 pub fn pseudonym(random: u128) -> String {
     format!("{PSEUDONYM_PREFIX}{random:032x}")
 }
 
-/// Whether a name has the form of the pseudonym under which a [wipe](crate::Store::wipe) leaves
-/// what a user did to records that stay.
+/// Returns true if the name has the form of a pseudonym, under which a [wipe](crate::Store::wipe)
+/// keeps what a user did to records that stay.
 pub fn is_pseudonym(name: &str) -> bool {
     name.strip_prefix(PSEUDONYM_PREFIX)
         .is_some_and(|rest| rest.chars().count() == PSEUDONYM_CHARACTERS)
 }
 
-/// Whether no token may have the name as its subject: it stands for callers without a name, or for
-/// a wiped user.
+/// Returns true if no token may have the name as its subject, since it stands for anonymous callers
+/// or for a wiped user.
 pub fn is_reserved_subject(name: &str) -> bool {
     name == ANONYMOUS || is_pseudonym(name)
 }
 
-/// Someone who calls: a subject with a token, an anonymous caller, or the local user.
+/// An identity that can call: a subject with a token, an anonymous caller, or the local user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// The name under which it owns records; none for an anonymous caller.
+    /// The name under which it owns records; `None` for an anonymous caller.
     pub subject: Option<String>,
-    /// A name for people, if it has another one than the subject: what the token says.
+    /// The display name from the token, if it differs from the subject.
     pub actor: Option<String>,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Scopes,
 }
 
 impl Principal {
-    /// A subject with these scopes.
+    /// Creates a principal for a subject with these scopes.
     pub fn new(subject: impl Into<String>, scopes: Scopes) -> Self {
         Principal {
             subject: Some(subject.into()),
@@ -104,12 +104,13 @@ impl Principal {
         }
     }
 
-    /// The person at this machine (stdio, the command line): subject `local`, scope `admin`.
+    /// Returns the local user (stdio, the command line): subject `local`, scope `admin`.
     pub fn local() -> Self {
         Principal::new(LOCAL, Scopes::of(&[Scope::Admin]))
     }
 
-    /// A caller that needs no token (HTTP with `--no-auth`): no subject, may read and write.
+    /// Returns a caller without a token (HTTP with `--no-auth`): no subject, scopes `read` and
+    /// `write`.
     pub fn anonymous() -> Self {
         Principal {
             subject: None,
@@ -119,14 +120,14 @@ impl Principal {
     }
 }
 
-/// How far ownership goes.
+/// The strictness of ownership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ownership {
-    /// Common records are everyone's to write, and shared ones everyone's to read.
+    /// Everyone may write common records and read shared ones.
     #[default]
     Usual,
-    /// Only its owner changes a record, a common one too, and who has no name reads nothing that
-    /// somebody shared.
+    /// Only the owner changes a record, even a common one, and an anonymous caller cannot read
+    /// shared records.
     Strict,
 }
 
@@ -135,24 +136,24 @@ pub enum Ownership {
 pub struct Caller {
     /// The space that the caller's token belongs to.
     pub space: Space,
-    /// Who calls.
+    /// The calling principal.
     pub principal: Principal,
-    /// The tool set that it calls through, which marks what it stores.
+    /// The tool set of the call, recorded in every memory that it stores.
     pub origin: &'static str,
-    /// How far ownership goes in that tool set.
+    /// The strictness of ownership in that tool set.
     pub ownership: Ownership,
-    /// Whether the subject is a mere claim: that of a caller without a name, whom a server without
-    /// authentication trusts. It owns what came in through the same tool set, and nothing else.
+    /// True if the subject is an unverified claim of an anonymous caller, which a server without
+    /// authentication trusts. It owns only records that came in through the same tool set.
     pub is_claimed: bool,
-    /// The session of the client, where the transport has any: it ends with the pipe, or with what
-    /// the server gave a client over HTTP.
+    /// The session of the client, if the transport has one: on stdio, it ends with the pipe; over
+    /// HTTP, it is the session that the server assigned.
     pub session: Option<String>,
-    /// The records that the call comes to.
+    /// The records that the call accesses, for the audit log.
     pub trail: Trail,
 }
 
 impl Caller {
-    /// A principal that calls through no tool set in particular.
+    /// Creates a caller for a principal, with `loci` as its tool set.
     pub fn new(space: Space, principal: Principal) -> Self {
         let trail = Trail::default();
         Caller {
@@ -166,12 +167,12 @@ impl Caller {
         }
     }
 
-    /// The person at this machine, in the default space.
+    /// Returns the local user in the default space.
     pub fn local() -> Self {
         Caller::new(Space::default(), Principal::local())
     }
 
-    /// The reading side of the access rule for this caller.
+    /// Returns the read access rule for this caller.
     pub fn reader(&self) -> Reader {
         let Principal {
             subject, scopes, ..
@@ -184,13 +185,14 @@ impl Caller {
         }
     }
 
-    /// This caller in the part of the user whom the argument `argument` names: it reads and writes
-    /// what that user does, and no more. A subject may act for itself, an `admin` for anyone in its
-    /// space; an anonymous caller is trusted, since only a server without authentication has any,
-    /// but with what came in through the same tool set alone.
+    /// Returns this caller acting as the user that the argument `argument` names, with that user's
+    /// read and write access and no more. A subject may act for itself, an `admin` for any user in
+    /// its space. An anonymous caller may act for any user, since only a server without
+    /// authentication has anonymous callers, but only on records that came in through the same tool
+    /// set.
     ///
     /// # Errors
-    /// `forbidden` if it is another subject's name, or the pseudonym of a wiped user.
+    /// `forbidden` if the name is that of another subject, or the pseudonym of a wiped user.
     pub fn acting_for(&self, argument: &str, user: &str) -> Result<Caller> {
         let Principal {
             subject,
@@ -228,9 +230,9 @@ impl Caller {
         })
     }
 
-    /// Whether the caller may change or delete a record: its own, an ownerless one if it is
-    /// anonymous, a common one unless ownership is strict, any one if it is `admin`. The scope
-    /// `write` is needed besides.
+    /// Returns true if the caller has the scope `write` and may change or delete the record: its
+    /// own, an ownerless one if it is anonymous, a common one unless ownership is strict, any
+    /// record if it is `admin`.
     pub fn may_write(&self, memory: &Memory) -> bool {
         let Principal {
             subject, scopes, ..
@@ -244,22 +246,22 @@ impl Caller {
     }
 }
 
-/// The access rule as part of a query: whose records may be candidates at all.
+/// The read access rule as part of a query: it limits the candidates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reader {
-    /// The subject that asks; none for an anonymous caller.
+    /// The subject of the query; `None` for an anonymous caller.
     pub subject: Option<String>,
-    /// Whether the rule lets everything pass (`admin`).
+    /// True if all records match (`admin`).
     pub everything: bool,
-    /// Whether what others share passes.
+    /// True if records that others share match.
     pub shared: bool,
-    /// The tool set through which a record must have come in to count as the subject's own; any, if
-    /// none.
+    /// The tool set through which a record must have come in to count as the subject's own; any if
+    /// `None`.
     pub own_origin: Option<String>,
 }
 
 impl Reader {
-    /// Who reads everything: for work on nobody's behalf.
+    /// Returns a reader of all records, for work on behalf of no caller.
     pub fn everything() -> Self {
         Reader {
             everything: true,
@@ -267,7 +269,7 @@ impl Reader {
         }
     }
 
-    /// The rule for a subject, or for an anonymous caller, where ownership is the usual one.
+    /// Returns the rule for a subject, or for an anonymous caller, under the usual ownership.
     pub fn of(subject: Option<&str>) -> Self {
         Reader {
             subject: subject.map(str::to_owned),
@@ -277,8 +279,8 @@ impl Reader {
         }
     }
 
-    /// Whether a record may be read: common ones, shared ones if they pass, ownerless ones, and
-    /// one's own.
+    /// Returns true if the record may be read: a common one, a shared one if those match, an
+    /// ownerless one, or the subject's own.
     pub fn may_read(&self, memory: &Memory) -> bool {
         self.everything
             || memory.visibility == Visibility::Common
@@ -324,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Who reads and who writes a record, of callers through the usual and through a strict tool
+    /// Checks which callers may read and write a record, through a usual and through a strict tool
     /// set.
     #[test]
     fn the_rule_of_access() {
@@ -354,7 +356,7 @@ mod tests {
         let (private, shared, common) =
             (Visibility::Private, Visibility::Shared, Visibility::Common);
         let rows = [
-            // (owner, visibility), who reads it, who writes it, in the order of the callers.
+            // (owner, visibility), readers, writers, in the order of the callers.
             ((Some("ann"), private), "1001100110", "1001100110"),
             ((Some("ann"), shared), "1111110111", "1001100110"),
             ((Some("ann"), common), "1111111111", "1111100111"),

@@ -1,10 +1,10 @@
-//! The seam to what takes secrets out of texts.
+//! The interface to the removal of secrets from texts.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How many secrets of each kind were taken out of something.
+/// Counts of removed secrets by kind.
 ///
 /// Its text form, such as `github-token 2, private 1`, is the value of the attribute
 /// [`Redactions::ATTRIBUTE`].
@@ -12,39 +12,39 @@ use std::fmt;
 pub struct Redactions(BTreeMap<String, u64>);
 
 impl Redactions {
-    /// The attribute by which a memory says which secrets were taken out of its text.
+    /// The attribute of a memory that lists the kinds of secrets removed from its text.
     pub const ATTRIBUTE: &'static str = "redacted";
 
-    /// Adds so many secrets of a kind.
+    /// Adds a number of secrets of a kind.
     pub fn add(&mut self, kind: &str, count: u64) {
         if count > 0 {
             *self.0.entry(kind.to_owned()).or_default() += count;
         }
     }
 
-    /// Adds all of another count.
+    /// Adds all counts of another value.
     pub fn add_all(&mut self, other: &Redactions) {
         for (kind, count) in other.iter() {
             self.add(kind, count);
         }
     }
 
-    /// The kinds in alphabetical order, each with its count.
+    /// Returns the kinds in alphabetical order, each with its count.
     pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
         self.0.iter().map(|(kind, count)| (kind.as_str(), *count))
     }
 
-    /// Whether nothing was taken out.
+    /// Returns true if nothing was removed.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The number of secrets of all kinds.
+    /// Returns the number of secrets of all kinds.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// The counts that this text form gives. Parts that have another form are left out.
+    /// Parses the text form and ignores parts that do not match it.
     pub fn from_text(text: &str) -> Self {
         let mut redactions = Redactions::default();
         for (kind, count) in text.split(", ").filter_map(|part| part.rsplit_once(' ')) {
@@ -78,29 +78,28 @@ impl fmt::Display for Redactions {
     }
 }
 
-/// A text without its secrets.
+/// A text with its secrets removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted<'a> {
-    /// The text; borrowed, if it held no secret.
+    /// The text; borrowed if it held no secret.
     pub text: Cow<'a, str>,
-    /// The secrets that it held, in their order.
+    /// The secrets that were removed, in order.
     pub removed: Vec<Removed>,
 }
 
-/// A secret that was taken out of a text.
+/// A secret that was removed from a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
-    /// The byte offset in the redacted text, behind the mark that stands for the secret, if one
-    /// does.
+    /// The byte offset in the redacted text, after the placeholder of the secret, if it has one.
     pub at: usize,
     /// Its kind, such as `github-token`.
     pub kind: &'static str,
-    /// The number of line breaks in it.
+    /// The number of line breaks in the secret.
     pub lines: usize,
 }
 
 impl<'a> Redacted<'a> {
-    /// A text that holds no secret.
+    /// Wraps a text that holds no secret.
     pub fn unchanged(text: &'a str) -> Self {
         Redacted {
             text: Cow::Borrowed(text),
@@ -108,7 +107,7 @@ impl<'a> Redacted<'a> {
         }
     }
 
-    /// The same with a text of its own.
+    /// Returns the same with an owned text.
     pub fn into_owned(self) -> Redacted<'static> {
         Redacted {
             text: Cow::Owned(self.text.into_owned()),
@@ -116,7 +115,7 @@ impl<'a> Redacted<'a> {
         }
     }
 
-    /// The secrets that it held, counted by kind.
+    /// Returns the removed secrets, counted by kind.
     pub fn found(&self) -> Redactions {
         let mut found = Redactions::default();
         for removed in &self.removed {
@@ -125,7 +124,8 @@ impl<'a> Redacted<'a> {
         found
     }
 
-    /// The number of line breaks that were removed up to a byte offset in the redacted text.
+    /// Returns the number of line breaks that were removed up to a byte offset in the redacted
+    /// text.
     pub fn lines_removed_until(&self, offset: usize) -> usize {
         self.removed
             .iter()
@@ -135,13 +135,13 @@ impl<'a> Redacted<'a> {
     }
 }
 
-/// Takes secrets out of texts: keys, tokens, passwords, and what a person marked as private.
+/// Removes secrets from texts: keys, tokens, passwords, and text that a person marked as private.
 pub trait Redactor: Send + Sync {
-    /// The text without its secrets. Redacting a redacted text changes nothing.
+    /// Returns the text without its secrets. Redacting a redacted text changes nothing.
     fn redact<'a>(&self, text: &'a str) -> Redacted<'a>;
 
-    /// The same for a file of a project, where a mark of what is private counts only with its end
-    /// and outside of backticks.
+    /// Redacts a file of a project, where a private mark counts only if it is closed and outside of
+    /// backticks.
     fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
         self.redact(text)
     }

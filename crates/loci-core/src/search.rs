@@ -1,49 +1,49 @@
-//! Questions to a store and its candidates. The store finds and scores; only the engine fuses
-//! and ranks, so that every store shares one ranking.
+//! Candidate queries to a store and their results. The store retrieves and scores; the engine alone
+//! fuses and ranks, so that every store shares one ranking.
 
 use std::sync::Arc;
 
 use crate::{Filter, MemoryId, ModelId, Timestamp};
 
-/// A query vector, not quantised.
+/// The embedding of a query, not quantised.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueryVector {
     /// The model that made it.
     pub model: ModelId,
-    /// Components of a unit vector.
+    /// The components of a unit vector.
     pub values: Vec<f32>,
 }
 
-/// What to look for. Without terms and vector there are no candidates.
+/// A query for candidates. Without terms and vector there are no candidates.
 #[derive(Debug, Clone)]
 pub struct CandidateQuery<'a> {
-    /// Which memories may be candidates.
+    /// The filter for the candidates.
     pub filter: &'a Filter,
-    /// Analysed terms of the query, each once.
+    /// The analysed terms of the query, without duplicates.
     pub terms: &'a [String],
-    /// Terms that the passages of a candidate must all hold between them; none: no such rule. Who
-    /// holds them is a candidate by words, whatever it scores. Memories that come in as context
-    /// need not.
+    /// Terms that the passages of a candidate must all contain, taken together; no such rule if
+    /// empty. A memory that contains them is a candidate by words, whatever its score. Memories
+    /// returned as context need not contain them.
     pub required: &'a [String],
-    /// Terms that are looked up in the candidates alone and score nothing: see
+    /// Terms that are looked up in the candidates only and do not affect scores: see
     /// [`Candidate::marks`]. At most [`MARKS_MAX`].
     pub marks: &'a [String],
     /// The query's embedding.
     pub vector: Option<&'a QueryVector>,
-    /// Whether the neighbours of the candidates in their threads come along, and how well each
-    /// thread as a whole fits the words.
+    /// True if the neighbours of the candidates in their threads are returned too, with a score for
+    /// each thread as a whole.
     pub with_context: bool,
-    /// How many of the best by words, and as many of the best by meaning, to return.
+    /// The number of best candidates by words, and by vector, to return.
     pub limit: usize,
 }
 
-/// How many marks a query may ask for: as many as [`Candidate::marks`] has bits.
+/// The maximum number of marks in a query: the number of bits in [`Candidate::marks`].
 pub const MARKS_MAX: usize = 64;
-/// How far a neighbour of a candidate may be from it in their thread.
+/// The maximum distance of a neighbour from a candidate in their thread.
 pub const NEIGHBOUR_DISTANCE_MAX: u64 = 2;
 
 impl<'a> CandidateQuery<'a> {
-    /// A query for nothing yet, to be completed.
+    /// Creates an empty query for the caller to complete.
     pub fn of(filter: &'a Filter, limit: usize) -> Self {
         CandidateQuery {
             filter,
@@ -57,35 +57,37 @@ impl<'a> CandidateQuery<'a> {
     }
 }
 
-/// Where a candidate stands in a thread.
+/// The position of a candidate in a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadPosition {
-    /// Which thread: its index in [`Candidates::threads`].
+    /// The index of the thread in [`Candidates::threads`].
     pub thread: usize,
     /// The candidate's position in it.
     pub position: u64,
 }
 
-/// A memory that may be an answer, with what the ranking needs to know of it.
+/// A candidate memory with the data that the ranking needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
     /// The memory.
     pub id: MemoryId,
-    /// BM25 of its best passage, 0 where no term of the query occurs. Statistics (number of
-    /// passages, document frequencies, mean length) are those of the passages that the filter
-    /// admits, so that nobody's score depends on what they may not read.
+    /// The BM25 score of its best passage; 0 if no term of the query occurs. The statistics (number
+    /// of passages, document frequencies, mean length) cover only the passages that the filter
+    /// admits, so that a score never depends on memories that the caller may not read.
     pub bm25: f32,
-    /// The share of the query's information that the words of one of its passages hold, the
-    /// greatest of these, 0 to 1: the idf of the terms that occur in it over that of all terms of
-    /// the query, those included that no passage has.
+    /// The greatest share of the query's information that one of its passages holds, 0 to 1: the
+    /// sum of the idf of the terms that occur in the passage over the sum for all terms of the
+    /// query, including terms that occur in no passage.
     pub matched: f32,
-    /// Cosine of its nearest passage; none if no passage has a vector of the query's model.
+    /// The cosine similarity of its nearest passage; `None` if no passage has a vector of the
+    /// query's model.
     pub cosine: Option<f32>,
-    /// Which marks of the query any of its passages has: bit `n` stands for mark `n`.
+    /// A bit set of the query's marks that occur in any of its passages: bit `n` stands for mark
+    /// `n`.
     pub marks: u64,
-    /// Its place in a thread, if it has one and the query asked for context.
+    /// Its position in a thread, if it has one and the query asked for context.
     pub place_in_thread: Option<ThreadPosition>,
-    /// The passage that scored best, by its order in the memory.
+    /// The index of the best-scoring passage in the memory.
     pub passage: u32,
     /// The memory's collection.
     pub collection: Option<Arc<str>>,
@@ -93,37 +95,37 @@ pub struct Candidate {
     pub source: Option<MemoryId>,
     /// The memory's weight.
     pub weight: f64,
-    /// When the memory was first stored.
+    /// The time at which the memory was first stored.
     pub created_at: Timestamp,
-    /// When the memory's text last changed.
+    /// The time at which the memory's text last changed.
     pub updated_at: Timestamp,
 }
 
-/// A thread as one text. Of several memories at one position the one with the least id counts, and
-/// only admitted ones.
+/// The score of a thread as one text. Only admitted memories count; of several at one position,
+/// only the one with the lowest id.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ThreadScore {
-    /// Its BM25: document frequencies are those of [`Candidate::bm25`], the mean length is that of
-    /// the threads of the hits.
+    /// Its BM25 score: document frequencies are those of [`Candidate::bm25`], the mean length is
+    /// that of the threads of the hits.
     pub bm25: f32,
-    /// How many memories it has.
+    /// The number of its memories.
     pub members: usize,
 }
 
-/// The answer of a store.
+/// The result of a candidate query.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Candidates {
-    /// The union of the best by words and the best by meaning, in no particular order, each with
-    /// both scores. With context, the admitted memories at most [`NEIGHBOUR_DISTANCE_MAX`] from one
-    /// of these in its thread, too.
+    /// The union of the best by words and the best by vector, in no particular order, each with
+    /// both scores. With context, also the admitted memories within [`NEIGHBOUR_DISTANCE_MAX`] of
+    /// one of these in its thread.
     pub hits: Vec<Candidate>,
     /// The threads of the hits. Empty without context.
     pub threads: Vec<ThreadScore>,
-    /// The BM25 that a passage approaches which holds every term of the query ever so often: the
-    /// sum of `(k1 + 1) idf` over the terms, those included that no passage has. 0 without terms.
+    /// The upper bound of the BM25 score of a passage: the sum of `(k1 + 1) idf` over the terms,
+    /// including terms that occur in no passage. 0 without terms.
     pub bm25_bound: f32,
-    /// Passages that the filter admits.
+    /// The number of passages that the filter admits.
     pub passages: usize,
-    /// Of these, the ones without a vector of the query's model: found by words alone.
+    /// The number of those without a vector of the query's model, which only words can find.
     pub passages_without_vector: usize,
 }

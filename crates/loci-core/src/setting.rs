@@ -1,11 +1,12 @@
-//! What agents and hosts settle for later sessions: small values under names.
+//! Settings: small named values that agents and hosts keep for later sessions.
 
 use crate::{Result, Space};
 
-/// Keeps settings. They are written by [`Store::commit`](crate::Store::commit), and removed with
-/// all that an owner has by a [wipe](crate::Store::wipe) of every tool set.
+/// Keeps settings. [`Store::commit`](crate::Store::commit) writes them, and a
+/// [wipe](crate::Store::wipe) of an owner's data in all tool sets removes them.
 pub trait SettingStore: Send + Sync {
-    /// The value under that name of an owner (of nobody, if none); none if there is none.
+    /// Returns the owner's value under that name, or that of no owner if `owner` is `None`; `None`
+    /// if the setting does not exist.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,48 +1,49 @@
-//! Files that memories were made from: projects and transcripts that somebody had read. Other than
-//! a note, such a file is no memory itself, and nothing here ever writes it.
+//! Source files: project files and transcripts that memories were made from. Unlike a note, a
+//! source file is not a memory itself, and nothing here writes it.
 
 use crate::{ContentHash, FileStamp, Result, Space};
 
-/// The attribute of a memory that holds the absolute path of the file it was made from.
+/// The attribute of a memory that holds the absolute path of its source file.
 pub const SOURCE_FILE: &str = "source_file";
 
-/// The attribute of a memory that holds the path of the file it was made from, relative to the
-/// folder that was read with it, with `/` between its names; of what outlasts its file, there is
-/// none.
+/// The attribute of a memory that holds the path of its source file, relative to the folder that
+/// was imported, with `/` as the separator. A memory that outlives its file has no such attribute.
 pub const SOURCE_PATH: &str = "source_path";
 
-/// The attribute of a memory that says which lines of its file it holds: the first and the last,
-/// with a hyphen between them.
+/// The attribute of a memory that holds its line range in the source file: the first and the last
+/// line, joined by a hyphen.
 pub const LINES: &str = "lines";
 
-/// What is known of a file since it was last read.
+/// The recorded state of a source file since it was last read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// The collection that its memories are in; none is global.
+    /// The collection of its memories; `None` is global.
     pub collection: Option<String>,
-    /// Its absolute path. With the collection it is the key: one file may be read into two of them.
+    /// Its absolute path. Path and collection form the key: a file may be imported into two
+    /// collections.
     pub path: String,
-    /// The absolute path of the folder that was read with it.
+    /// The absolute path of the imported folder.
     pub root: String,
-    /// How it was read, as whoever reads it calls that.
+    /// The name of the format as which the importer read the file.
     pub format: String,
-    /// Its size and time when it was read.
+    /// Its size and modification time when it was read.
     pub stamp: FileStamp,
-    /// How many of its bytes were read: fewer than there were, if it is read part by part.
+    /// The number of bytes that were read; less than the size if the file is read in parts.
     pub bytes_read: u64,
-    /// What was in it; of a file that only grows, what identifies the part that was read.
+    /// The hash of its content; for an append-only file, the hash that identifies the part that was
+    /// read.
     pub hash: ContentHash,
-    /// How many parts it has had so far: the position of the next one, in a file that only grows.
+    /// The number of parts so far; in an append-only file, this is the position of the next part.
     pub parts: u64,
-    /// Whether there is more of it to read, for whichever process comes to it.
+    /// True if there is more to read, by any process.
     pub is_pending: bool,
-    /// Whether its memories are what is in it, and go when that goes. Else they are what was ever
-    /// read from it, and outlast it.
+    /// True if its memories mirror the file and are removed with its content. Otherwise they are
+    /// all that was ever read from it, and outlive it.
     pub is_whole: bool,
 }
 
 impl SourceFile {
-    /// Its path from the folder that was read with it, with `/` between its names; none if it is
+    /// Returns the path relative to the imported folder, with `/` as the separator; `None` if it is
     /// not in that folder.
     pub fn path_in_root(root: &str, path: &str) -> Option<String> {
         let is_sign = |sign: char| matches!(sign, '/' | '\\');
@@ -53,10 +54,9 @@ impl SourceFile {
     }
 }
 
-/// Keeps what is known of files that memories were made from. They are written by
-/// [`Store::commit`](crate::Store::commit).
+/// Keeps the state of source files. [`Store::commit`](crate::Store::commit) writes it.
 pub trait SourceStore: Send + Sync {
-    /// What is known of the file; none if it was not read into that collection.
+    /// Returns the state of the file; `None` if it was not imported into that collection.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -67,56 +67,55 @@ pub trait SourceStore: Send + Sync {
         path: &str,
     ) -> Result<Option<SourceFile>>;
 
-    /// What is known of the file in whichever collection, none first, then in the order of
-    /// collections.
+    /// Returns the state of the file in every collection, the global one first, then in the order
+    /// of collections.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn sources_at(&self, space: &Space, path: &str) -> Result<Vec<SourceFile>>;
 
-    /// All files of a collection, in the order of paths.
+    /// Returns all files of a collection, in the order of paths.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn source_files(&self, space: &Space, collection: Option<&str>) -> Result<Vec<SourceFile>>;
 
-    /// Files of any collection of which there is more to read, in the order of paths, then of
-    /// collections, at most `limit`.
+    /// Returns at most `limit` files of any collection that have more to read, in the order of
+    /// paths, then of collections.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn pending_sources(&self, space: &Space, limit: usize) -> Result<Vec<SourceFile>>;
 }
 
-/// What has become of a file.
+/// The current state of a source file on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SourceState {
-    /// It is there, and no rule excludes it.
+    /// It exists, and no ignore rule excludes it.
     Kept,
-    /// It is there, and a rule of version control excludes it.
+    /// It exists, and an ignore rule of version control excludes it.
     Ignored,
-    /// It is not there.
+    /// It does not exist.
     Missing,
 }
 
-/// Looks after files that memories were made from. Reads nothing of what is in them.
+/// Inspects the source files on disk without reading their contents.
 pub trait SourceTree: Send + Sync {
-    /// The folder at the top of the project that a file belongs to, as version control marks it
-    /// above the nearest of its folders that is there, or else the folder that the file is or was
-    /// in.
+    /// Returns the root folder of the file's project: the one that version control marks, searching
+    /// upwards from the nearest existing folder of the path, or else the folder that the file is or
+    /// was in.
     fn root_of(&self, path: &str) -> String;
 
-    /// Which folder that is, so that it can be told from another one in its place later; none if it
-    /// is no folder with anything in it that can be read: an empty one may be the place where a
-    /// drive is to be mounted.
+    /// Returns an identity of the folder that tells it from another folder at the same path later.
+    /// Returns `None` if it is not a folder with readable content: an empty one may be a mount
+    /// point without its drive.
     fn identity(&self, root: &str) -> Option<String>;
 
-    /// What has become of these files in the project at `root`, in their order. All paths are
-    /// absolute and lie within it.
+    /// Returns the states of these files in the project at `root`, in order. All paths are absolute
+    /// and lie within the project.
     ///
     /// # Errors
-    /// `unavailable` if the folder or its rules cannot be read: of none of them anything is known
-    /// then.
+    /// `unavailable` if the folder or its ignore rules cannot be read; then no state is known.
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>>;
 }
 

@@ -1,7 +1,7 @@
-//! The seam to storage. A store keeps bytes and finds candidates; what they mean is the
-//! engine's.
+//! The interface to storage. A store keeps data and retrieves candidates; the engine interprets
+//! them.
 //!
-//! Methods block: the server calls the engine on threads made for that, so no store needs an
+//! Methods block: the server calls the engine on dedicated threads, so no store needs an
 //! asynchronous runtime (`docs/adr/0002-blocking-store.md`).
 
 use std::ops::Range;
@@ -15,12 +15,12 @@ use crate::{
     Timestamp, Tunnel, TunnelStore, Vector,
 };
 
-/// Changes that happen together or not at all.
+/// Changes that are committed atomically.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// The space that they are in.
+    /// The space of the changes.
     pub space: Space,
-    /// What to change, in order.
+    /// The changes, in order.
     pub changes: Vec<Change>,
 }
 
@@ -31,255 +31,252 @@ pub enum Change {
     Put {
         /// The record, with its new revision.
         memory: Box<Memory>,
-        /// What the index keeps of it; none leaves content and passages as they are.
+        /// Its index data; `None` leaves content and passages as they are.
         passages: Option<Vec<Passage>>,
-        /// What must be there before.
+        /// The required state of the memory before the change.
         expect: Expect,
     },
-    /// Removes a memory for good, with its job.
+    /// Removes a memory permanently, with its job.
     Delete {
-        /// Which one.
+        /// The memory.
         id: MemoryId,
-        /// The revision that it must have.
+        /// The required revision.
         revision: u64,
     },
-    /// Adds the embeddings of a memory's passages, in the place of those by the same model; those
-    /// by others stay. Nothing happens if the memory is gone or has another revision by now.
+    /// Adds the embeddings of a memory's passages and replaces those of the same model; those of
+    /// other models stay. Does nothing if the memory does not exist or has another revision.
     Embed {
-        /// Which memory.
+        /// The memory.
         id: MemoryId,
         /// The revision that was embedded.
         revision: u64,
         /// One vector for each passage, in order.
         vectors: Vec<Vector>,
     },
-    /// Gives a memory a job, which must be there by then, in this batch or before, and have none
-    /// but a parked one, which is forgotten.
+    /// Adds a job for a memory. The memory must exist by then, in this batch or before, and have no
+    /// job but a parked one, which is replaced.
     Enqueue {
-        /// Which memory.
+        /// The memory.
         memory: MemoryId,
-        /// When the job is due.
+        /// The time at which the job is due.
         due_at: Timestamp,
     },
-    /// Settles a job, which must be there and not be parked. Its lease must hold: nobody else may
-    /// have leased it since, even if it has run out.
+    /// Settles a job, which must exist and not be parked. Its lease must hold: no other process may
+    /// have leased the job since, even if the lease has run out.
     Settle {
         /// The job, as it was leased.
         job: Job,
-        /// How it ended.
+        /// The outcome of the job.
         outcome: JobOutcome,
     },
-    /// Changes nothing; the data of this owner must not have been wiped after `since`, be it all of
-    /// it or that of this tool set, so that a write which was under way does not bring any of it
-    /// back.
+    /// Changes nothing, but fails if the data of this owner, all of it or that of this tool set,
+    /// was wiped after `since`, so that a write in progress does not bring any of it back.
     NotWiped {
-        /// Whose data.
+        /// The owner of the data.
         owner: String,
-        /// The tool set that the write comes through.
+        /// The tool set of the write.
         origin: String,
-        /// What [`Store::version`] said when the work on the batch began.
+        /// The result of [`Store::version`] when the work on the batch began.
         since: u64,
     },
-    /// Changes nothing; no file may be this memory, as [`NoteStore::note_file_of`] has it: what is
-    /// changed in the store alone would not be in the file.
+    /// Changes nothing, but fails if this memory is a note, as by [`NoteStore::note_file_of`],
+    /// since the change would be missing from its file.
     NotNote {
-        /// Which memory.
+        /// The memory.
         id: MemoryId,
     },
-    /// Stores what is known of a file of notes, in the place of what was known of one with that
-    /// path.
+    /// Stores the state of a note file, replacing the state under its path.
     PutNoteFile(Box<NoteFile>),
-    /// Stores what will be known of a file of notes that is about to be put into the folder, as of
-    /// one that is [expected](NoteFile::is_expected). If there is a file with that path, that stays
-    /// known as it is.
+    /// Stores the state of a note file that is about to be created, marked as
+    /// [expected](NoteFile::is_expected). If the path already has a file, the state of that file
+    /// stays.
     ExpectNoteFile {
-        /// The file; its memory must be some.
+        /// The file; it must have a memory.
         file: Box<NoteFile>,
-        /// What must be there of its memory.
+        /// The required state of its memory.
         expect: Expect,
     },
-    /// Forgets a file of notes; nothing happens if none with that path is known.
+    /// Removes the state of a note file; does nothing if the path is unknown.
     DeleteNoteFile {
         /// Its path.
         path: String,
     },
-    /// Notes the [identity](crate::FolderScan::identity) of the folder of notes.
+    /// Records the [identity](crate::FolderScan::identity) of the folder of notes.
     PutNoteFolder {
         /// The identity.
         identity: String,
     },
-    /// Keeps an answer under its key, which no live answer may have. Beyond
-    /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) answers of its owner in its space,
+    /// Keeps a reply under its idempotency key, under which no live reply may exist. Beyond
+    /// [`KEYED_ANSWERS_MAX`](crate::limits::KEYED_ANSWERS_MAX) replies of its owner in its space,
     /// or [`KEYED_ANSWERS_BYTES_MAX`](crate::limits::KEYED_ANSWERS_BYTES_MAX) bytes of them,
-    /// expired ones included, the oldest are removed, by the moment they were kept, then by
-    /// operation and key, but never this one.
+    /// including expired ones, the oldest are evicted, ordered by creation time, then by operation
+    /// and key, but never this one.
     KeepAnswer(Box<IdempotentReply>),
-    /// Stores a new fact. No fact may have its id, and of those with the same subject, predicate
-    /// and object none may have the same beginning and end, or an open end if its own is open.
+    /// Stores a new fact. Its id must be unused, and no fact with the same subject, predicate and
+    /// object may have the same start and end, or an open end if the new one's is open.
     PutFact(Box<Fact>),
-    /// Says when a fact ended or will. It must be there and have the end `before`.
+    /// Sets the end of a fact, in the past or future. The fact must exist and have the end
+    /// `before`.
     EndFact {
         /// Its id.
         id: String,
-        /// The end that it has.
+        /// The current end.
         before: Option<Period>,
-        /// The end that it gets.
+        /// The new end.
         valid_to: Period,
     },
-    /// Stores a tunnel, in the place of the one with that id. That must be `expect`, so that
-    /// nothing is lost of what another process changed meanwhile. The memories that its ends name
-    /// must be there by then, in this batch or before, softly deleted or not: what is removed later
-    /// is taken off.
+    /// Stores a tunnel and replaces the one with its id, which must equal `expect`, so that no
+    /// concurrent change is lost. The memories that its ends name must exist by then, in this batch
+    /// or before, soft-deleted or not; when one is removed later, its end is cleared.
     PutTunnel {
-        /// The tunnel as it is to be.
+        /// The new tunnel.
         tunnel: Box<Tunnel>,
-        /// The tunnel as it was read; none, if there was none.
+        /// The tunnel as it was read; `None` if it did not exist.
         expect: Option<Box<Tunnel>>,
     },
-    /// Removes a tunnel, which must be there.
+    /// Removes a tunnel, which must exist.
     DeleteTunnel {
         /// Its id.
         id: String,
     },
-    /// Stores a value under a name, in the place of the one that is there.
+    /// Stores a setting and replaces its current value.
     PutSetting {
-        /// Whose; nobody's, if none.
+        /// The owner; `None` for a setting without an owner.
         owner: Option<String>,
         /// The name.
         name: String,
         /// The value.
         value: String,
     },
-    /// Stores what is known of a file that memories were made from, in the place of what was known
-    /// of it in that collection. That must be `expect`, so that nothing is lost of what another
-    /// process read meanwhile.
+    /// Stores the state of a source file and replaces the state in that collection, which must
+    /// equal `expect`, so that no concurrent change is lost.
     PutSourceFile {
-        /// What is known now.
+        /// The new state.
         file: Box<SourceFile>,
-        /// What was known when it was read; none, if nothing.
+        /// The state when the file was read; `None` if there was no state.
         expect: Option<Box<SourceFile>>,
     },
-    /// Forgets a file that memories were made from.
+    /// Removes the state of a source file.
     DeleteSourceFile {
-        /// What must be known of it, so that nothing is lost of what another process read
-        /// meanwhile.
+        /// The required current state, so that no concurrent change is lost.
         expect: Box<SourceFile>,
     },
-    /// Stores what an archive held as it is, a memory with its returns. Nothing may have its id or
-    /// key, but for what makes room: a softly deleted memory, which is removed for good, a decision
-    /// that has expired at `now`, and what is known of a missing file, for one that is there. For
-    /// the rest it is as the change that stores such a thing.
+    /// Restores a record of an archive unchanged, a memory with its access count. Its id or key
+    /// must be unused, with these exceptions: a soft-deleted memory is removed permanently, a
+    /// decision that has expired at `now` is replaced, and so is the state of a missing file by
+    /// that of a file that exists. Otherwise it acts as the change that stores such a record.
     BringBack {
-        /// What the archive held. Its [owner's data](Record::whose) must not have been wiped after
+        /// The archived record. Its [owner's data](Record::whose) must not have been wiped after
         /// `since`.
         record: Box<Record>,
-        /// What the index keeps of a memory; empty for all else.
+        /// The index data of a memory; empty for other records.
         passages: Vec<Passage>,
-        /// What [`Store::version`] said when the work on it began.
+        /// The result of [`Store::version`] when the work on the record began.
         since: u64,
-        /// The moment.
+        /// The current time.
         now: Timestamp,
     },
 }
 
-/// What a write relies on.
+/// The required state of a memory before a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expect {
-    /// No memory has the id, not even a softly deleted one.
+    /// No memory has the id, not even a soft-deleted one.
     Absent,
-    /// The memory has this revision and is not softly deleted.
+    /// The memory has this revision and is not soft-deleted.
     Revision(u64),
 }
 
-/// The order of a listing.
+/// The order of a listing by insertion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FilingOrder {
-    /// As they came into the store.
+    /// Oldest insertion first.
     FirstFirst,
-    /// The other way round.
+    /// Newest insertion first.
     LastFirst,
 }
 
-/// How many memories of a place and a kind pass a filter.
+/// The number of memories of a place and a kind that match a filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LocationCount {
-    /// The collection; none is global.
+    /// The collection; `None` is global.
     pub collection: Option<String>,
     /// The section within it.
     pub section: String,
     /// The kind.
     pub kind: String,
-    /// How many.
+    /// The number of memories.
     pub memories: u64,
 }
 
-/// How many live memories an owner has of what came in as conversation: the short-term ones, and
-/// the long-term ones with an enrichment status.
+/// The number of live memories of an owner by status, among those from conversations: short-term
+/// memories, and long-term memories with an enrichment status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StatusCount {
     /// Their tier.
     pub tier: Tier,
     /// Their status.
     pub enrichment: Option<EnrichmentStatus>,
-    /// How many.
+    /// The number of memories.
     pub memories: u64,
 }
 
-/// What a wipe removed.
+/// The number of records that a wipe removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wiped {
-    /// Memories, softly deleted and expired ones included.
+    /// Memories, including soft-deleted and expired ones.
     pub memories: u64,
-    /// Cache entries, expired ones included.
+    /// Cache entries, including expired ones.
     pub cache_entries: u64,
     /// Entries of the audit log.
     pub audit_entries: u64,
-    /// Decisions, expired ones included.
+    /// Decisions, including expired ones.
     pub decisions: u64,
 }
 
-/// Returns of a memory to count.
+/// An access count to add to a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Touch {
     /// The space of the memory.
     pub space: Space,
-    /// The memory; nothing happens if it is gone.
+    /// The memory; nothing happens if it does not exist.
     pub id: MemoryId,
-    /// What to add to its count, and the moment of the last one.
+    /// The number of returns to add, and the time of the last one.
     pub access: Access,
 }
 
-/// What a sweep removes.
+/// The cutoff times of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sweep {
-    /// Memories (softly deleted or not), cache entries, decisions and answers under keys that have
-    /// expired at this moment.
+    /// Removes memories (soft-deleted or not), cache entries, decisions and kept replies that have
+    /// expired at this time.
     pub expired_at: Timestamp,
-    /// Memories softly deleted at this moment or before.
+    /// Removes memories soft-deleted at or before this time.
     pub deleted_until: Timestamp,
-    /// Entries of the audit log before this moment, but those under the pseudonym of a wiped user.
+    /// Removes entries of the audit log before this time, except those under the pseudonym of a
+    /// wiped user.
     pub audited_before: Timestamp,
-    /// What is remembered of wipes before this moment.
+    /// Removes the records of wipes before this time.
     pub wiped_before: Timestamp,
 }
 
-/// What a store holds and what it costs, for people.
+/// The size of a store, for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoreSize {
-    /// Memories in all spaces, expired and softly deleted ones that are not swept yet included.
+    /// Memories in all spaces, including expired and soft-deleted ones that are not swept yet.
     pub memories: u64,
     /// Their passages.
     pub passages: u64,
     /// Bytes on disk.
     pub disk_bytes: u64,
-    /// Bytes that the index holds in memory in this process; 0 while it is not loaded.
+    /// Bytes of memory that the index uses in this process; 0 while it is not loaded.
     pub index_bytes: u64,
 }
 
-/// Keeps memories and finds candidates among them.
+/// Keeps memories and retrieves candidates among them.
 ///
-/// Many threads and many processes may use one store at once. Every read sees all that was
-/// committed before it began, by whichever process.
+/// Many threads and many processes may use one store at once. Every read sees all changes that any
+/// process committed before the read began.
 pub trait Store:
     ArchiveStore
     + AuditStore
@@ -295,54 +292,54 @@ pub trait Store:
     + Send
     + Sync
 {
-    /// Makes all changes of the batch, or none. When it returns `Ok`, they are durable: on the
-    /// disk, past a crash and a power cut.
+    /// Commits all changes of the batch, or none of them. When it returns `Ok`, they are durable:
+    /// on disk, safe from a crash and a power cut.
     ///
     /// # Errors
     /// `conflict` if an expectation does not hold, a position of a [`Thread`](crate::Thread) or the
-    /// key of an answer is taken, a fact that says the same is there already, or the memory of a
-    /// tunnel's end is not there (nothing was changed, try again from a fresh read);
-    /// `invalid_argument` for a memory whose [numbers](Memory::check_numbers) no store keeps;
-    /// `unavailable` if the store cannot be written now.
+    /// idempotency key of a reply is taken, an equivalent fact exists, or the memory of a tunnel's
+    /// end does not exist (nothing was changed; retry after a fresh read); `invalid_argument` for a
+    /// memory with invalid [numbers](Memory::check_numbers); `unavailable` if the store cannot be
+    /// written now.
     fn commit(&self, batch: Batch) -> Result<()>;
 
-    /// The memories with these ids that pass the filter, all as of one moment. In the order of
-    /// the ids; the others are left out.
+    /// Returns the memories with these ids that match the filter, in the order of the ids, from one
+    /// consistent snapshot. Leaves out the others.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>>;
 
-    /// The ids and places of the same memories, in the same order, as of one moment: for those who
-    /// need no more.
+    /// Returns only the ids and places of the same memories, in the same order, from one consistent
+    /// snapshot.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn locations_of(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<(MemoryId, Location)>>;
 
-    /// The ids, in their order, of the memories that pass the filter whose id begins or ends with
-    /// that text; at most `limit`. Case counts, and no character stands for another.
+    /// Returns at most `limit` ids of memories that match the filter and whose id begins or ends
+    /// with that text, in order. The match is case-sensitive and has no wildcards.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn ids_with(&self, filter: &Filter, part: &str, limit: usize) -> Result<Vec<MemoryId>>;
 
-    /// The values that an attribute has in the memories that pass the filter, in their order, each
-    /// with the number of memories that have it.
+    /// Returns the values of an attribute in the memories that match the filter, in order, each
+    /// with its number of memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn attribute_values(&self, filter: &Filter, name: &str) -> Result<Vec<(String, u64)>>;
 
-    /// The ids and revisions of the memories that pass the filter, last updated first, ties by id,
-    /// at most `limit`.
+    /// Returns the ids and revisions of at most `limit` memories that match the filter, last
+    /// updated first, ties by id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn revisions(&self, filter: &Filter, limit: usize) -> Result<Vec<(MemoryId, u64)>>;
 
-    /// The memory with this id, expired, forgotten or not, whoever may read it, unless it is softly
-    /// deleted: for work on nobody's behalf.
+    /// Returns the memory with this id, even if it is expired or forgotten, for any reader, unless
+    /// it is soft-deleted. For work on behalf of no caller.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -351,14 +348,14 @@ pub trait Store:
         Ok(self.get_all(&filter, std::slice::from_ref(id))?.pop())
     }
 
-    /// The memories that pass the filter, last updated first, ties by id.
+    /// Returns the memories that match the filter, last updated first, ties by id.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn list(&self, filter: &Filter, page: Page) -> Result<Vec<Memory>>;
 
-    /// The memories that pass the filter, in the order in which they came into the store, whatever
-    /// changed in them since.
+    /// Returns the memories that match the filter in the order of insertion, which later changes do
+    /// not alter.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -369,43 +366,43 @@ pub trait Store:
         page: Page,
     ) -> Result<Vec<Memory>>;
 
-    /// How many memories pass the filter, by place and kind, in the order of collection, section
-    /// and kind. For a filter that asks for nothing but space, reader, moment, tiers,
-    /// `apart_origin`, collections, sections, kinds and forgotten ones it costs by the number of
-    /// places, and by the memories that are to expire, not by all.
+    /// Returns the number of memories that match the filter, by place and kind, in the order of
+    /// collection, section and kind. For a filter with no condition but space, reader, time, tiers,
+    /// `apart_origin`, collections, sections, kinds and forgotten ones, the cost grows with the
+    /// number of places and of memories that have an expiry time, not with all memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn count_by_location(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
 
-    /// The same, counted afresh: by looking at every memory, whatever the store keeps count of.
+    /// Returns the same counts by scanning every memory, bypassing the store's counters.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn count_uncached(&self, filter: &Filter) -> Result<Vec<LocationCount>>;
 
-    /// Drops whatever this process holds of the store in memory, so that what is asked next is read
-    /// from it.
+    /// Drops the in-memory state of this process, so that the next read loads it from the store
+    /// again.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn reload(&self) -> Result<()>;
 
-    /// The best candidates by words and by meaning.
+    /// Returns the best candidates by words and by vector.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn candidates(&self, query: &CandidateQuery<'_>) -> Result<Candidates>;
 
-    /// The vectors of a memory's passages, in order; none if the memory is gone, or if a passage
-    /// has no vector of `model`.
+    /// Returns the vectors of a memory's passages, in order; empty if the memory does not exist, or
+    /// if a passage has no vector of `model`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn vectors(&self, space: &Space, id: &MemoryId, model: &ModelId) -> Result<Vec<Vector>>;
 
-    /// The range of bytes that a passage has in its memory's content, by its order in it, from 0;
-    /// none if the memory is gone or has fewer passages.
+    /// Returns the byte range of a passage in its memory's content, by the index of the passage,
+    /// from 0; `None` if the memory does not exist or has fewer passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -416,9 +413,9 @@ pub trait Store:
         passage: u32,
     ) -> Result<Option<Range<usize>>>;
 
-    /// Memories of any space that have a passage without a vector of `model`, at most `limit`:
-    /// those with a passage that no model has read, in this order, and after them those that one
-    /// other model has read, in this order too.
+    /// Returns at most `limit` memories of any space that have a passage without a vector of
+    /// `model`: first those with a passage that has no vector at all, in this order, then those
+    /// embedded with one other model, in this order too.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -429,41 +426,43 @@ pub trait Store:
         limit: usize,
     ) -> Result<Vec<(Space, MemoryId)>>;
 
-    /// How many memories [`without_vector`](Store::without_vector) would name without a limit.
+    /// Returns how many memories [`without_vector`](Store::without_vector) would return without a
+    /// limit.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn pending_embeddings(&self, model: &ModelId) -> Result<u64>;
 
-    /// The models that passages have vectors of, with the number of passages, the one with most
-    /// first, ties by name. Those of softly deleted memories count, until these are removed.
+    /// Returns the models of the stored vectors with their numbers of passages, most passages
+    /// first, ties by name. Passages of soft-deleted memories count until they are removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn models(&self) -> Result<Vec<(ModelId, u64)>>;
 
-    /// Removes the vectors of this model from at most `limit` passages; of how many it did, fewer
-    /// than `limit` only if none is left.
+    /// Removes the vectors of this model from at most `limit` passages and returns the number of
+    /// these; fewer than `limit` only if no more remain.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn retire_model(&self, model: &ModelId, limit: usize) -> Result<usize>;
 
-    /// Whether a passage has a vector of this model with another number of components than that:
-    /// what answers by the model's name has changed since, and no question can be compared with it.
-    /// May read all passages.
+    /// Returns true if a passage has a vector of this model with another number of components: the
+    /// model behind the name has changed since, and queries cannot be compared with it. May read
+    /// all passages.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn has_other_dimensions(&self, model: &ModelId, dimensions: usize) -> Result<bool>;
 
-    /// Softly deletes at most `limit` of the memories that pass the filter, are no
-    /// [notes](NoteStore::note_file_of) (and have this id, if one is given), and, with each, the
-    /// memories of the same owner that were [made from](Store::made_from) it. Short-term ones last,
-    /// so that what was made from messages and passes as well is counted before it would go with
-    /// them. No read shows a softly deleted memory, its job is gone at once, a later sweep removes
-    /// it, and its id stays taken until then, but for [`Change::BringBack`]. Returns how many
-    /// passed, fewer than `limit` only if no more did; durable when it returns.
+    /// Soft-deletes at most `limit` of the memories that match the filter, are not
+    /// [notes](NoteStore::note_file_of), and have this id, if one is given. With each, it
+    /// soft-deletes the memories of the same owner that were [made from](Store::made_from) it.
+    /// Short-term memories come last, so that a matching memory made from messages is counted
+    /// before it would be deleted with them. No read returns a soft-deleted memory; its job is
+    /// removed at once, a later sweep removes the memory itself, and its id stays taken until then,
+    /// except for [`Change::BringBack`]. Returns how many matched, fewer than `limit` only if no
+    /// more did; the change is durable when the method returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -475,35 +474,36 @@ pub trait Store:
         limit: usize,
     ) -> Result<usize>;
 
-    /// The ids of this owner's memories that were made from one of these, in order, but for softly
-    /// deleted ones.
+    /// Returns the ids of this owner's memories that were made from one of these, in order, except
+    /// soft-deleted ones.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn made_from(&self, space: &Space, owner: &str, sources: &[MemoryId]) -> Result<Vec<MemoryId>>;
 
-    /// The position after the last one that any memory of this owner's thread has, of those that
-    /// are not removed; 0 if there is none.
+    /// Returns the position after the last one in this owner's thread, counting all memories that
+    /// are not removed; 0 if there are no such memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn thread_end(&self, space: &Space, owner: &str, thread: &str) -> Result<u64>;
 
-    /// How often these memories were returned, in the order of the ids; 0 for one that is gone.
+    /// Returns how often these memories were returned, in the order of the ids; 0 for a memory that
+    /// does not exist.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn accesses(&self, space: &Space, ids: &[MemoryId]) -> Result<Vec<u64>>;
 
-    /// Counts returns of memories; of their moments the latest stays. Their revisions stay, and
-    /// [`version`](Store::version) too.
+    /// Adds to the access counts of memories and keeps the latest access time. Changes neither
+    /// their revisions nor [`version`](Store::version).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn touch(&self, touches: &[Touch]) -> Result<()>;
 
-    /// What an owner has of conversations, but for what was forgotten, in the order of
-    /// [`StatusCount`]. Costs by the owner's memories, not by all.
+    /// Returns an owner's counts of memories from conversations, except forgotten ones, in the
+    /// order of [`StatusCount`]. The cost grows with the owner's memories, not with all.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -514,23 +514,23 @@ pub trait Store:
         now: Timestamp,
     ) -> Result<Vec<StatusCount>>;
 
-    /// Removes for good, in one transaction: the private and the shared memories of this owner, the
-    /// short-term ones and those with an enrichment status, with their jobs; the cache entries,
-    /// decisions, answers under keys and audit entries; and takes the owner's name off the common
-    /// memories, whose revision rises by one, and off the audit entries of calls for others.
-    /// Remembers the moment, and that it happened after every change so far. The actor goes where
-    /// the owner's name does. Costs by the owner's data, not by all.
+    /// Removes permanently, in one transaction: this owner's private and shared memories,
+    /// short-term memories and memories with an enrichment status, with their jobs; the cache
+    /// entries, decisions, kept replies and audit entries. Clears the owner's name on the common
+    /// memories, whose revision rises by one, and on the audit entries of calls for others. Records
+    /// the time of the wipe, and that it followed every change so far. Clears the actor wherever it
+    /// clears the owner's name. The cost grows with the owner's data, not with all.
     ///
-    /// With `pseudonym`, that takes the place of the name of the owner on common memories and
-    /// tunnels, and of the [writer](Memory::updated_by) on memories of others, whose revision rises
-    /// by one, too. The audit entries that say what the owner stored, changed or deleted besides
-    /// [its own](crate::AuditRecord::is_own) records stay under it, without the query, the message,
+    /// With `pseudonym`, it replaces the owner's name on common memories and tunnels, and as the
+    /// [writer](Memory::updated_by) of memories of others, whose revision rises by one, too. The
+    /// audit entries of records that the owner stored, changed or deleted besides [its
+    /// own](crate::AuditRecord::is_own) stay under the pseudonym, without the query, the message,
     /// the results and all other records; they count as removed. No later [`sweep`](Store::sweep)
     /// removes them, only a wipe of the pseudonym does.
     ///
-    /// With `origin`, memories that came in through another tool set stay as they are, names
-    /// included, and so do the answers and audit entries of calls that did, those to come as well;
-    /// and writes through another tool set that are under way go on.
+    /// With `origin`, memories that came in through another tool set stay as they are, including
+    /// names, and so do the replies and audit entries of calls through it, later ones included;
+    /// writes in progress through another tool set go on.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written. Then nothing was removed.
@@ -543,76 +543,74 @@ pub trait Store:
         now: Timestamp,
     ) -> Result<Wiped>;
 
-    /// Makes the store ready to search, and waits for that, but no longer than this: what it has to
-    /// load first, it goes on loading in the background. A search that comes before the end waits
-    /// for it.
+    /// Prepares the store for search and waits up to `wait`; loading continues in the background
+    /// after that. A search that comes before the end waits for it.
     ///
     /// # Errors
-    /// `unavailable` if it is not ready within that time, saying how far it is and when to try
-    /// again.
+    /// `unavailable` if it is not ready within that time, with the progress and when to retry.
     fn prepare_search(&self, wait: Duration) -> Result<()>;
 
-    /// Takes the lease of that name for `holder` until `until`, if nobody else has it at `now`;
-    /// says whether it did. Extends a lease that the holder has; `until <= now` gives it back. A
-    /// lease that ends after [`lease_end_max`](crate::lease_end_max) is nobody's.
+    /// Takes the lease of that name for `holder` until `until`, if no other holder has it at `now`;
+    /// returns true if it did. Extends a lease that the holder has; `until <= now` releases it. A
+    /// lease that ends after [`lease_end_max`](crate::lease_end_max) counts as expired.
     ///
     /// # Errors
     /// `invalid_argument` if `until` is after [`lease_end_max`](crate::lease_end_max);
     /// `unavailable` if the store cannot be written.
     fn lease(&self, name: &str, holder: &str, now: Timestamp, until: Timestamp) -> Result<bool>;
 
-    /// Whether [`sweep`](Store::sweep) would find anything. Changes no data.
+    /// Returns true if [`sweep`](Store::sweep) would remove anything. Changes no data.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn needs_sweep(&self, sweep: &Sweep) -> Result<bool>;
 
-    /// Removes for good what has had its time, each kind in the order of its moment, a memory with
-    /// its job. Returns in how many steps, at most `limit`: each removes one thing, or a part of a
-    /// large memory, which is softly deleted with the first part, or trims what the store notes for
-    /// itself. One short transaction, which may end before the limit: nothing is left after 0
-    /// alone.
+    /// Permanently removes data past the cutoff times, each kind in the order of its time, a memory
+    /// with its job. Returns the number of steps, at most `limit`: each step removes one record, or
+    /// a part of a large memory, which is soft-deleted with the first part, or trims the store's
+    /// own bookkeeping. Runs one short transaction, which may end before the limit: only a result
+    /// of 0 means that no work is left.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn sweep(&self, sweep: &Sweep, limit: usize) -> Result<usize>;
 
-    /// How far the clock was trusted when a sweep last noted it; none if none did.
+    /// Returns the clock state that a sweep last recorded; `None` if no sweep recorded one.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn sweep_clock(&self) -> Result<Option<SweepClock>>;
 
-    /// Notes how far the clock is trusted, in place of what was noted before.
+    /// Records the clock state and replaces the previous one.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     fn put_sweep_clock(&self, clock: &SweepClock) -> Result<()>;
 
-    /// Random bytes that were made with the store and never change, the same for every process: a
-    /// key for what nobody else should be able to vouch for.
+    /// Returns random bytes that were generated with the store and never change, the same for every
+    /// process: a key for authenticating data that only loci may produce.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn secret(&self) -> Result<[u8; 32]>;
 
-    /// Fails while no write can be taken although reads go on: files of the store are no longer
-    /// where they were opened.
+    /// Fails while writes are impossible although reads go on, since files of the store are no
+    /// longer where they were opened.
     ///
     /// # Errors
-    /// `unavailable`, with what to do.
+    /// `unavailable`, with how to fix it.
     fn check_writable(&self) -> Result<()> {
         Ok(())
     }
 
-    /// A number that grows with every change that any process commits, but not with an answer that
-    /// is [kept](Change::KeepAnswer).
+    /// Returns a number that grows with every change that any process commits, except for a [kept
+    /// reply](Change::KeepAnswer).
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn version(&self) -> Result<u64>;
 
-    /// What it holds and what it costs.
+    /// Returns the size of the store.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,22 +1,22 @@
-//! How far a store trusts the clock when it removes for good.
+//! How far a store trusts the clock before it removes data for good.
 
 use crate::Timestamp;
 
-/// The trust in the clock that is kept from sweep to sweep, for all processes that sweep one store.
+/// The trusted clock state that is kept between sweeps and shared by all processes of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SweepClock {
-    /// The newest moment that is trusted.
+    /// The newest trusted time.
     pub trusted: Timestamp,
-    /// A jump of the clock away from it that nothing has confirmed yet.
+    /// An unconfirmed jump of the clock away from the trusted time.
     pub jump: Option<ClockJump>,
 }
 
-/// A jump of the clock that nothing has confirmed yet.
+/// A jump of the clock that is not confirmed yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockJump {
-    /// The moment that the clock showed when it was last looked at.
+    /// The time that the clock showed at the last check.
     pub seen: Timestamp,
-    /// Seconds for which the clock has gone on since the jump, without another one, while a process
-    /// looked at it. None if a process saw it jump, so that only a person can confirm it.
+    /// The seconds that the clock has gone on without another jump while a process watched it.
+    /// `None` if a process saw the jump happen; then only a person can confirm it.
     pub stood_seconds: Option<i64>,
 }

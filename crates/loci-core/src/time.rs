@@ -1,28 +1,28 @@
-//! Time as a number, and where it comes from.
+//! Timestamps and clocks.
 
 use std::time::Duration;
 
-/// A moment: microseconds since 1970-01-01T00:00:00Z, leap seconds ignored.
+/// A timestamp: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
     const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 
-    /// Before everything.
+    /// The earliest timestamp.
     pub const MIN: Timestamp = Timestamp(i64::MIN);
 
-    /// From microseconds since 1970.
+    /// Creates a timestamp from microseconds since 1970.
     pub const fn from_microseconds(microseconds: i64) -> Self {
         Timestamp(microseconds)
     }
 
-    /// Microseconds since 1970.
+    /// Returns the microseconds since 1970.
     pub const fn microseconds(self) -> i64 {
         self.0
     }
 
-    /// This moment moved by a number of seconds, at the ends of the range where it would overflow.
+    /// Adds a number of seconds, saturating on overflow.
     #[must_use]
     pub const fn plus_seconds(self, seconds: i64) -> Self {
         Timestamp(
@@ -31,21 +31,21 @@ impl Timestamp {
         )
     }
 
-    /// Days from `earlier` to this moment, fractional; negative if `earlier` is later.
+    /// Returns the days since `earlier` with fractions; negative if `earlier` is later.
     pub fn days_since(self, earlier: Timestamp) -> f64 {
         const MICROSECONDS_PER_DAY: f64 = 86_400_000_000.0;
         self.0.saturating_sub(earlier.0) as f64 / MICROSECONDS_PER_DAY
     }
 }
 
-/// Where the time comes from, so that tests can move it.
+/// A source of the current time, so that tests can set it.
 pub trait Clock: Send + Sync {
-    /// The moment now.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 
-    /// The time since some moment, by a clock that only ever goes on, and as fast as time does:
-    /// what passed between two looks at it did pass, however `now` was set meanwhile. One that
-    /// nothing sets needs no other than `now`.
+    /// Returns the time since an arbitrary start, from a clock that only goes forward at the speed
+    /// of real time, even if the system clock is set meanwhile. The default uses `now`, which suits
+    /// a clock that is never set.
     fn monotonic(&self) -> Duration {
         Duration::from_micros(self.now().microseconds().max(0).cast_unsigned())
     }

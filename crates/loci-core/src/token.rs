@@ -1,62 +1,62 @@
-//! Bearer tokens as a store keeps them: hashed, never in clear.
+//! Bearer tokens as a store keeps them: hashed, never in clear text.
 
 use crate::{Result, Scopes, Space, Timestamp};
 
-/// SHA-256 of a bearer token.
+/// The SHA-256 hash of a bearer token.
 pub type TokenHash = [u8; 32];
 
-/// A token's record.
+/// The record of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// A short public name by which people list and revoke it.
+    /// A short public id for listing and revoking the token.
     pub id: String,
-    /// SHA-256 of the secret.
+    /// The SHA-256 hash of the secret.
     pub hash: TokenHash,
-    /// The space it opens.
+    /// The space that it grants access to.
     pub space: Space,
-    /// Who its bearer is.
+    /// The subject that it authenticates.
     pub subject: String,
-    /// What its bearer may do.
+    /// The scopes that it grants.
     pub scopes: Scopes,
-    /// When it was made.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When it ends by itself; never, if none.
+    /// The expiry time; `None` if it never expires.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked.
+    /// The time at which it was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
 impl Token {
-    /// Whether it opens anything at `now`.
+    /// Returns true if the token is neither revoked nor expired at `now`.
     pub fn is_valid(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|expires_at| expires_at > now)
     }
 }
 
-/// Keeps tokens. A revocation holds from the next call on, in every process.
+/// Keeps tokens. A revocation takes effect from the next call on, in every process.
 pub trait TokenStore: Send + Sync {
-    /// Adds a token; durable when it returns.
+    /// Adds a token; it is durable when the method returns.
     ///
     /// # Errors
     /// `conflict` if its id or hash is taken; `unavailable` if the store cannot be written.
     fn add_token(&self, token: &Token) -> Result<()>;
 
-    /// Every token, oldest first, revoked and expired ones too.
+    /// Returns every token, oldest first, including revoked and expired ones.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn tokens(&self) -> Result<Vec<Token>>;
 
-    /// The token with this hash, whatever its state.
+    /// Returns the token with this hash, even if it is revoked or expired.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
     fn token_by_hash(&self, hash: &TokenHash) -> Result<Option<Token>>;
 
-    /// Revokes the token with this id; durable when it returns. Revoking twice keeps the first
-    /// moment.
+    /// Revokes the token with this id; the revocation is durable when the method returns. Revoking
+    /// a token again keeps the first time.
     ///
     /// # Errors
-    /// `not_found` if there is none; `unavailable` if the store cannot be written.
+    /// `not_found` if there is no such token; `unavailable` if the store cannot be written.
     fn revoke_token(&self, id: &str, now: Timestamp) -> Result<()>;
 }

@@ -1,7 +1,7 @@
-//! Tokens of language models.
+//! Token counting for language models.
 
-/// Counts the tokens that a language model makes of a text.
+/// Counts the tokens of a text as a language model's tokenizer does.
 pub trait TokenCounter: Send + Sync {
-    /// How many tokens the text has.
+    /// Returns the number of tokens in the text.
     fn count(&self, text: &str) -> usize;
 }

@@ -1,4 +1,4 @@
-//! The records that a call comes to, noted for the audit log.
+//! The records that a call accesses, collected for the audit log.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::limits::AUDIT_RECORDS_MAX;
 use crate::{AuditRecord, RecordVerb};
 
-/// Notes the records that one call reads by their ids, stores, changes and deletes. Clones note in
-/// the same place.
+/// Collects the records that one call reads by id, stores, changes or deletes. Clones share the
+/// same list.
 #[derive(Debug, Clone, Default)]
 pub struct Trail(Arc<Mutex<TrailRecords>>);
 
@@ -18,9 +18,8 @@ struct TrailRecords {
 }
 
 impl Trail {
-    /// Notes a record; of several verbs for one record the strongest counts. `is_own` says whether
-    /// it would go with the data of the user, if that is known; what is not known counts as the
-    /// user's own.
+    /// Adds a record; of several verbs for one record the strongest counts. `is_own` says if a wipe
+    /// of the user would remove the record; `None` (unknown) counts as true.
     pub fn note(&self, verb: RecordVerb, id: &str, is_own: Option<bool>) {
         let mut noted = self.noted();
         if let Some(record) = noted.records.iter_mut().find(|record| record.id == id) {
@@ -37,7 +36,7 @@ impl Trail {
         }
     }
 
-    /// Takes what was noted: the first records, and the number of the others.
+    /// Takes the collected records: the first ones, and the number of the others.
     pub fn take(&self) -> (Vec<AuditRecord>, u64) {
         let TrailRecords { records, further } = mem::take(&mut *self.noted());
         (records, further)
@@ -48,7 +47,7 @@ impl Trail {
     }
 }
 
-/// All trails are equal: what a call came to is no part of who calls.
+/// All trails are equal, since the accessed records are not part of the caller's identity.
 impl PartialEq for Trail {
     fn eq(&self, _: &Self) -> bool {
         true

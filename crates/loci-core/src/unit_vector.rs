@@ -1,6 +1,6 @@
-//! Vectors of length one, which is how every [`Embedder`](crate::Embedder) gives them.
+//! Unit vectors, the form in which every [`Embedder`](crate::Embedder) returns its vectors.
 
-/// Scales a vector to unit length; none if it has no direction (all zero, or not finite).
+/// Scales a vector to unit length; returns `None` if it has no direction (all zero, or not finite).
 pub fn unit_vector(mut values: Vec<f32>) -> Option<Vec<f32>> {
     let norm = values
         .iter()

@@ -1,26 +1,26 @@
-//! The seam to a search of the web.
+//! The interface to web search.
 
 use crate::Result;
 
-/// A page that was found.
+/// A page of the search results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WebPage {
     /// Its title.
     pub title: String,
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// The part of it that answers.
+    /// The excerpt that answers the query.
     pub content: String,
-    /// How well it answers, on the service's own scale.
+    /// Its relevance, on the service's own scale.
     pub score: Option<f64>,
 }
 
 /// Searches the web.
 pub trait WebSearch: Send + Sync {
-    /// The pages that answer a query, best first.
+    /// Returns the pages that answer a query, best first.
     ///
     /// # Errors
-    /// `unavailable` if the service does not answer, or answers nonsense; `rate_limited` if it
-    /// refuses for now; the message never holds the key.
+    /// `unavailable` if the service does not answer, or its reply is invalid; `rate_limited` if it
+    /// throttles the request; the message never holds the API key.
     fn search(&self, query: &str) -> Result<Vec<WebPage>>;
 }

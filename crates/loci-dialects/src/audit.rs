@@ -1,4 +1,4 @@
-//! What the audit log keeps of a call.
+//! The audit log entry of a call.
 
 use std::time::Instant;
 
@@ -8,21 +8,23 @@ use serde_json::Value;
 
 use crate::{Context, Dialect, Reply, Tool};
 
-/// The operation that removes everything of a user.
+/// The operation that removes all data of a user.
 pub const WIPE: &str = "admin:wipe";
 
-/// A call under way. Dropped without an end, which is what a panic does, it is noted as a fault.
+/// A call in progress. If it is dropped without an outcome, as by a panic, it is logged as an
+/// internal error.
 pub struct BegunCall<'a> {
     engine: &'a Engine,
     tool: &'a Tool,
-    /// None when it is noted.
+    /// The entry; `None` once it is logged.
     entry: Option<AuditEntry>,
     trail: Trail,
     begun: Instant,
 }
 
 impl<'a> BegunCall<'a> {
-    /// A call that begins now. It is noted under the caller of the context, for whom `caller` acts.
+    /// Starts a call now. It is logged under the caller of the context; `caller` is the one who
+    /// acts for it.
     pub fn of(
         dialect: &Dialect,
         tool: &'a Tool,
@@ -46,7 +48,7 @@ impl<'a> BegunCall<'a> {
             operation: tool.operation.to_owned(),
             duration_microseconds: 0,
             query: query.map(|query| {
-                // Before it is cut, so that no part of a secret stays.
+                // Redact before truncating, so that no part of a secret stays.
                 let query = context.engine.redact_written(query);
                 query
                     .text
@@ -69,12 +71,12 @@ impl<'a> BegunCall<'a> {
         }
     }
 
-    /// Notes how it ended. That a destructive call went well is durable when this returns.
+    /// Logs the outcome. The entry of a successful destructive call is durable when this returns.
     pub fn end(mut self, outcome: &Result<Reply>) {
         let Some(mut entry) = self.entry.take() else {
             return;
         };
-        // A wipe takes along what was noted of the user before it, but not the note of itself.
+        // A wipe removes the user's earlier entries, but not its own.
         if entry.operation == WIPE && outcome.is_ok() {
             entry.at = self.engine.now();
         }
@@ -85,8 +87,8 @@ impl<'a> BegunCall<'a> {
         entry.failure = outcome.as_ref().err().map(|error| AuditFailure {
             code: error.code,
             message: match error.code {
-                // It may quote what was sent: the name of the argument must do, and that only if
-                // the tool has it, since a confused caller puts anything where a name belongs.
+                // The message may quote the input, so log only the name of the argument, and only
+                // if the tool has it, since a confused caller may send any text as a name.
                 ErrorCode::InvalidArgument => {
                     let name = error
                         .argument
@@ -104,7 +106,7 @@ impl<'a> BegunCall<'a> {
         entry.duration_microseconds =
             u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         (entry.records, entry.further_records) = self.trail.take();
-        // A call may fail when it has changed something: the file of a note, but not its index.
+        // A failed call may have changed data, such as the file of a note but not its index.
         let has_changed = || {
             entry
                 .records
@@ -131,7 +133,8 @@ impl Drop for BegunCall<'_> {
     }
 }
 
-/// How many things a reply is about: the length of its array, a count, or 1 and 0 for yes and no.
+/// Returns the number of results in a reply: the length of its array, a count, or 1 and 0 for a
+/// boolean.
 fn results(structured: &Value) -> Option<u64> {
     const LISTS: [&str; 7] = [
         "results",

@@ -1,25 +1,24 @@
-//! Arguments as hosts send them. Some hosts send every argument, with something empty for those
-//! that their model left out; some send a list or a number as a string.
+//! Normalisation of arguments as hosts send them. Some hosts send every argument, with an empty
+//! value for those that their model omitted; some send a list or a number as a string.
 
 use serde_json::{Map, Value};
 
-/// Bytes of a string that is parsed as JSON where a list or an object belongs: as many as a text
-/// may have.
+/// The maximum bytes of a string that is parsed as JSON for a list or an object: those of a text.
 const JSON_BYTES_MAX: usize = loci_core::limits::CONTENT_BYTES_MAX;
 
-/// The name of lists of short words: a string of them has commas between them.
+/// The argument whose string form is a comma-separated list.
 const TAGS: &str = "tags";
 
-/// Arguments as the schema has them: without optional ones that are [empty](is_empty), on every
-/// level, and with lists and objects in the place of strings that hold them as JSON. Any other
-/// string in the place of a list of strings is its one item; of tags, it is several with commas
-/// between them. A string in the place of a number that is one is taken for it. Everything else
-/// stays, for the schema to judge.
+/// Normalises arguments to the types of the schema. Removes optional arguments that are
+/// [empty](is_empty), on every level, and parses strings that hold a list or an object as JSON. Any
+/// other string for a list of strings becomes its only item, except for tags, where commas separate
+/// several. Parses a string that holds a number if the schema has a number. Leaves everything else
+/// to the schema.
 pub fn normalized(value: Value, schema: &Value) -> Value {
     named("", value, schema)
 }
 
-/// The same for the value of an argument with that name.
+/// Normalises the value of the argument with that name.
 fn named(name: &str, value: Value, schema: &Value) -> Value {
     match value {
         Value::String(text) => of_string(name, text, schema),
@@ -32,7 +31,7 @@ fn named(name: &str, value: Value, schema: &Value) -> Value {
     }
 }
 
-/// Whether a value says nothing: null, or a string, a list or an object with nothing in it.
+/// Returns true for null, and for an empty string, list or object.
 pub fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -65,7 +64,7 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
         _ => false,
     };
     if is_json {
-        // What cannot be read, or is something else, is for the schema to refuse.
+        // The schema rejects a value that cannot be parsed or has another type.
         let value = Some(&text)
             .filter(|text| text.len() <= JSON_BYTES_MAX)
             .and_then(|text| serde_json::from_str(text).ok());
@@ -92,7 +91,7 @@ fn of_string(name: &str, text: String, schema: &Value) -> Value {
         .collect()
 }
 
-/// The number that the string is, where the schema has one.
+/// Parses the string as a number, if the schema has one.
 fn number(text: &str, schema: &Value) -> Option<Value> {
     if schema["type"] != "integer" && schema["type"] != "number" {
         return None;
@@ -185,7 +184,7 @@ mod tests {
                 json!({"limit": "\"5\"", "weight": "[5]"}),
                 json!({"limit": "\"5\"", "weight": "[5]"}),
             ),
-            // For the schema to refuse.
+            // The schema rejects these.
             (
                 json!({"colour": "", "limit": 0, "project": false}),
                 json!({"colour": "", "limit": 0, "project": false}),

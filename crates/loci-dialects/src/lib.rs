@@ -1,8 +1,8 @@
-//! The tool sets ("dialects") by which agents reach the one memory.
+//! The tool sets ("dialects") through which agents use the memory server.
 //!
-//! A dialect translates: arguments into one operation of the engine, its outcome into a reply.
-//! It holds no meaning of its own, imports no other dialect, and knows nothing of the protocol
-//! that carries it. A tool is one file; a dialect's `mod.rs` is its list.
+//! A dialect translates arguments into one operation of the engine, and the result into a reply. It
+//! implements no logic of its own, imports no other dialect, and is independent of the protocol.
+//! Each tool is one file; a dialect's `mod.rs` lists its tools.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
@@ -34,7 +34,7 @@ pub static DIALECTS: &[&Dialect] = &[
     &mempalace::DIALECT,
 ];
 
-/// The dialect with that name.
+/// Returns the dialect with that name.
 pub fn dialect(name: &str) -> Option<&'static Dialect> {
     DIALECTS
         .iter()

@@ -1,17 +1,17 @@
-//! Overviews that stay small, however many places there are.
+//! Overviews of bounded size, however many places there are.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// Bytes of JSON that an overview has at most.
+/// The maximum bytes of JSON in an overview.
 pub const OVERVIEW_BYTES_MAX: usize = 8 << 10;
-/// Names of one kind that an overview shows at most.
+/// The maximum number of names of one kind in an overview.
 pub const NAMES_MAX: usize = 50;
 
-/// The largest counts, at most `names_max` and `bytes_max` bytes of them in JSON, ties by name; and
-/// how many more there are.
+/// Returns the largest counts, at most `names_max` of them and `bytes_max` bytes in JSON, ties by
+/// name; and the number of the others.
 pub fn largest(
     counts: BTreeMap<String, u64>,
     names_max: usize,
@@ -26,7 +26,7 @@ pub fn largest(
     (shown, more)
 }
 
-/// The first of these that have at most `bytes_max` bytes in JSON together.
+/// Returns the longest prefix of the items with at most `bytes_max` bytes in JSON.
 pub fn fitting<T: Serialize>(items: Vec<T>, bytes_max: usize) -> Vec<T> {
     let mut left = bytes_max;
     let fits = |item: &T| {
@@ -37,12 +37,12 @@ pub fn fitting<T: Serialize>(items: Vec<T>, bytes_max: usize) -> Vec<T> {
     items.into_iter().take_while(fits).collect()
 }
 
-/// Bytes of a value in JSON, with the comma after it.
+/// Returns the bytes of a value in JSON, plus one for a comma.
 pub fn json_bytes(value: &impl Serialize) -> usize {
     serde_json::to_string(value).map_or(usize::MAX, |json| json.len() + 1)
 }
 
-/// Whether there is nothing to say of what is not shown.
+/// Returns true if there is nothing left out to report.
 #[expect(
     clippy::trivially_copy_pass_by_ref,
     reason = "the attribute demands the type"

@@ -1,10 +1,10 @@
-//! Secrets in the arguments of tools that store.
+//! Detection of secrets in the arguments of tools that store data.
 
 use loci_core::{Error, Redactions, Result};
 use loci_engine::Engine;
 use serde_json::Value;
 
-/// Arguments whose secrets the engine takes out before it stores them.
+/// Arguments whose secrets the engine removes before it stores them.
 const TEXTS: [&str; 19] = [
     "added_by",
     "body",
@@ -26,7 +26,7 @@ const TEXTS: [&str; 19] = [
     "title",
     "value",
 ];
-/// Arguments that name a record which is there already.
+/// Arguments that name an existing record.
 const RECORDS: [&str; 6] = [
     "drawer_id",
     "id",
@@ -36,12 +36,12 @@ const RECORDS: [&str; 6] = [
     "target_drawer_id",
 ];
 
-/// The secrets that the engine takes out of the arguments of a call that stores, as a notice; none,
-/// if it takes none.
+/// Returns a notice of the secrets that the engine removes from the arguments of a storing call;
+/// `None` if it removes nothing.
 ///
 /// # Errors
-/// `invalid_argument` if an argument holds a secret that would stay: the name of a place, a
-/// project, a conversation, an idempotency key.
+/// `invalid_argument` if an argument that is stored unredacted holds a secret: the name of a place,
+/// a project or a conversation, or an idempotency key.
 pub fn taken_out(engine: &Engine, arguments: &Value) -> Result<Option<String>> {
     let mut taken = Redactions::default();
     for (name, value) in arguments.as_object().into_iter().flatten() {

@@ -1,7 +1,8 @@
-//! Schemas of arguments and replies: made from the types, checked by us.
+//! JSON Schemas of arguments and replies, generated from the types, and the validation of
+//! arguments.
 //!
-//! The schema that a client sees in `tools/list` is made from the one that its arguments are
-//! checked against, so no limit is written down twice.
+//! The schema that a client sees in `tools/list` is derived from the one that validates its
+//! arguments, so no limit is written down twice.
 
 use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
@@ -10,17 +11,18 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, transform};
 use serde_json::{Map, Value};
 
-/// Faults of one call that are reported: enough for those of the longest list of arguments.
+/// The number of errors that one call reports: enough for the longest argument list.
 const FAULTS_MAX: usize = 256;
-/// Faults that are looked for; whoever sends more is told that there are more.
+/// The number of errors to collect; beyond it, the message says that there are more.
 const FAULTS_FOUND_MAX: usize = 1_000;
 
-/// The schema of a tool's arguments: inlined, closed, without formats that hosts stumble over.
+/// Returns the schema of a tool's arguments: inlined, closed, and without formats that hosts
+/// reject.
 pub fn input_of<T: JsonSchema>() -> Value {
     schema_of::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// The schema of a tool's reply.
+/// Returns the schema of a tool's reply.
 pub fn output_of<T: JsonSchema>() -> Value {
     schema_of::<T>(SchemaSettings::draft2020_12().for_serialize())
 }
@@ -34,8 +36,8 @@ fn schema_of<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     schema.to_value()
 }
 
-/// Drops the formats of Rust's numbers, the `null` of optional values (which are left out instead),
-/// and the line breaks of doc comments.
+/// Removes the formats of Rust's numbers, the `null` of optional values (which are omitted
+/// instead), and the line breaks of doc comments.
 fn tidy(schema: &mut Schema) {
     schema.remove("format");
     if let Some(Value::String(description)) = schema.get_mut("description") {
@@ -57,19 +59,18 @@ fn tidy(schema: &mut Schema) {
     transform::transform_subschemas(&mut tidy, schema);
 }
 
-/// The schema of arguments as clients see it. Where converters of model APIs or hosts trip over a
-/// keyword, it says less than what calls are checked against, or says it in words:
+/// Returns the published schema of the arguments. It relaxes or rephrases keywords that converters
+/// of model APIs or hosts cannot handle:
 ///
-/// - `additionalProperties: false` is left out, since google-genai takes no tool whose schema has
+/// - `additionalProperties: false` is left out, since google-genai rejects a tool whose schema has
 ///   it;
-/// - the range of a number stands in the description, too, since Codex drops `minimum` and
-///   `maximum`.
+/// - the description repeats the range of a number, since Codex drops `minimum` and `maximum`.
 pub fn published(schema: Value) -> Map<String, Value> {
     let Ok(mut schema) = Schema::try_from(schema) else {
         return Map::new();
     };
     publish(&mut schema);
-    // That of the whole is the tool's.
+    // The description of the root belongs to the tool.
     schema.remove("description");
     schema
         .ensure_object()
@@ -78,10 +79,9 @@ pub fn published(schema: Value) -> Map<String, Value> {
     schema.as_object().cloned().unwrap_or_default()
 }
 
-/// The schema of a reply as clients see it: its type, and of an object the names of the fields that
-/// it always has. Hosts don't show it to models, and the whole of it would be more than half of
-/// `tools/list`. The reference has the meaning of the fields, and tests hold replies against the
-/// whole.
+/// Returns the published schema of a reply: its type, and the required fields of an object. Hosts
+/// do not show it to models, and the full schema would be more than half of `tools/list`. The
+/// reference documents the fields, and tests validate replies against the full schema.
 pub fn published_output(schema: &Value) -> Map<String, Value> {
     let mut published = outline(schema);
     if let Some(items) = schema.get("items") {
@@ -93,7 +93,7 @@ pub fn published_output(schema: &Value) -> Map<String, Value> {
     published
 }
 
-/// The type alone; empty if there are several.
+/// Returns the type only; empty if there are several.
 fn outline(schema: &Value) -> Map<String, Value> {
     let name = if admits_objects_alone(schema) {
         Some("object".into())
@@ -121,7 +121,7 @@ fn publish(schema: &mut Schema) {
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         schema.remove("additionalProperties");
     }
-    // A count that is at least 0 or 1 needs no word.
+    // A minimum of 0 or 1 for a count is obvious.
     let is_obvious = |bound: &Value| bound.as_u64().is_some_and(|bound| bound <= 1);
     let is_count = schema.get("type").is_some_and(|name| name == "integer")
         && schema.get("maximum").is_none()
@@ -140,8 +140,8 @@ fn publish(schema: &mut Schema) {
     transform::transform_subschemas(&mut publish, schema);
 }
 
-/// A text without the line breaks of its source: a single one is a space, an empty line and a
-/// list's stay.
+/// Joins the lines of a doc comment: a single line break becomes a space; blank lines and list
+/// items stay.
 fn unwrapped(text: &str) -> String {
     let mut unwrapped = String::new();
     for line in text.lines() {
@@ -155,17 +155,17 @@ fn unwrapped(text: &str) -> String {
     unwrapped
 }
 
-/// Checks the arguments of one tool.
+/// Validates the arguments of one tool.
 pub struct Checker {
     schema: Value,
     validator: Validator,
 }
 
 impl Checker {
-    /// Makes a schema ready for checking.
+    /// Compiles a schema for validation.
     ///
     /// # Errors
-    /// `internal`, if it is no valid schema; a test of every tool rules that out.
+    /// `internal` if it is not a valid schema; a test checks every tool.
     pub fn new(schema: Value) -> Result<Self> {
         let validator = jsonschema::options().build(&schema).map_err(|error| {
             Error::internal(format!("the schema of this tool is not valid: {error}"))
@@ -173,13 +173,13 @@ impl Checker {
         Ok(Checker { schema, validator })
     }
 
-    /// The schema that it checks against.
+    /// Returns the schema that it validates against.
     pub fn schema(&self) -> &Value {
         &self.schema
     }
 
-    /// What is wrong with arguments: of each fault which argument it is in, what is accepted and
-    /// what was sent. At most [`FAULTS_FOUND_MAX`].
+    /// Returns the problems of the arguments, each with the argument, the accepted values and the
+    /// value sent. At most [`FAULTS_FOUND_MAX`].
     pub fn faults(&self, arguments: &Value) -> Vec<Error> {
         let mut faults: Vec<Error> = Vec::new();
         for fault in self.validator.iter_errors(arguments) {
@@ -200,7 +200,8 @@ impl Checker {
                             .map(|name| self.unknown(path, name)),
                     );
                 }
-                // How an object without properties refuses one; the fault does not say which.
+                // An object schema without properties rejects names this way; the error does not
+                // say which.
                 ValidationErrorKind::FalseSchema => {
                     let names = arguments.as_object().into_iter().flatten().take(room);
                     faults.extend(names.map(|(name, _)| self.unknown("", name)));
@@ -219,12 +220,13 @@ impl Checker {
         faults
     }
 
-    /// Whether there is an argument of that name, with dots before what is inside of another.
+    /// Returns true if there is an argument of that name, with dots before the names of nested
+    /// fields.
     pub fn has(&self, name: &str) -> bool {
         !name.is_empty() && !name.contains('/') && self.schema_at(&name.replace('.', "/")).is_some()
     }
 
-    /// A name that the object at this path does not take.
+    /// Returns the error for a name that the object at this path does not accept.
     fn unknown(&self, path: &str, name: &str) -> Error {
         const NAME_CHARACTERS_MAX: usize = 64;
         let taker = if path.is_empty() {
@@ -253,7 +255,7 @@ impl Checker {
         )
     }
 
-    /// What the argument at this path accepts, in words.
+    /// Describes the values that the argument at this path accepts.
     fn accepted_by(&self, path: &str) -> String {
         self.schema_at(path)
             .map_or_else(|| "of another form".to_owned(), accepted)
@@ -272,10 +274,10 @@ impl Checker {
     }
 }
 
-/// Refuses arguments with these faults, all in one message; takes them, if there is none.
+/// Returns all errors in one message, or `Ok` if there are no errors.
 ///
 /// # Errors
-/// `too_large`, if everything is of that code; else `invalid_argument`.
+/// `too_large` if every error has that code; otherwise `invalid_argument`.
 pub fn refuse(faults: &[Error]) -> Result<()> {
     if faults.is_empty() {
         return Ok(());
@@ -303,14 +305,14 @@ pub fn refuse(faults: &[Error]) -> Result<()> {
             faults.len() - FAULTS_MAX
         ));
     }
-    // Of several, the first is what to look at first.
+    // Of several arguments, name the first.
     Err(Error {
         argument: faults[0].argument.clone(),
         ..Error::new(code, message)
     })
 }
 
-/// The path of a property of the object at this path.
+/// Returns the path of a property of the object at this path.
 fn inside(path: &str, name: &str) -> String {
     if path.is_empty() {
         name.to_owned()
@@ -319,12 +321,12 @@ fn inside(path: &str, name: &str) -> String {
     }
 }
 
-/// A path as callers read it.
+/// Formats a path for callers.
 fn shown(path: &str) -> String {
     path.replace('/', ".")
 }
 
-/// What a schema accepts, in words.
+/// Describes the values that a schema accepts.
 fn accepted(schema: &Value) -> String {
     if let Some(options) = schema.get("enum").and_then(Value::as_array) {
         return format!(
@@ -367,7 +369,7 @@ fn range(schema: &Value, low: &str, high: &str, unit: &str) -> String {
     }
 }
 
-/// What was sent: its type, and its value where that is short.
+/// Describes the value that was sent: its type, and the value if it is short.
 fn sent(value: &Value) -> String {
     const VALUE_CHARACTERS_MAX: usize = 40;
     match value {

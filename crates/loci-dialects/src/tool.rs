@@ -1,4 +1,4 @@
-//! A tool and a dialect as data. A server maps them to its protocol once, for all dialects.
+//! Tools and dialects as data. A server maps them to its protocol once, for all dialects.
 
 use std::sync::OnceLock;
 
@@ -14,31 +14,31 @@ use crate::lenient;
 use crate::redaction;
 use crate::schema::{self, Checker};
 
-/// Everything a call has to work with.
+/// The context of a call.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// The memory.
+    /// The engine.
     pub engine: &'a Engine,
-    /// Who calls, as the transport says; for a tool of a dialect with a
-    /// [`user_argument`](Dialect::user_argument), that user with what the caller may do.
+    /// The caller, from the transport; for a tool of a dialect with a
+    /// [`user_argument`](Dialect::user_argument), the named user with the caller's scopes.
     pub caller: &'a Caller,
 }
 
-/// What a tool answers: a text that is enough alone, and the same as a value.
+/// The reply of a tool: a self-contained text, and the same as a structured value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// The text content item.
     pub text: String,
     /// `structuredContent`; any JSON value.
     pub structured: Value,
-    /// What the caller should know besides, such as a search that was less than whole.
+    /// A notice for the caller, such as that the search was incomplete.
     pub notice: Option<String>,
-    /// Why each result is there, in their order; empty where nothing was searched.
+    /// The explanation of each result, in order; empty if the tool searched nothing.
     pub explanations: Vec<Value>,
 }
 
 impl Reply {
-    /// A value and its text.
+    /// Creates a reply from a value and its text.
     pub fn new(text: String, structured: Value) -> Self {
         Reply {
             text,
@@ -48,14 +48,14 @@ impl Reply {
         }
     }
 
-    /// A value whose text is its JSON.
+    /// Creates a reply whose text is the JSON of the value.
     pub fn json(structured: Value) -> Self {
         Reply::new(structured.to_string(), structured)
     }
 
-    /// The reply with a notice, which the text says too: some hosts forward only the text. An
-    /// object gets it as the key `notice`, so that a text which was its JSON still is; before any
-    /// other text it stands in a line of its own.
+    /// Returns the reply with a notice, which is added to the text too, since some hosts forward
+    /// only the text. If the text is the JSON of an object, the object gets the key `notice`; any
+    /// other text gets a line before it.
     #[must_use]
     pub fn with_notice(mut self, notice: Option<String>) -> Self {
         if let Some(notice) = &notice {
@@ -76,8 +76,8 @@ impl Reply {
         self
     }
 
-    /// The reply with another notice beside the one that it has. A text that is the status and
-    /// nothing else stays, since clients match on it.
+    /// Returns the reply with another notice besides the first. A text that consists of the status
+    /// alone stays, since clients match on it.
     #[must_use]
     pub fn with_further_notice(mut self, notice: Option<String>) -> Self {
         let Some(further) = notice else { return self };
@@ -110,7 +110,8 @@ impl Reply {
         }
     }
 
-    /// The reply with the reason of each result, for programs: the text says nothing of it.
+    /// Returns the reply with the explanation of each result, for programs; the text does not
+    /// include it.
     #[must_use]
     pub fn with_explanations(self, explanations: Vec<Value>) -> Self {
         Reply {
@@ -120,12 +121,12 @@ impl Reply {
     }
 }
 
-/// A reply's type as a value, in which whole numbers have no fraction: `1`, not `1.0`. So the text
-/// of a reply is what a host in JavaScript makes of the value, and one that gives both to its model
-/// unless they are the same gives it one.
+/// Converts a reply to a JSON value in which whole numbers have no fraction: `1`, not `1.0`. The
+/// text of the reply then equals the serialisation that a JavaScript host makes of the value, and a
+/// host that passes both to its model unless they are equal passes only one.
 ///
 /// # Errors
-/// `internal`, if it has no JSON form; none of ours lacks one.
+/// `internal` if the value has no JSON form; every reply type of ours has one.
 pub fn to_value(value: &impl Serialize) -> Result<Value> {
     let mut value = serde_json::to_value(value)
         .map_err(|error| Error::internal(format!("a reply has no JSON form: {error}")))?;
@@ -133,7 +134,7 @@ pub fn to_value(value: &impl Serialize) -> Result<Value> {
     Ok(value)
 }
 
-/// Makes whole numbers that JavaScript holds exactly integers.
+/// Converts whole numbers that JavaScript represents exactly to integers.
 fn without_fractions(value: &mut Value) {
     const EXACT_MAX: f64 = 9_007_199_254_740_991.0;
     match value {
@@ -151,72 +152,71 @@ fn without_fractions(value: &mut Value) {
     }
 }
 
-/// What a host may assume of a tool (MCP tool annotations).
+/// The hints of a tool for hosts (MCP tool annotations).
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the protocol has these four, each on its own"
 )]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only: bool,
-    /// It may remove or overwrite something.
+    /// The tool may remove or overwrite data.
     pub destructive: bool,
-    /// Calling it again with the same arguments changes nothing more.
+    /// A second call with the same arguments has no further effect.
     pub idempotent: bool,
-    /// It reaches beyond the store.
+    /// The tool accesses more than the store.
     pub open_world: bool,
 }
 
-/// A tool, written as a type: its arguments, its reply and what it does.
+/// A tool as a type: its arguments, its reply and its operation.
 pub trait TypedTool {
     /// The name on the wire.
     const NAME: &'static str;
-    /// The name for people.
+    /// The display name.
     const TITLE: &'static str;
-    /// What the caller must be allowed to do.
+    /// The scope that the caller needs.
     const SCOPE: Scope;
-    /// What the caller must be allowed to do besides.
+    /// Further scopes that the caller needs.
     const FURTHER_SCOPES: &'static [Scope] = &[];
-    /// What a host may assume.
+    /// The hints for hosts.
     const HINTS: Hints;
-    /// What kind of thing it does, for the audit log: `memory:write`, `search`, ...
+    /// The operation in the audit log: `memory:write`, `search`, ...
     const OPERATION: &'static str;
-    /// Other names that clients give arguments, each with the argument's own, which alone is in the
-    /// schema.
+    /// Aliases of arguments, each with the argument's name. The schema lists only the names.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
-    /// The arguments. Doc comments become the tool's description and those of its arguments.
+    /// The arguments. Their doc comments become the descriptions of the tool and of its arguments.
     type Arguments: DeserializeOwned + JsonSchema;
-    /// The shape of `structuredContent`.
+    /// The type of `structuredContent`.
     type Output: JsonSchema;
 
-    /// What is wrong with arguments that no schema can say, all of it. They are as they came: what
-    /// is of the wrong type is the schema's business.
+    /// Returns all problems of the arguments that a schema cannot express. The arguments are as
+    /// received; the schema reports wrong types.
     fn faults(_arguments: &Value) -> Vec<Error> {
         Vec::new()
     }
 
-    /// Does it.
+    /// Runs the tool.
     ///
     /// # Errors
-    /// Whatever the operation refuses, in the caller's words.
+    /// Any error of the operation, in terms of the caller's arguments.
     fn run(context: Context<'_>, arguments: Self::Arguments) -> Result<Reply>;
 }
 
-/// A tool of a dialect's list.
+/// A tool in a dialect's list.
 pub struct Tool {
     /// The name on the wire.
     pub name: &'static str,
-    /// The name for people.
+    /// The display name.
     pub title: &'static str,
-    /// What the caller must be allowed to do first of all; [`Tool::scopes`] has everything.
+    /// The first scope that the caller needs; [`Tool::scopes`] returns all of them.
     pub scope: Scope,
     further_scopes: &'static [Scope],
-    /// What a host may assume.
+    /// The hints for hosts.
     pub hints: Hints,
-    /// What kind of thing it does, for the audit log.
+    /// The operation in the audit log.
     pub operation: &'static str,
-    /// Other names that arguments are taken under, each with the argument's own.
+    /// Aliases of arguments, each with the argument's name.
     pub aliases: &'static [(&'static str, &'static str)],
     input: fn() -> Value,
     output: fn() -> Value,
@@ -226,7 +226,7 @@ pub struct Tool {
 }
 
 impl Tool {
-    /// The row of a dialect's list for a typed tool.
+    /// Creates the list entry of a typed tool.
     pub const fn of<T: TypedTool>() -> Self {
         Tool {
             name: T::NAME,
@@ -249,7 +249,7 @@ impl Tool {
         }
     }
 
-    /// What it does, for a model.
+    /// Returns the description for a model.
     pub fn description(&self) -> String {
         let mut schema = (self.input)();
         schema
@@ -260,29 +260,29 @@ impl Tool {
             })
     }
 
-    /// JSON Schema (2020-12) of the arguments as clients see it: an object without references.
-    /// Calls are held against more: unknown arguments are refused, although the schema does not say
-    /// so.
+    /// Returns the JSON Schema (2020-12) of the arguments as published to clients: an object
+    /// without references. Calls are checked against a stricter schema: it rejects unknown
+    /// arguments.
     pub fn input_schema(&self) -> Map<String, Value> {
         schema::published((self.input)())
     }
 
-    /// JSON Schema (2020-12) of `structuredContent`, with the meaning of each field.
+    /// Returns the JSON Schema (2020-12) of `structuredContent`, with the meaning of each field.
     pub fn output_schema(&self) -> Value {
         (self.output)()
     }
 
-    /// The same as clients see it: the type, and the fields that are always there.
+    /// Returns the published schema of the reply: its type, and its required fields.
     pub fn published_output_schema(&self) -> Map<String, Value> {
         schema::published_output(&self.output_schema())
     }
 
-    /// Everything that the caller must be allowed to do.
+    /// Returns all scopes that the caller needs.
     pub fn scopes(&self) -> Scopes {
         Scopes::of(&[&[self.scope], self.further_scopes].concat())
     }
 
-    /// The failure of a call whose caller lacks a scope.
+    /// Returns the error for a caller that lacks a scope.
     fn denial(&self) -> Error {
         denial(self.name, self.scopes())
     }
@@ -295,15 +295,15 @@ impl Tool {
         Ok(self.checker.get_or_init(|| checker))
     }
 
-    /// Whether it has an argument of that name, as faults name it: with dots before what is inside
-    /// of another.
+    /// Returns true if the tool has an argument of that name in the form that errors use, with dots
+    /// before the names of nested fields.
     pub(crate) fn has_argument(&self, name: &str) -> bool {
         let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
         is_alias || self.checker().is_ok_and(|checker| checker.has(name))
     }
 
-    /// The arguments under their own names, if the caller has the scopes and they hold against the
-    /// schema and what it cannot say.
+    /// Resolves aliases and validates the arguments against the schema and the tool's further
+    /// rules, if the caller has the scopes.
     fn prepare(&self, caller: &Caller, mut arguments: Value) -> Result<Value> {
         if !self
             .scopes()
@@ -342,7 +342,7 @@ impl Tool {
         faults.extend(checker.faults(&arguments));
         faults.extend((self.faults)(&arguments));
         for fault in &mut faults {
-            // The caller knows the argument by the name that it sent.
+            // Name the argument as the caller sent it.
             let sent = renamed
                 .iter()
                 .find(|(_, name)| fault.argument.as_deref() == Some(name));
@@ -359,7 +359,7 @@ impl Tool {
     }
 }
 
-/// The failure of a call of that tool whose caller lacks one of these scopes.
+/// Returns the error for a call of that tool whose caller lacks one of these scopes.
 pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
     let names: Vec<String> = scopes
         .iter()
@@ -373,48 +373,49 @@ pub(crate) fn denial(tool: &str, scopes: Scopes) -> Error {
     Error::new(ErrorCode::Forbidden, message)
 }
 
-/// The tools of a dialect that an agent needs first, by their names.
+/// The names of the tools that an agent needs first.
 pub struct UsualTools {
-    /// Finds memories by a question.
+    /// Searches memories for a question.
     pub find: &'static str,
     /// The argument of that tool that names a project, wing or scope.
     pub project_argument: Option<&'static str>,
     /// Stores a memory.
     pub store: &'static str,
-    /// Says which call or command shows these memories, which a session of the project (of all,
-    /// without one) should begin with and has no room for.
+    /// Returns the call or command that shows these memories, which did not fit into the start of a
+    /// session of the project (or of any session, without a project).
     pub shows: fn(project: Option<&str>, memories: &[&Memory]) -> String,
-    /// Begins a session, where that is another tool.
+    /// Begins a session, if that is a separate tool.
     pub begin: Option<&'static str>,
 }
 
-/// The command that shows what a session should begin with, where no tool does.
+/// Returns the command that shows the bootstrap of a session, for dialects without a tool for it.
 pub fn bootstrap_command(project: Option<&str>, _: &[&Memory]) -> String {
     let project = project.map_or_else(String::new, |project| format!(" --project \"{project}\""));
     format!("the command `loci bootstrap{project}`")
 }
 
 impl UsualTools {
-    /// Whether it is one of them, so that a host should show it to its model from the start.
+    /// Returns true if the tool is one of them, so that a host should show it to its model from the
+    /// start.
     pub fn include(&self, tool: &str) -> bool {
         [Some(self.find), Some(self.store), self.begin].contains(&Some(tool))
     }
 }
 
-/// A dialect: its names, its tools in the order of its list, its resources.
+/// A dialect: its name, its tools in order, and its resources.
 pub struct Dialect {
     /// The name in paths and on the command line.
     pub name: &'static str,
-    /// The name for people.
+    /// The display name.
     pub title: &'static str,
-    /// What a host tells its model about the server; the key sentence first (hosts cut at 2,048
-    /// characters).
+    /// The instructions that a host gives its model about the server; the key sentence comes first
+    /// (hosts truncate at 2,048 characters).
     pub instructions: &'static str,
     /// The tools that an agent needs first.
     pub usual_tools: UsualTools,
-    /// How far ownership goes.
+    /// The strictness of ownership.
     pub ownership: Ownership,
-    /// The argument by which every tool names the user for whom it acts, if the dialect has one.
+    /// The argument of every tool that names the user to act for, if the dialect has one.
     pub user_argument: Option<&'static str>,
     /// Its tools, in a fixed order.
     pub tools: &'static [Tool],
@@ -423,18 +424,19 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// The tool with that name.
+    /// Returns the tool with that name.
     pub fn tool(&self, name: &str) -> Option<&'static Tool> {
         self.tools.iter().find(|tool| tool.name == name)
     }
 
-    /// Calls a tool of this dialect: checks the caller's scopes, the arguments (all their faults
-    /// are told at once) and whether the caller may act for the user that they name, does it, and
-    /// notes the call in the audit log, however it ended.
+    /// Calls a tool of this dialect. Checks the caller's scopes, the arguments (reporting all
+    /// problems at once) and if the caller may act for the named user; runs the tool; and records
+    /// the call in the audit log, whether it succeeded or not.
     ///
     /// # Errors
-    /// `forbidden` without a scope, or for somebody else's name; `invalid_argument`, naming the
-    /// argument, if one is missing, unknown, ill-typed or out of range; else what the tool refuses.
+    /// `forbidden` without a scope, or for another user's name; `invalid_argument`, naming the
+    /// argument, if one is missing, unknown, ill-typed or out of range; otherwise the errors of the
+    /// tool.
     pub fn call(
         &self,
         tool: &Tool,
@@ -466,9 +468,9 @@ impl Dialect {
         outcome
     }
 
-    /// Refuses a call whose caller lacks a scope, as [`Dialect::call`] would, without doing
-    /// anything else: notes it in the audit log, and says how it failed (`forbidden`, naming the
-    /// scopes).
+    /// Rejects a call whose caller lacks a scope, with the error that [`Dialect::call`] would
+    /// return, without doing anything else. Records the call in the audit log and returns the error
+    /// (`forbidden`, naming the scopes).
     pub fn deny(&self, tool: &Tool, context: Context<'_>, arguments: Map<String, Value>) -> Error {
         let arguments = Value::Object(arguments);
         let own = self.caller(context.caller);
@@ -488,8 +490,8 @@ impl Dialect {
         error
     }
 
-    /// Who acts: the user whom the arguments name, where the dialect has such an argument. Where it
-    /// is missing or no string, the schema refuses the call.
+    /// Returns the caller acting as the user that the arguments name, if the dialect has such an
+    /// argument. If it is missing or not a string, the schema rejects the call.
     fn acting(&self, caller: &Caller, arguments: &Value) -> Result<Caller> {
         let named = self
             .user_argument
@@ -501,9 +503,9 @@ impl Dialect {
         caller.acting_for(argument, user)
     }
 
-    /// A caller who comes through this dialect.
+    /// Returns the caller with the origin and ownership of this dialect.
     pub fn caller(&self, caller: &Caller) -> Caller {
-        // Each call has a trail of its own.
+        // Each call has its own trail.
         Caller {
             origin: self.name,
             ownership: self.ownership,
@@ -513,22 +515,23 @@ impl Dialect {
     }
 }
 
-/// A resource or a template of a dialect.
+/// A resource or a resource template of a dialect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resource {
     /// The URI, or the URI template (RFC 6570).
     pub uri: &'static str,
     /// The name for programs.
     pub name: &'static str,
-    /// The name for people.
+    /// The display name.
     pub title: &'static str,
-    /// What it holds.
+    /// The description of its content.
     pub description: &'static str,
     /// The media type of its text.
     pub mime_type: &'static str,
 }
 
-/// Answers a completion request: the context, the template's URI, the variable and its prefix.
+/// Answers a completion request: takes the context, the template's URI, the variable and its
+/// prefix.
 pub type Complete = fn(Context<'_>, &str, &str, &str) -> Result<Option<Vec<String>>>;
 
 /// The resources of a dialect.
@@ -537,10 +540,10 @@ pub struct Resources {
     pub fixed: &'static [Resource],
     /// Resources with a variable in the URI.
     pub templates: &'static [Resource],
-    /// Reads one; `None` if no resource has this URI.
+    /// Reads a resource; returns `None` if no resource has this URI.
     pub read: fn(Context<'_>, &str) -> Result<Option<String>>,
-    /// Values for the variable `argument` of the template `uri` that begin with `prefix`, best
-    /// first; `None` if there is no such template or variable.
+    /// Returns values for the variable `argument` of the template `uri` that begin with `prefix`,
+    /// best first; `None` if there is no such template or variable.
     pub complete: Complete,
 }
 

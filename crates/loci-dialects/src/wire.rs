@@ -1,4 +1,4 @@
-//! Forms that several dialects share on the wire.
+//! Wire formats that several dialects share.
 
 use jiff::fmt::temporal::SpanParser;
 use jiff::{SignedDuration, Unit};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// RFC 3339 in UTC with `Z`, with as many digits of the second as it has.
+/// Formats a time as RFC 3339 in UTC with `Z`, with as many fractional digits as needed.
 pub fn rfc3339(moment: Timestamp) -> String {
     jiff::Timestamp::from_microsecond(moment.microseconds()).map_or_else(
         |_| moment.microseconds().to_string(),
@@ -17,23 +17,24 @@ pub fn rfc3339(moment: Timestamp) -> String {
     )
 }
 
-/// ISO 8601 in UTC without zone, with as many digits of the second as it has.
+/// Formats a time as ISO 8601 in UTC without zone, with as many fractional digits as needed.
 pub fn iso8601(moment: Timestamp) -> String {
     rfc3339(moment).trim_end_matches('Z').to_owned()
 }
 
-/// ISO 8601 in UTC with the offset `+00:00`, with as many digits of the second as it has.
+/// Formats a time as ISO 8601 in UTC with the offset `+00:00`, with as many fractional digits as
+/// needed.
 pub fn offset8601(moment: Timestamp) -> String {
     iso8601(moment) + "+00:00"
 }
 
-/// The schema of a value that is a string or null.
+/// Returns the schema of a value that is a string or null.
 pub fn string_or_null(_: &mut SchemaGenerator) -> Schema {
-    // Both are named on their own, since a list of types loses its null.
+    // `tidy` would remove the null from a list of types.
     json_schema!({"anyOf": [{"type": "string"}, {"type": "null"}]})
 }
 
-/// A number with that many digits after the point.
+/// Rounds a number to that many decimal places.
 pub fn rounded(number: f64, digits: i32) -> f64 {
     let scale = 10f64.powi(digits);
     (number * scale).round() / scale
@@ -51,7 +52,7 @@ pub struct FromFile {
 }
 
 impl FromFile {
-    /// That of a memory.
+    /// Returns the source file and lines of a memory.
     pub fn of(memory: &Memory) -> Self {
         FromFile {
             source_file: source_file(memory),
@@ -59,8 +60,8 @@ impl FromFile {
         }
     }
 
-    /// The path, with the lines behind a colon where they are known; none of what comes from no
-    /// file.
+    /// Returns the path, followed by a colon and the lines if they are known; `None` if the memory
+    /// has no source file.
     pub fn place(&self) -> Option<String> {
         let path = self.source_file.as_ref()?;
         Some(
@@ -71,9 +72,9 @@ impl FromFile {
     }
 }
 
-/// The path of the file that a memory comes from: within the folder that was mined, or as its
-/// writer gave it. Of another absolute path it is the name of the file: where that lies is for its
-/// owner alone to know.
+/// Returns the path of the file that a memory comes from: relative to the mined folder, or as its
+/// writer gave it. Of any other absolute path, it returns only the file name, since the location is
+/// private to the owner.
 pub fn source_file(memory: &Memory) -> Option<String> {
     if let Some(path) = memory.source_path() {
         return Some(path.to_owned());
@@ -91,7 +92,7 @@ pub fn source_file(memory: &Memory) -> Option<String> {
     Some(path.clone())
 }
 
-/// Who wrote a memory, for a reader.
+/// The authorship of a memory, as shown to a reader.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Authorship {
     /// Who wrote it, if not you: the name for people, with that of the owner where it is another
@@ -104,7 +105,7 @@ pub struct Authorship {
 }
 
 impl Authorship {
-    /// Who wrote a memory, for this reader.
+    /// Returns the authorship of a memory for this reader.
     pub fn of(reader: &Caller, memory: &Memory) -> Self {
         Authorship {
             author: author_of(reader, memory),
@@ -112,17 +113,17 @@ impl Authorship {
         }
     }
 
-    /// The author, if that is not the reader.
+    /// Returns the author, if that is not the reader.
     pub fn author(&self) -> Option<&str> {
         self.author.as_deref()
     }
 
-    /// Who wrote the text that it has now, if that is neither the reader nor the author.
+    /// Returns the writer of the current text, if that is neither the reader nor the author.
     pub fn updated_by(&self) -> Option<&str> {
         self.updated_by.as_deref()
     }
 
-    /// Of what is no memory: its owner.
+    /// Returns the authorship of an item that is not a memory, from its owner.
     pub fn of_owner(reader: &Caller, owner: Option<&str>) -> Self {
         Authorship {
             author: owner_name(reader, owner),
@@ -131,12 +132,12 @@ impl Authorship {
     }
 }
 
-/// How often the text of a result was found, if more than once.
+/// Returns how often the text of a result was found, if more than once.
 pub fn times_said(hit: &Hit) -> Option<usize> {
     Some(hit.times_said()).filter(|times| *times > 1)
 }
 
-/// Which part of a text is shown, if it is not the whole.
+/// The part of a text that is shown, if it is not the whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Cut {
     /// True if the text is not the whole.
@@ -154,7 +155,8 @@ pub struct Cut {
 }
 
 impl Cut {
-    /// Of a text of so many characters that is not shown whole; `call` reads it from an offset.
+    /// Describes an excerpt of a text of `length` characters; `call` names the call that reads it
+    /// from an offset.
     pub fn of(length: Option<usize>, call: impl FnOnce(Option<usize>) -> String) -> Self {
         Cut {
             truncated: length.map(|_| true),
@@ -164,7 +166,7 @@ impl Cut {
         }
     }
 
-    /// Of a page of a text; `call` reads the next one.
+    /// Describes a page of a text; `call` names the call that reads the next page.
     pub fn of_page(page: &TextPage, call: impl FnOnce(Option<usize>) -> String) -> Self {
         let TextPage {
             length,
@@ -181,7 +183,7 @@ impl Cut {
     }
 }
 
-/// The call of a tool with these arguments that reads a text, from an offset if there is one.
+/// Formats the call of a tool with these arguments that reads a text, from an offset if given.
 pub fn reading_call(tool: &str, arguments: &[(&str, &str)], offset: Option<usize>) -> String {
     let named = arguments
         .iter()
@@ -192,8 +194,8 @@ pub fn reading_call(tool: &str, arguments: &[(&str, &str)], offset: Option<usize
     format!("{tool}({})", named.join(", "))
 }
 
-/// Says how many of the records that were asked for are left out of a reply that shows so many, and
-/// what helps.
+/// Returns a notice of how many requested records were left out of a reply that shows `shown`, and
+/// of the remedy.
 pub fn left_out(shown: usize, left_out: usize, what_helps: &str) -> Option<String> {
     let all = shown + left_out;
     (left_out > 0).then(|| {
@@ -201,13 +203,13 @@ pub fn left_out(shown: usize, left_out: usize, what_helps: &str) -> Option<Strin
     })
 }
 
-/// Two notices in one.
+/// Joins two notices.
 pub fn both(first: Option<String>, second: Option<String>) -> Option<String> {
     let said: Vec<String> = [first, second].into_iter().flatten().collect();
     (!said.is_empty()).then(|| said.join("; "))
 }
 
-/// Why a result is there, and where it stands: for `_meta` and for people who ask.
+/// Explains the score and rank of a result, for `_meta` and for people.
 pub fn explained(hit: &Hit) -> Value {
     let Signals {
         relevance,
@@ -236,7 +238,7 @@ pub fn explained(hit: &Hit) -> Value {
     })
 }
 
-/// Says of a write that search by meaning does not find it yet.
+/// Returns a notice that vector search does not find the written memory yet.
 pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
     match embedding {
         Embedding::Done => None,
@@ -246,18 +248,19 @@ pub fn pending(done: &str, embedding: Embedding) -> Option<String> {
     }
 }
 
-/// A whole number of at least `MIN`. A count clamps to its maximum, so the schema has none.
+/// A whole number of at least `MIN`. A count is clamped to its maximum, so the schema has no
+/// maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Whole<const MIN: u64>(pub usize);
 
-/// A number of results.
+/// The number of results.
 pub type Count = Whole<1>;
-/// A number of records to skip.
+/// The number of records to skip.
 pub type Offset = Whole<0>;
 
 impl<'de, const MIN: u64> Deserialize<'de> for Whole<MIN> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        // 5.0 is a whole number to JSON Schema, and to some clients' serialisers.
+        // JSON Schema and some serialisers treat 5.0 as a whole number.
         f64::deserialize(deserializer).map(|number| Whole(number as usize))
     }
 }
@@ -284,11 +287,11 @@ impl From<Vec<String>> for Tags {
     }
 }
 
-/// Seconds of a time to live: `90s`, `45m`, `24h`, `7d`, `2w`, several in a row (`1h30m`), or
-/// ISO 8601 (`P3D`, `PT12H`). A part of a second counts as a whole one.
+/// Parses a time to live and returns its seconds: `90s`, `45m`, `24h`, `7d`, `2w`, several in a row
+/// (`1h30m`), or ISO 8601 (`P3D`, `PT12H`). Fractions of a second are rounded up.
 ///
 /// # Errors
-/// `invalid_argument` for anything else, for zero, for a negative one, and beyond 100 years.
+/// `invalid_argument` for any other form, for zero or a negative duration, and beyond 100 years.
 pub fn ttl_seconds(argument: &str, text: &str) -> Result<u64> {
     let accepted = || {
         let problem = "must be a duration above zero such as 90s, 45m, 24h, 7d, 2w, 1h30m or P3D, at most 100 years";
@@ -312,7 +315,7 @@ pub fn ttl_seconds(argument: &str, text: &str) -> Result<u64> {
     }
 }
 
-/// A duration of ISO 8601, a month being 30 days and a year 365.
+/// Parses an ISO 8601 duration, with 30 days per month and 365 per year.
 fn iso_seconds(text: &str) -> Option<f64> {
     static PARSER: SpanParser = SpanParser::new();
     let span = PARSER.parse_span(text).ok()?;
@@ -325,7 +328,7 @@ fn iso_seconds(text: &str) -> Option<f64> {
     Some(days * 86_400.0 + rest)
 }
 
-/// Numbers with units in a row, as Go writes them, with days and weeks besides.
+/// Parses a sequence of numbers with units, as in Go, with days and weeks added.
 fn unit_seconds(text: &str) -> Option<f64> {
     let mut rest = text;
     let mut seconds = 0.0;
@@ -354,7 +357,7 @@ fn unit_seconds(text: &str) -> Option<f64> {
     Some(seconds)
 }
 
-/// A time to live in the form that [`ttl_seconds`] reads, in days and less: `9d12h`.
+/// Formats a time to live as [`ttl_seconds`] parses it, in days and smaller units: `9d12h`.
 pub fn ttl_text(from: Timestamp, to: Timestamp) -> String {
     let length = SignedDuration::from_micros(to.microseconds().saturating_sub(from.microseconds()));
     let mut seconds = length.as_secs().max(0);

@@ -1,4 +1,4 @@
-//! Arguments that several tools take, and what is wrong with them.
+//! Arguments that several tools share, and their validation.
 
 use loci_core::limits::{CITATIONS_MAX, RECALL_RESULTS_MAX, TAGS_MAX};
 use loci_core::{CollectionFilter, Error, ErrorCode, MemoryId, Result};
@@ -10,55 +10,55 @@ use serde_json::Value;
 use crate::Context;
 use crate::wire::Count;
 
-/// The scope of what is in no collection.
+/// The scope of memories without a collection.
 const GLOBAL: &str = "global";
-/// How scopes of discoveries begin, and of memories do not.
+/// The prefix of the scopes of discoveries, which scopes of memories must not have.
 const DISCOVERY_PREFIX: &str = "discovery:";
 
-/// The parts of a place, in messages.
+/// The parts of a place, as messages name them.
 pub const NOUNS: PlaceNouns = PlaceNouns {
     collection: "scope",
     section: "category",
 };
 
-/// The kind of every discovery, and the category that it shows.
+/// The kind of every discovery, and its category in replies.
 pub const DISCOVERY: &str = "discovery";
 /// The source of every discovery.
 pub const AGENT_INFERRED: &str = "agent-inferred";
 
-/// The collection that a scope is.
+/// Returns the collection for a scope.
 pub fn collection(scope: String) -> Option<String> {
     Some(scope).filter(|scope| scope != GLOBAL)
 }
 
-/// The scope that a collection is.
+/// Returns the scope for a collection.
 pub fn scope(collection: Option<String>) -> String {
     collection.unwrap_or_else(|| GLOBAL.to_owned())
 }
 
-/// This scope alone.
+/// Returns the filter for this scope alone.
 pub fn only(scope: String) -> CollectionFilter {
     collection(scope).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }
 
-/// The id that a caller means: of a UUID, in whichever case, the one that is stored; else as
-/// [`memory_id`](loci_engine::Engine::memory_id) reads it.
+/// Resolves an id that a caller sent: a UUID, in any case, to the stored one; any other text as
+/// [`memory_id`](loci_engine::Engine::memory_id) does.
 ///
 /// # Errors
-/// `invalid_argument` for what can be no id, or is a part of several; `unavailable` if the store
-/// cannot be read.
+/// `invalid_argument` for a text that cannot be an id, or that is a part of several; `unavailable`
+/// if the store cannot be read.
 pub fn id(context: Context<'_>, sent: &str) -> Result<MemoryId> {
     check::uuid("id", sent).or_else(|_| context.engine.memory_id(context.caller, "id", sent))
 }
 
-/// How many results, at most 100.
+/// Returns the number of results, at most 100.
 pub fn count(asked: Option<Count>, default: usize) -> usize {
     asked
         .map_or(default, |count| count.0)
         .min(RECALL_RESULTS_MAX)
 }
 
-/// What a discovery is.
+/// The kind of a discovery.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiscoveryKind {
@@ -70,7 +70,7 @@ impl DiscoveryKind {
     /// Every kind.
     pub const ALL: [DiscoveryKind; 2] = [DiscoveryKind::Map, DiscoveryKind::Fact];
 
-    /// The section of such a discovery.
+    /// Returns the section of a discovery of this kind.
     pub fn name(self) -> &'static str {
         match self {
             DiscoveryKind::Map => "map",
@@ -160,7 +160,7 @@ impl From<loci_core::Citation> for Citation {
     }
 }
 
-/// The failure of an operation on the memory with this id, in the words of this dialect.
+/// Converts an error of an operation on the memory with this id to the messages of this dialect.
 pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
     move |error| match error.code {
         // Clients match on this text.
@@ -175,15 +175,15 @@ pub fn in_words(id: &str) -> impl Fn(Error) -> Error + '_ {
     }
 }
 
-/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's
-/// business.
+/// Collects the errors of arguments. Skips missing values and wrong types, which the schema
+/// reports.
 pub struct Faults<'a> {
     arguments: &'a Value,
     found: Vec<Error>,
 }
 
 impl<'a> Faults<'a> {
-    /// Nothing is wrong yet with these arguments.
+    /// Starts without errors for these arguments.
     pub fn of(arguments: &'a Value) -> Self {
         Faults {
             arguments,
@@ -191,7 +191,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Holds an argument against a rule, which gets its name and its text.
+    /// Checks an argument by a rule, which gets its name and its text.
     pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
         if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
             self.found.extend(rule(name, text).err());
@@ -199,7 +199,7 @@ impl<'a> Faults<'a> {
         self
     }
 
-    /// The `id` of a record.
+    /// Checks the `id` of a record.
     pub fn id(self) -> Self {
         self.check("id", |_, sent| {
             check::uuid("id", sent)
@@ -208,7 +208,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// The `scope` of memories; `instead` is the tool for discoveries.
+    /// Checks the `scope` of memories; `instead` is the tool for discoveries.
     pub fn memory_scope(self, instead: &str) -> Self {
         self.check("scope", |name, scope| {
             check::name(name, scope)?;
@@ -222,7 +222,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// The `scope` of discoveries; `instead` is the tool for memories.
+    /// Checks the `scope` of discoveries; `instead` is the tool for memories.
     pub fn discovery_scope(self, instead: &str) -> Self {
         self.check("scope", |name, scope| {
             check::name(name, scope)?;
@@ -236,7 +236,7 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// Each of the `tags`.
+    /// Checks each of the `tags`.
     pub fn tags(mut self) -> Self {
         for (index, tag) in self.list("tags", TAGS_MAX) {
             if let Some(tag) = tag.as_str() {
@@ -247,7 +247,7 @@ impl<'a> Faults<'a> {
         self
     }
 
-    /// Each part of the `citations`.
+    /// Checks each part of the `citations`.
     pub fn citations(mut self) -> Self {
         const PARTS: [&str; 4] = ["ref", "locator", "pin", "excerpt"];
         for (index, citation) in self.list("citations", CITATIONS_MAX) {
@@ -262,18 +262,18 @@ impl<'a> Faults<'a> {
         self
     }
 
-    /// One more, found elsewhere.
+    /// Adds an error that was found elsewhere.
     pub fn and(mut self, fault: Option<Error>) -> Self {
         self.found.extend(fault);
         self
     }
 
-    /// All that is wrong.
+    /// Returns all errors.
     pub fn found(self) -> Vec<Error> {
         self.found
     }
 
-    /// As many items of an array as it may have.
+    /// Returns the items of an array, up to the maximum number.
     fn list(
         &self,
         name: &str,

@@ -1,4 +1,4 @@
-//! `delete_all`: remove what one stored in a scope.
+//! The tool `delete_all`: deletes the caller's records of a scope.
 
 use loci_core::{Error, Result, Scope};
 use loci_engine::check;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::arguments::{Faults, only};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// What clients match on.
+/// The status that clients match on.
 const CLEARED: &str = "scope cleared";
 
 pub struct DeleteAll;
@@ -24,7 +24,7 @@ pub struct Arguments {
     scope: String,
 }
 
-/// What was deleted.
+/// The result of the deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The same words as the text.

@@ -1,4 +1,4 @@
-//! `delete_memory`: remove one record.
+//! The tool `delete_memory`: deletes one record.
 
 use loci_core::{Error, Result, Scope};
 use schemars::JsonSchema;

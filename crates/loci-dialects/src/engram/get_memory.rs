@@ -1,4 +1,4 @@
-//! `get_memory`: one record by its id.
+//! The tool `get_memory`: returns one record by id.
 
 use loci_core::{Error, Result, Scope};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `list_memory`: the latest memories of one scope.
+//! The tool `list_memory`: lists the latest memories of one scope.
 
 use loci_core::{Error, Result, Scope, Tier};
 use loci_engine::{List, Shown};
@@ -11,7 +11,7 @@ use super::record::Record;
 use crate::wire::{Count, both, left_out};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Records without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
 
 pub struct ListMemory;
@@ -30,7 +30,7 @@ pub struct Arguments {
     budget_tokens: Option<Count>,
 }
 
-/// What is there.
+/// The memories of the scope.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The memories, last changed first.

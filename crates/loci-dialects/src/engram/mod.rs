@@ -1,11 +1,11 @@
-//! engram: what a person or an agent knows, each piece with its owner, and cited discoveries about
-//! code (ten tools).
+//! The engram dialect: the knowledge of a person or an agent, with an owner for each memory, and
+//! cited discoveries about code (ten tools).
 //!
-//! `scope` is the collection, taken whole: `global` is the absence of one. `category` is kind and
-//! section. A discovery is kept apart from the memories (its tier), under a scope that begins with
-//! `discovery:`; its kind is `discovery` and its section `map` or `fact`. What else a writer says
-//! of a memory are its attributes, under the names of the arguments. Ownership is strict: common
-//! records of other dialects are found here, and changed by their owners alone.
+//! `scope` is the whole collection name; `global` means no collection. `category` is kind and
+//! section. A discovery is separate from the memories (by its tier), under a scope that begins with
+//! `discovery:`; its kind is `discovery` and its section `map` or `fact`. Further arguments of a
+//! writer become attributes of the memory under the same names. Ownership is strict: common records
+//! of other dialects are found here, but only their owners may change them.
 
 mod arguments;
 mod delete_all;
@@ -25,7 +25,7 @@ use loci_core::Ownership;
 
 use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
-/// The dialect: the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
     name: "engram",
     title: "loci memory (engram tools)",

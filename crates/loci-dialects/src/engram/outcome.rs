@@ -1,4 +1,4 @@
-//! What a tool answers that changed a record.
+//! The reply of tools that change a record.
 
 use loci_core::Result;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::Reply;
 
-/// What was done.
+/// The result of the change.
 #[derive(Serialize, JsonSchema)]
 pub struct Outcome {
     /// The id of the record.
@@ -22,7 +22,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The reply, whose text is the status and nothing else: clients match on it.
+    /// Returns the reply, whose text is only the status, since clients match on it.
     ///
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).

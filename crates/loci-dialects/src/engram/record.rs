@@ -1,4 +1,4 @@
-//! A memory in this dialect's terms.
+//! A memory in the format of this dialect.
 
 use loci_core::{Memory, MemoryId, Result, Tier, Visibility};
 use loci_engine::{Named, Recall, TextPage, shown_name};
@@ -11,14 +11,14 @@ use crate::wire::{
 };
 use crate::{Context, Reply};
 
-/// The names of attributes, which are those of the arguments.
+/// The names of attributes, which equal those of the arguments.
 pub const SOURCE: &str = "source";
 pub const REPO: &str = "repo";
 pub const WORKSPACE: &str = "workspace";
 pub const WORKTREE_PATH: &str = "worktree_path";
 pub const BASE_DIR: &str = "base_dir";
 
-/// Who is shown as the writer of what nobody's name stands on.
+/// The actor shown for a memory without a named writer.
 const ANONYMOUS: &str = "anonymous";
 
 /// A memory or a discovery.
@@ -83,24 +83,24 @@ pub struct Record {
     updated_at: String,
 }
 
-/// A record, and how well it fits.
+/// A record with its relevance.
 #[derive(Serialize, JsonSchema)]
 pub struct Hit {
     #[serde(flatten)]
     record: Record,
-    /// How well it fits the query, 0 to 1.
+    /// Its relevance to the query, 0 to 1.
     score: f64,
     /// How often this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
     times_said: Option<usize>,
 }
 
-/// Whether a memory is a discovery.
+/// Returns true if the memory is a discovery.
 pub fn is_discovery(memory: &Memory) -> bool {
     memory.tier == Tier::Unlisted && memory.kind == DISCOVERY
 }
 
-/// The visibility in this dialect: what is common, others may read.
+/// Returns the visibility in this dialect: common memories count as shared.
 pub fn visibility(memory: &Memory) -> &'static str {
     match memory.visibility {
         Visibility::Private => "private",
@@ -108,10 +108,11 @@ pub fn visibility(memory: &Memory) -> &'static str {
     }
 }
 
-/// Searches, and replies with what `output` makes of the results, in so many tokens.
+/// Searches with a limit of `tokens`, and replies with the output that `output` makes of the
+/// results.
 ///
 /// # Errors
-/// Whatever the engine refuses; those of [`to_value`](crate::tool::to_value).
+/// Errors of the engine, and those of [`to_value`](crate::tool::to_value).
 pub fn found<Output: Serialize>(
     context: Context<'_>,
     request: Recall<'_>,
@@ -150,13 +151,14 @@ pub fn found<Output: Serialize>(
 }
 
 impl Record {
-    /// A memory of a search or a list, with the characters of its text if that is cut.
+    /// Converts a memory of a search or a listing. `length` is the number of characters of its
+    /// text, if that is an excerpt.
     pub fn shown(memory: Memory, length: Option<usize>) -> Self {
         let cut = Cut::of(length, |offset| reading(&memory.id, offset));
         Record::of(memory, cut)
     }
 
-    /// A page of the text of a memory.
+    /// Converts a page of the text of a memory.
     pub fn page(page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
         Record::of(page.memory, cut)

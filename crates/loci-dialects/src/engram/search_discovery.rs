@@ -1,4 +1,4 @@
-//! `search_discovery`: find discoveries by a question.
+//! The tool `search_discovery`: searches discoveries.
 
 use loci_core::{CollectionFilter, Error, Result, Scope, Tier};
 use loci_engine::{Recall, check};
@@ -11,7 +11,7 @@ use super::record::{Hit, found};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Results without `k`.
+/// The default of `k`.
 const K_DEFAULT: usize = 8;
 
 pub struct SearchDiscovery;
@@ -39,7 +39,7 @@ pub struct Arguments {
     cross_spine: bool,
 }
 
-/// What was found.
+/// The discoveries that were found.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The discoveries, best first.
@@ -76,8 +76,7 @@ impl TypedTool for SearchDiscovery {
     }
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        // Nothing but discoveries is of this tier and of these sections, and none is filed under
-        // another scope.
+        // Only discoveries have this tier and these sections, and all of them have such a scope.
         let collections = match arguments.scope {
             Some(scope) if !arguments.cross_spine => only(scope),
             _ => CollectionFilter::AnyNamed,

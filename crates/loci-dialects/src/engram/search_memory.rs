@@ -1,4 +1,4 @@
-//! `search_memory`: find memories of one scope by a question.
+//! The tool `search_memory`: searches memories of one scope.
 
 use loci_core::{Error, Result, Scope};
 use loci_engine::{Recall, check};
@@ -11,7 +11,7 @@ use super::record::{Hit, found};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Results without `k`.
+/// The default of `k`.
 const K_DEFAULT: usize = 8;
 
 pub struct SearchMemory;
@@ -34,7 +34,7 @@ pub struct Arguments {
     budget_tokens: Option<Count>,
 }
 
-/// What was found.
+/// The memories that were found.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The memories, best first.

@@ -1,4 +1,4 @@
-//! `set_visibility`: say whether others may read a record.
+//! The tool `set_visibility`: shares or unshares a record.
 
 use loci_core::{Error, Result, Scope};
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ impl TypedTool for SetVisibility {
     const NAME: &'static str = "set_visibility";
     const TITLE: &'static str = "Share or unshare a memory";
     const SCOPE: Scope = Scope::Write;
-    // It takes from others what they could read, or gives it to them.
+    // It grants or removes the read access of others.
     const HINTS: Hints = Hints {
         read_only: false,
         destructive: true,

@@ -1,4 +1,4 @@
-//! `store_discovery`: keep what was found out about code, with what shows it.
+//! The tool `store_discovery`: stores a finding about code, with its citations.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub struct Arguments {
     id: Option<String>,
 }
 
-/// What was stored.
+/// The discovery that was stored.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the discovery.
@@ -61,7 +61,7 @@ impl TypedTool for StoreDiscovery {
     const NAME: &'static str = "store_discovery";
     const TITLE: &'static str = "Store a discovery";
     const SCOPE: Scope = Scope::Write;
-    // With an id it overwrites; without one, every call adds another.
+    // With an id it overwrites; without one, every call adds another record.
     const HINTS: Hints = Hints {
         read_only: false,
         destructive: true,
@@ -104,7 +104,7 @@ impl TypedTool for StoreDiscovery {
         let (engine, caller) = (context.engine, context.caller);
         let remembered = match &arguments.id {
             None => engine.remember(caller, request)?,
-            // A reply that the id is taken tells that there is such a memory.
+            // An error that the id is taken reveals that the memory exists.
             Some(_) if !caller.principal.scopes.allow(Scope::Read) => {
                 return Err(denial(
                     &format!("{} with `id`", Self::NAME),

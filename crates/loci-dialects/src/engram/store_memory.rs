@@ -1,4 +1,4 @@
-//! `store_memory`: keep something that was settled.
+//! The tool `store_memory`: stores a decision, preference, convention or gotcha.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +85,7 @@ impl Category {
     }
 }
 
-/// What was stored.
+/// The memory that was stored.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the memory.

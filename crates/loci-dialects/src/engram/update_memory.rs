@@ -1,4 +1,4 @@
-//! `update_memory`: change the text of a record.
+//! The tool `update_memory`: replaces the text of a record.
 
 use loci_core::{Error, Result, Scope};
 use loci_engine::check;

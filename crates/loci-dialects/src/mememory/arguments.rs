@@ -1,14 +1,14 @@
-//! Arguments that several tools take.
+//! Arguments that several tools share.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result};
 use loci_engine::{PlaceNouns, check};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// The name that stands for the absence of a project.
+/// The project name that stands for no project.
 const GLOBAL: &str = "global";
 
-/// The parts of a place, in messages.
+/// The parts of a place, as messages name them.
 pub const NOUNS: PlaceNouns = PlaceNouns {
     collection: "project",
     section: "type",
@@ -61,14 +61,15 @@ impl From<DeliveryArgument> for Delivery {
     }
 }
 
-/// The sections that a `type` argument asks for; all, if it is absent.
+/// Returns the sections for a `type` argument; all sections if it is absent.
 pub fn sections(kind: Option<MemoryType>) -> Vec<String> {
     kind.map(|kind| kind.name().to_owned())
         .into_iter()
         .collect()
 }
 
-/// Where `remember` files a memory: a project, or none for a global one.
+/// Returns the collection in which `remember` files a memory: a project, or `None` for a global
+/// memory.
 pub fn collection_to_write(
     scope: Option<Scope>,
     project: Option<String>,
@@ -95,7 +96,7 @@ pub fn collection_to_write(
     }
 }
 
-/// Where `recall` looks: hierarchical, a project together with the global memories.
+/// Returns the collections that `recall` searches: a project together with the global memories.
 pub fn collections_to_search(
     scope: Option<Scope>,
     project: Option<String>,
@@ -108,7 +109,7 @@ pub fn collections_to_search(
     })
 }
 
-/// Where `list` looks: exactly what the arguments name.
+/// Returns the collections that `list` shows: exactly those that the arguments name.
 pub fn collections_to_list(
     scope: Option<Scope>,
     project: Option<String>,
@@ -121,7 +122,8 @@ pub fn collections_to_list(
     })
 }
 
-/// A checked project. Alone, the name `global` says the same as the scope; no project bears it.
+/// Checks the project. Without a scope, the name `global` means the global scope, since no project
+/// may have it.
 fn scope_to_read(
     scope: Option<Scope>,
     project: Option<String>,
@@ -137,7 +139,7 @@ fn scope_to_read(
     })
 }
 
-/// The project that a name stands for; `global` is none.
+/// Returns the project for a name; `None` for `global`.
 pub fn project_of_name(name: &str) -> Option<&str> {
     (name != GLOBAL).then_some(name)
 }

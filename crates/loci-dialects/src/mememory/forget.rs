@@ -1,4 +1,4 @@
-//! `forget`: delete a memory.
+//! The tool `forget`: deletes a memory.
 
 use loci_core::Result;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub struct Arguments {
     id: String,
 }
 
-/// What was deleted.
+/// The memory that was deleted.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the memory.

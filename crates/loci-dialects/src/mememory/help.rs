@@ -1,4 +1,4 @@
-//! `help`: how to use the memory.
+//! The tool `help`: explains how to use the memory.
 
 use loci_core::Result;
 use schemars::JsonSchema;
@@ -83,7 +83,7 @@ impl TypedTool for Help {
     }
 }
 
-/// The reference of the tools, from the same descriptions that hosts show to models.
+/// Returns the reference of the tools, from the descriptions that hosts show to models.
 fn tools_reference() -> String {
     let mut markdown = "# Tools\n".to_owned();
     for tool in super::DIALECT.tools {

@@ -1,4 +1,4 @@
-//! `list`: browse memories by exact filters.
+//! The tool `list`: lists memories by exact filters.
 
 use loci_core::{Delivery, Result, Tier};
 use loci_engine::Shown;
@@ -10,7 +10,7 @@ use super::record::Record;
 use crate::wire::{Count, Offset, Tags, both, left_out};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Records without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
 
 pub struct List;
@@ -89,7 +89,7 @@ impl TypedTool for List {
     }
 }
 
-/// The memory with this id alone, with a page of its text.
+/// Returns the memory with this id alone, with a page of its text.
 fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) -> Result<Reply> {
     let id = context.engine.memory_id(context.caller, "id", id)?;
     let memory = context.engine.show(context.caller, &id)?;

@@ -1,7 +1,7 @@
-//! mememory: scoped facts, rules and decisions (seven tools, two resources).
+//! The mememory dialect: scoped facts, rules and decisions (seven tools, two resources).
 //!
 //! A memory is global or belongs to a project. Its `type` is the record's section and kind, its
-//! project the collection. What other dialects filed shows here under the same terms.
+//! project the collection. Memories of other dialects appear here in the same terms.
 
 mod arguments;
 mod forget;
@@ -22,7 +22,7 @@ use crate::{Dialect, Tool, UsualTools};
 pub use recall::score;
 pub use record::Record;
 
-/// The dialect: the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
     name: "mememory",
     title: "loci memory (mememory tools)",

@@ -1,4 +1,4 @@
-//! `recall`: find memories by a question.
+//! The tool `recall`: searches memories.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Result, Tier};
@@ -11,11 +11,11 @@ use super::record::Record;
 use crate::wire::{Count, Tags, both, explained, left_out, rounded, times_said};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Results without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 5;
-/// What a global memory's score is worth against one of a project.
+/// The factor for the score of a global memory, relative to one of a project.
 const GLOBAL_SCOPE_WEIGHT: f64 = 0.8;
-/// How fast a memory fades, per day since its text last changed.
+/// The decay rate per day since the memory's text last changed.
 const DECAY_PER_DAY: f64 = 0.005;
 
 pub struct Recall;
@@ -42,7 +42,7 @@ pub struct Arguments {
     budget_tokens: Option<Count>,
 }
 
-/// A result.
+/// A search result.
 #[derive(Serialize, JsonSchema)]
 pub struct Hit {
     /// The memory.
@@ -107,8 +107,8 @@ impl TypedTool for Recall {
     }
 }
 
-/// The original's composite score, by which `recall` ranks: relevance x scope weight x weight x
-/// decay with age.
+/// Returns the composite score of the original, by which `recall` ranks: relevance x scope weight x
+/// weight x decay with age.
 pub fn score(signals: &Signals) -> f64 {
     let scope_weight = if signals.collection.is_some() {
         1.0

@@ -1,4 +1,4 @@
-//! A memory in this dialect's terms.
+//! A memory in the format of this dialect.
 
 use loci_core::{Caller, Delivery, Memory, MemoryId};
 use loci_engine::TextPage;
@@ -17,7 +17,7 @@ pub struct Record {
     pub title: Option<String>,
     /// The text, or the parts of it that fit.
     pub content: String,
-    /// Which part of the text that is.
+    /// The part of the text that is shown.
     #[serde(flatten)]
     pub cut: Cut,
     /// The file that it comes from.
@@ -55,14 +55,14 @@ pub struct Record {
     pub created_at: String,
     /// When its text last changed.
     pub updated_at: String,
-    /// Who wrote it, if not you.
+    /// The authorship, if the reader is not the author.
     #[serde(flatten)]
     pub authorship: Authorship,
 }
 
 impl Record {
-    /// A memory of a search or a list as this reader sees it, with the characters of its text if
-    /// that is cut.
+    /// Converts a memory of a search or a listing for this reader. `length` is the number of
+    /// characters of its text, if that is an excerpt.
     pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
         let cut = Cut::of(length, |offset| reading(&memory.id, offset));
         Record {
@@ -71,7 +71,7 @@ impl Record {
         }
     }
 
-    /// A page of the text of a memory.
+    /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
         Record {
@@ -80,7 +80,7 @@ impl Record {
         }
     }
 
-    /// A whole memory as this reader sees it.
+    /// Converts a whole memory for this reader.
     pub fn of(reader: &Caller, memory: Memory) -> Self {
         Record {
             cut: Cut::default(),

@@ -1,4 +1,4 @@
-//! `remember`: store a memory.
+//! The tool `remember`: stores a memory.
 
 use loci_core::{CollectionFilter, Delivery, Error, Result, Visibility, limits};
 use loci_engine::{Bootstrap, Embedding, StartOverflow, short_id};
@@ -43,7 +43,7 @@ pub struct Arguments {
     again: Option<bool>,
 }
 
-/// The memory as stored (the one that is there, if it has the same text), and what to look at.
+/// The stored memory (the existing one, if it has the same text), with warnings.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     #[serde(flatten)]
@@ -56,7 +56,7 @@ pub struct Output {
 #[derive(Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum Warning {
-    /// The bootstrap of a session takes more than its budget.
+    /// The bootstrap of a session exceeds its budget.
     BootstrapBudget {
         /// Estimated tokens of the bootstrap.
         tokens: usize,
@@ -65,26 +65,27 @@ enum Warning {
     },
     /// Hosts do not show every memory that a session should begin with.
     SessionStart {
-        /// How many the smallest host shows.
+        /// The number of memories that the smallest host shows.
         shown: usize,
-        /// How many there are.
+        /// The total number of such memories.
         total: usize,
-        /// Whether this memory is among those that it shows.
+        /// True if this memory is among those shown.
         shows_this: bool,
     },
-    /// Memories that it may contradict were there before.
+    /// Existing memories may contradict it.
     Contradiction {
-        /// These memories, the clearest contradiction first.
+        /// The contradicted memories, clearest contradiction first.
         matches: Vec<Match>,
     },
-    /// A memory with the same text was there before. Nothing was stored, unless that was asked for.
+    /// A memory with the same text existed already. Nothing was stored, unless the caller asked for
+    /// that.
     Duplicate {
         /// The id of that memory.
         duplicate_of: String,
     },
-    /// Until its embedding is made, it is found by its words alone.
+    /// Only words find it until its embedding is made.
     EmbeddingPending {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -221,8 +222,8 @@ fn budget_warning(bootstrap: &Bootstrap) -> Option<Warning> {
         })
 }
 
-/// The record as JSON, after the prose of its warnings. The fixed parts of the contradiction
-/// warning are those that clients of the original match on.
+/// Returns the record as JSON, after the text of its warnings. Clients of the original match on the
+/// fixed parts of the contradiction warning.
 fn reply(output: Output) -> Result<Reply> {
     let structured = crate::tool::to_value(&output)?;
     let details = crate::tool::to_value(&output.memory)?;

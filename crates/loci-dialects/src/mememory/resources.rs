@@ -1,4 +1,4 @@
-//! The bootstrap of a session as resources.
+//! The resources for the bootstrap of a session.
 
 use loci_core::Result;
 use percent_encoding::percent_decode_str;
@@ -44,8 +44,8 @@ fn read(context: Context<'_>, uri: &str) -> Result<Option<String>> {
     markdown(context, project_of_name(&project)).map(Some)
 }
 
-/// The bootstrap of a session. One that holds nothing says so: a host or its user would take an
-/// empty text for a fault.
+/// Returns the bootstrap of a session. An empty one says so, since a host or its user would take an
+/// empty text for an error.
 fn markdown(context: Context<'_>, project: Option<&str>) -> Result<String> {
     let bootstrap = context.engine.bootstrap(context.caller, project)?;
     Ok(if bootstrap.memories == 0 {

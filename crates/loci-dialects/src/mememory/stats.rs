@@ -1,4 +1,4 @@
-//! `stats`: count memories.
+//! The tool `stats`: counts memories.
 
 use std::collections::BTreeMap;
 
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Bytes of the counts of projects.
+/// The maximum bytes for the counts of projects.
 const PROJECTS_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2;
-/// Bytes of the counts of types.
+/// The maximum bytes for the counts of types.
 const TYPES_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 4;
 
 pub struct Stats;

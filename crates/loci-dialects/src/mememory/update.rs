@@ -1,4 +1,4 @@
-//! `update`: change the text of a memory.
+//! The tool `update`: replaces the text of a memory.
 
 use loci_core::{Result, Scope};
 use loci_engine::Embedding;
@@ -24,7 +24,7 @@ impl TypedTool for Update {
     const NAME: &'static str = "update";
     const TITLE: &'static str = "Update";
     const SCOPE: Scope = Scope::Write;
-    // The reply holds what the memory says besides the new text.
+    // The reply returns the memory's other fields besides the new text.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints {
         read_only: false,

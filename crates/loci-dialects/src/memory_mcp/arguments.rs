@@ -1,4 +1,4 @@
-//! Arguments that several tools take.
+//! Arguments that several tools share.
 
 use jiff::civil::{Time, time};
 use jiff::fmt::temporal::Pieces;
@@ -11,12 +11,12 @@ use serde::Deserialize;
 use crate::Context;
 use crate::wire::{Count, Offset, both};
 
-/// The parts of a place, in messages.
+/// The parts of a place, as messages name them.
 const NOUNS: PlaceNouns = PlaceNouns {
     collection: "conversation",
     section: "memory_type",
 };
-/// The types of what is kept of messages.
+/// The types of memories made from messages.
 const TYPES: [&str; 7] = [
     "fact",
     "preference",
@@ -26,7 +26,7 @@ const TYPES: [&str; 7] = [
     "question",
     "other",
 ];
-/// Results without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Search {
     offset: Option<Offset>,
 }
 
-/// The results of a search, or a text that was read by its id.
+/// The results of a search, or a text that was read by id.
 pub enum Results {
     Recalled(Recalled),
     Page(Box<TextPage>),
@@ -77,7 +77,7 @@ impl Search {
     /// Searches with the tool's own ranking, or reads one memory.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the argument; whatever the engine refuses.
+    /// `invalid_argument`, naming the argument; any error of the engine.
     pub fn run(
         self,
         context: Context<'_>,
@@ -113,7 +113,7 @@ impl Search {
                 ));
             }
         };
-        // A type of this dialect's own means itself, whether or not anything is of that type yet.
+        // A type of this dialect is taken literally, even if no memory has that type yet.
         let (own, others) = self
             .memory_type
             .into_iter()
@@ -145,7 +145,7 @@ impl Search {
     }
 }
 
-/// The tiers that the names ask for; both for none.
+/// Returns the tiers with these names; both for `None`.
 fn tiers(names: Option<&[TierName]>) -> Vec<Tier> {
     let asked = |name| names.is_none_or(|names| names.contains(&name));
     let rows = [
@@ -169,10 +169,10 @@ pub struct TimeRange {
 }
 
 impl TimeRange {
-    /// The first and the last moment.
+    /// Returns the first and the last moment.
     ///
     /// # Errors
-    /// `invalid_argument`, naming `time_range` or the end that is wrong.
+    /// `invalid_argument`, naming `time_range` or the invalid end.
     pub fn moments(&self) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
         if self.start.is_none() && self.end.is_none() {
             return Err(Error::invalid(
@@ -200,16 +200,16 @@ impl TimeRange {
 /// The last microsecond of a day.
 const END_OF_DAY: Time = time(23, 59, 59, 999_999_000);
 
-/// A moment in ISO 8601, in UTC where it has no zone, at that time of day where it is a date alone.
+/// Parses a time in ISO 8601, in UTC if it has no zone, at that time of day if it is only a date.
 fn moment(argument: &str, text: &str, time_of_day: Time) -> Result<Timestamp> {
     let pieces = Pieces::parse(text.trim()).ok();
-    // What `[Europe/Berlin]` means, only a database of zones knows.
+    // Only a time zone database can resolve `[Europe/Berlin]`.
     let pieces = pieces.filter(|pieces| pieces.time_zone_annotation().is_none());
     let moment = pieces.map(|pieces| {
         let moment = pieces
             .date()
             .to_datetime(pieces.time().unwrap_or(time_of_day));
-        // The last hours of the year 9999 are beyond what a timestamp holds, and mean for ever.
+        // The last hours of the year 9999 exceed the range of a timestamp, so they are clamped.
         let beyond = if moment.year() > 0 {
             jiff::Timestamp::MAX
         } else {
@@ -393,12 +393,13 @@ mod tests {
         }
     }
 
-    /// Whatever moment this dialect shows, it reads back as the same.
+    /// Checks that every time that this dialect shows parses back to itself.
     #[test]
     fn shown_moments_read_back() {
         let mut microseconds: i64 = 1;
         for _ in 0..2_000 {
-            // Steps of Knuth's generator spread over about 580 years around 1970.
+            // Knuth's linear congruential generator spreads the times over about 580 years around
+            // 1970.
             microseconds = microseconds
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);

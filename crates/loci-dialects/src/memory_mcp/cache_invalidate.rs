@@ -1,4 +1,4 @@
-//! `cache_invalidate`: forget cached answers.
+//! The tool `cache_invalidate`: removes cached answers.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct Arguments {
     invalidate_all: bool,
 }
 
-/// What was forgotten.
+/// The result of the removal.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Whose answers these were.

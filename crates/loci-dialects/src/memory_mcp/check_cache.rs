@@ -1,4 +1,4 @@
-//! `check_cache`: look for an answer that was given before.
+//! The tool `check_cache`: looks up a cached answer.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct Arguments {
     similarity_threshold: Option<f64>,
 }
 
-/// The answer, if there is one.
+/// The cached answer, if there is one.
 #[derive(Default, Serialize, JsonSchema)]
 pub struct Output {
     /// Whether there is one; without it, nothing else is said.
@@ -56,7 +56,7 @@ impl TypedTool for CheckCache {
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        // Similarity on the wire is (1 + cosine) / 2.
+        // The similarity on the wire is (1 + cosine) / 2.
         let cosine_min = arguments
             .similarity_threshold
             .map(|similarity| (2.0 * similarity - 1.0) as f32);

@@ -1,4 +1,4 @@
-//! `delete_memory`: forget some memories.
+//! The tool `delete_memory`: soft-deletes memories.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
 use loci_engine::{Discard, check};
@@ -36,7 +36,7 @@ pub struct Arguments {
     dry_run: bool,
 }
 
-/// What was deleted.
+/// The result of the deletion.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// How many memories were deleted, or would be.

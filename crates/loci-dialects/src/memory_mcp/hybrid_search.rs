@@ -1,4 +1,4 @@
-//! `hybrid_search`: find memories by words and by meaning, by their ranks alone.
+//! The tool `hybrid_search`: searches by words and by vector, with reciprocal rank fusion.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;
@@ -21,8 +21,7 @@ pub struct Arguments(Search);
 pub struct Hit {
     #[serde(flatten)]
     memory: Document,
-    /// Its places by meaning and by words, fused: the higher the better, of use for comparing
-    /// alone.
+    /// Its reciprocal rank fusion score: higher is better, and only comparisons are meaningful.
     rrf_score: f64,
     /// How often this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `memory_health`: count what a user has.
+//! The tool `memory_health`: counts the memories of a user.
 
 use loci_core::{EnrichmentStatus, Result, Scope, Tier};
 use schemars::JsonSchema;
@@ -35,7 +35,7 @@ pub struct Output {
 struct TierStats {
     /// Messages.
     stm: u64,
-    /// What was made of them and is kept.
+    /// Memories made from messages.
     ltm: u64,
 }
 
@@ -45,7 +45,7 @@ struct EnrichmentStats {
     completed: u64,
     /// Those that wait for it.
     pending: u64,
-    /// Those that were tried too often in vain, if any; they are found all the same.
+    /// Those whose enrichment failed too often, if any; searches find them all the same.
     #[serde(skip_serializing_if = "is_zero")]
     failed: u64,
 }

@@ -1,9 +1,10 @@
-//! memory-mcp: what was said, remembered for each user, with a cache and decisions (twelve tools).
+//! The memory-mcp dialect: conversation memory for each user, with a cache and decisions (twelve
+//! tools).
 //!
-//! `user_id` names the user for whom a tool acts, and the owner of what it stores: the dialect's
-//! `user_argument`. Messages are short-term memories; from what people say, long-term ones are made
-//! in the background. A memory's section is the `memory_type`, its thread the conversation. What
-//! other dialects filed is found here too, if that user may read it.
+//! `user_id` names the user for whom a tool acts, and the owner of the stored data: the dialect's
+//! `user_argument`. Messages are short-term memories; long-term ones are made from people's
+//! messages in the background. A memory's section is the `memory_type`, its thread the
+//! conversation. Memories of other dialects are found here too, if that user may read them.
 
 mod arguments;
 mod cache_invalidate;
@@ -25,7 +26,7 @@ use loci_core::Ownership;
 
 use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
-/// The dialect: the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
     name: "memory-mcp",
     title: "loci memory (memory-mcp tools)",

@@ -1,4 +1,4 @@
-//! Ids in the style of the original: those of BSON's `ObjectId`.
+//! Ids in the format of the original: BSON's `ObjectId`.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::LazyLock;
@@ -6,16 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use loci_core::{MemoryId, Timestamp};
 
-/// What tells the ids of this process from those of others.
+/// The part of the ids that is unique to this process.
 struct Process {
     /// Five random bytes.
     name: u64,
-    /// From a random start; its lowest three bytes count.
+    /// A counter with a random start; only its lowest three bytes are used.
     counter: AtomicU32,
 }
 
 static PROCESS: LazyLock<Process> = LazyLock::new(|| {
-    // The standard library seeds its hashers with randomness of the system.
+    // The standard library seeds its hashers with system randomness.
     let random = RandomState::new().build_hasher().finish();
     Process {
         name: random >> 24,
@@ -23,8 +23,9 @@ static PROCESS: LazyLock<Process> = LazyLock::new(|| {
     }
 });
 
-/// A new id: 24 hexadecimal digits for four bytes of seconds since 1970, five random ones of the
-/// process, and three of a counter. Unique as long as a process mints fewer than 2^24 in a second.
+/// Creates an id: 24 hexadecimal digits for four bytes of seconds since 1970, five random bytes of
+/// the process, and three bytes of a counter. Unique as long as a process creates fewer than 2^24
+/// ids per second.
 pub fn mint(now: Timestamp) -> MemoryId {
     let seconds = now.microseconds().div_euclid(1_000_000) as u32;
     let count = PROCESS.counter.fetch_add(1, Ordering::Relaxed) & 0x00ff_ffff;

@@ -1,4 +1,4 @@
-//! `recall_decision`: what was chosen under a name.
+//! The tool `recall_decision`: returns the decision under a key.
 
 use loci_core::{Decision, Result, Scope};
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub struct Arguments {
     key: String,
 }
 
-/// The choice, if there is one.
+/// The decision, if there is one.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The name.
@@ -34,17 +34,17 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 struct Document {
-    /// The name.
+    /// The key.
     key: String,
-    /// What was chosen.
+    /// The decision.
     value: String,
-    /// Whose choice it is.
+    /// The user that it belongs to.
     user_id: String,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     created_at: String,
-    /// When it was last stored.
+    /// The time at which it was last stored.
     updated_at: String,
-    /// When it is forgotten; never, if absent.
+    /// The time at which it expires; absent if it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
 }

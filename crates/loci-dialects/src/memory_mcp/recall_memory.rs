@@ -1,4 +1,4 @@
-//! `recall_memory`: find memories by a question.
+//! The tool `recall_memory`: searches memories.
 
 use loci_core::{Result, Scope};
 use loci_engine::{RankingWeights, Signals};
@@ -10,7 +10,7 @@ use super::record::{Document, Found};
 use crate::wire::rounded;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// How often a memory at most counts as returned, on the scale of `1 + ln(returns + 1)`.
+/// The cap of the access count, on the scale of `1 + ln(returns + 1)`.
 const FAMILIARITY_MAX: f64 = 3.0;
 
 pub struct RecallMemory;
@@ -59,9 +59,9 @@ impl TypedTool for RecallMemory {
     }
 }
 
-/// The original's calibrated score: `a x recency + b x importance + c x relevance`, where recency
-/// is `exp(-age / decay)` in days, and importance the memory's own, times how familiar it is by
-/// now, `min(1 + ln(returns + 1), 3) / 3`.
+/// Returns the calibrated score of the original: `a x recency + b x importance + c x relevance`.
+/// Recency is `exp(-age / decay)` in days; importance is the memory's own, times its familiarity,
+/// `min(1 + ln(returns + 1), 3) / 3`.
 fn score(signals: &Signals, weights: &RankingWeights) -> f64 {
     let recency = (-signals.age_days / weights.decay_days).exp();
     let familiarity =

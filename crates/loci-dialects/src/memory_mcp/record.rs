@@ -1,4 +1,4 @@
-//! A memory in this dialect's terms.
+//! A memory in the format of this dialect.
 
 use loci_core::{Caller, EnrichmentStatus, Link, Memory, MemoryId, Result, Tier};
 use loci_engine::TextPage;
@@ -18,10 +18,10 @@ pub struct Document {
     /// Its id.
     #[serde(rename = "_id")]
     id: String,
-    /// The user whose it is; absent if it is nobody's.
+    /// Its owner; absent if it has no owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     user_id: Option<String>,
-    /// `stm` for a message, `ltm` for what is kept.
+    /// `stm` for a message, `ltm` for a long-term memory.
     tier: &'static str,
     /// Its title, if it has one: that of a note.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,43 +32,44 @@ pub struct Document {
     cut: Cut,
     #[serde(flatten)]
     from_file: FromFile,
-    /// Its gist.
+    /// Its summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
-    /// How much it matters, 0 to 1.
+    /// Its importance, 0 to 1.
     importance: f64,
-    /// How often `recall_memory` returned it before.
+    /// The number of times that `recall_memory` returned it before.
     access_count: u64,
-    /// When `recall_memory` last returned it.
+    /// The time at which `recall_memory` last returned it.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_accessed: Option<String>,
-    /// What it is, once that is known: fact, preference, decision, event, task, question, other;
-    /// other words for memories that other tools filed.
+    /// Its type, once it is classified: fact, preference, decision, event, task, question, other;
+    /// other words for memories of other tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     memory_type: Option<String>,
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
-    /// The conversation that it comes from; the project, scope or wing of what other tools filed.
+    /// The conversation that it comes from; for a memory of other tools, the project, scope or
+    /// wing.
     #[serde(skip_serializing_if = "Option::is_none")]
     conversation_id: Option<String>,
-    /// Who said it, of a message.
+    /// The speaker of a message.
     #[serde(skip_serializing_if = "Option::is_none")]
     role: Option<String>,
-    /// Whether importance, summary and type are made already: `pending`, `completed` or `failed`.
+    /// The enrichment status: `pending`, `completed` or `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     enrichment_status: Option<&'static str>,
     /// The id of the message that it was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     source_stm_id: Option<String>,
-    /// What it is tied to, nearest first.
+    /// Its links to other memories, nearest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<LinkDocument>,
-    /// When it was stored.
+    /// The time at which it was stored.
     created_at: String,
-    /// When its text last changed.
+    /// The time at which its text last changed.
     updated_at: String,
-    /// When it vanishes.
+    /// The time at which it expires.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
     #[serde(flatten)]
@@ -82,18 +83,19 @@ struct LinkDocument {
     id: String,
     /// It `reinforces` the other one, is `related_to` it, or `links_to` it in its text.
     relation: &'static str,
-    /// Cosine similarity of the two.
+    /// The cosine similarity of the two.
     similarity: f64,
 }
 
 impl Document {
-    /// A memory of a search as this reader sees it, with the characters of its text if that is cut.
+    /// Converts a memory of a search for this reader. `length` is the number of characters of its
+    /// text, if that is an excerpt.
     pub fn shown(reader: &Caller, memory: Memory, length: Option<usize>) -> Self {
         let cut = Cut::of(length, |offset| reading(reader, &memory.id, offset));
         Document::of(reader, memory, cut)
     }
 
-    /// A page of the text of a memory.
+    /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(reader, &page.memory.id, offset));
         Document::of(reader, page.memory, cut)
@@ -152,7 +154,7 @@ impl From<Link> for LinkDocument {
     }
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Serialize, JsonSchema)]
 pub struct Found<Hit> {
     /// The memories, best first.
@@ -162,8 +164,8 @@ pub struct Found<Hit> {
 }
 
 impl<Hit: Serialize> Found<Hit> {
-    /// The reply with these results, each made by `hit` of the memory, how often it was said, and
-    /// its score; what was read by its id has 1.
+    /// Returns the reply with these results. `hit` makes each from the memory, how often its text
+    /// was found, and its score, which is 1 for a memory read by id.
     ///
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).

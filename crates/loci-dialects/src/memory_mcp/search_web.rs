@@ -1,4 +1,4 @@
-//! `search_web`: ask a web search service.
+//! The tool `search_web`: queries a web search service.
 
 use loci_core::{Result, Scope, WebPage};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// What clients of the original match on.
+/// The message that clients of the original match on.
 const NOT_CONFIGURED: &str = "Web search service unavailable: Tavily API key not configured";
 
 pub struct SearchWeb;
@@ -22,20 +22,20 @@ pub struct Arguments {
     query: String,
 }
 
-/// What was found, or why nothing was looked for.
+/// The pages that were found, or the reason why there was no search.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Output {
-    /// What was found.
+    /// The result of the search.
     Found {
         /// The pages, best first.
         results: Vec<Page>,
-        /// What was searched for.
+        /// The query.
         query: String,
     },
-    /// No service is set up.
+    /// No service is configured.
     NotConfigured {
-        /// That it is not.
+        /// The reason.
         error: &'static str,
     },
 }
@@ -45,11 +45,11 @@ pub enum Output {
 pub struct Page {
     /// Its title.
     title: String,
-    /// Its address.
+    /// Its URL.
     url: String,
-    /// The part of it that answers.
+    /// The excerpt that answers the query.
     content: String,
-    /// How well it answers, as the service says.
+    /// Its relevance, on the service's own scale.
     #[serde(skip_serializing_if = "Option::is_none")]
     score: Option<f64>,
 }

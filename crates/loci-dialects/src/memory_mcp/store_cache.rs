@@ -1,4 +1,4 @@
-//! `store_cache`: keep an answer for a while.
+//! The tool `store_cache`: caches an answer.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct Arguments {
     response: String,
 }
 
-/// What was stored.
+/// The cached answer.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the cached answer.

@@ -1,4 +1,4 @@
-//! `store_decision`: keep a choice under a name.
+//! The tool `store_decision`: stores a decision under a key.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub struct Arguments {
     ttl_days: Option<Whole<1>>,
 }
 
-/// What was stored.
+/// The result of storing the decision.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The name.

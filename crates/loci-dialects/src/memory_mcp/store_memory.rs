@@ -1,4 +1,4 @@
-//! `store_memory`: keep what was said.
+//! The tool `store_memory`: stores messages of a conversation.
 
 use loci_core::{Result, Scope, limits};
 use loci_engine::{Conversation, Message};
@@ -61,7 +61,7 @@ impl From<Role> for loci_engine::Role {
     }
 }
 
-/// What was stored.
+/// The messages that were stored.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The ids of the messages, in their order.

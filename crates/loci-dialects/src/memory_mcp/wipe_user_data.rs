@@ -1,4 +1,4 @@
-//! `wipe_user_data`: remove everything that a user left.
+//! The tool `wipe_user_data`: permanently removes all data of a user.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// What clients of the original match on.
+/// The message that clients of the original match on.
 const UNCONFIRMED: &str =
     "wipe_user_data requires confirm=true. This will permanently delete ALL user data.";
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     confirm: bool,
 }
 
-/// What was removed.
+/// The numbers of removed records.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Whose data it was.

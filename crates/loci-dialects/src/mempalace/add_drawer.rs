@@ -1,4 +1,4 @@
-//! `mempalace_add_drawer`: file a text, word for word.
+//! The tool `mempalace_add_drawer`: files a text verbatim.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use super::record::ADDED_BY;
 use crate::wire::pending;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Who files, if nobody says.
+/// The default of `added_by`.
 const ADDED_BY_DEFAULT: &str = "mcp";
-/// What a drawer is of which the rules know nothing better.
+/// The kind of a drawer that the rules cannot classify.
 const DRAWER: &str = "drawer";
-/// Kinds of what is said that are none of what is filed.
+/// Kinds of messages that are not kinds of drawers.
 const KINDS_OF_TALK: [&str; 3] = ["other", "question", "task"];
 
 pub struct AddDrawer;
@@ -43,7 +43,7 @@ pub struct Arguments {
     added_by: Option<String>,
 }
 
-/// What was filed.
+/// The drawer that was filed.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -134,7 +134,7 @@ impl TypedTool for AddDrawer {
     }
 }
 
-/// What a text is.
+/// Returns the kind of a text.
 fn kind(content: &str) -> &'static str {
     let kind = kind_of(content);
     if KINDS_OF_TALK.contains(&kind) || is_long_code(content) {
@@ -144,8 +144,8 @@ fn kind(content: &str) -> &'static str {
     }
 }
 
-/// Whether a text is code for the most part: its comments and strings would be taken for what
-/// somebody says.
+/// Returns true if a text is mostly code, whose comments and strings would be misread as statements
+/// of a person.
 fn is_long_code(content: &str) -> bool {
     const LINES_JUDGED: usize = 200;
     const LINES_MIN: usize = 8;

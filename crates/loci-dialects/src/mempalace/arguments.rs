@@ -1,4 +1,4 @@
-//! Names of wings, rooms and agents, and what is wrong with arguments.
+//! Names of wings, rooms and agents, and the validation of arguments.
 
 use loci_core::characters::is_control;
 use loci_core::{CollectionFilter, Error, MemoryId, Result, Tier};
@@ -9,21 +9,22 @@ use unicode_normalization::char::is_combining_mark;
 use super::times::period;
 use crate::Context;
 
-/// The wing of what is in no collection.
+/// The wing of memories without a collection.
 pub const GLOBAL_WING: &str = "global";
-/// Characters of a name.
+/// The maximum number of characters of a name.
 const NAME_CHARACTERS_MAX: usize = 128;
-/// The parts of a place, in messages.
+/// The parts of a place, as messages name them.
 pub const NOUNS: PlaceNouns = PlaceNouns {
     collection: "wing",
     section: "room",
 };
 
-/// Why nothing was added.
+/// The `reason` in a reply if nothing was added.
 pub const ALREADY_EXISTS: &str = "already_exists";
 
-/// A wing, a room or another name that is written, without blanks around it: 1 to 128 characters,
-/// the first and the last a letter or digit of any script, no `/`, `\`, `..` or control character.
+/// Validates and trims the name of a wing, a room or an agent that is to be written: 1 to 128
+/// characters, the first and the last a letter or digit of any script, no `/`, `\`, `..` or control
+/// character.
 ///
 /// # Errors
 /// `invalid_argument`, naming the argument.
@@ -31,7 +32,7 @@ pub fn place_name(argument: &str, name: &str) -> Result<String> {
     self::name(argument, name).map(|()| name.trim().to_owned())
 }
 
-/// The same as a rule. Blanks around the name do not count.
+/// Validates such a name. Ignores blanks around it.
 ///
 /// # Errors
 /// `invalid_argument`, naming the argument.
@@ -52,7 +53,7 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
             "must not hold `/`, `\\`, `..` or control characters",
         ));
     }
-    // What is written after a letter to change its sound belongs to it.
+    // A combining mark after the last letter belongs to that letter.
     let last = name.trim_end_matches(is_combining_mark);
     if !name.starts_with(char::is_alphanumeric) || !last.ends_with(char::is_alphanumeric) {
         return Err(Error::invalid(
@@ -63,53 +64,53 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// The collection that a wing of exactly this name is.
+/// Returns the collection of the wing with exactly this name.
 pub fn collection(wing: impl AsRef<str>) -> Option<String> {
     let wing = wing.as_ref();
     (wing != GLOBAL_WING).then(|| wing.to_owned())
 }
 
-/// The wing that a collection is.
+/// Returns the wing of a collection.
 pub fn wing(collection: Option<String>) -> String {
     collection.unwrap_or_else(|| GLOBAL_WING.to_owned())
 }
 
-/// This wing alone.
+/// Returns the filter for this wing alone.
 pub fn wing_filter(wing: &str) -> CollectionFilter {
     collection(wing).map_or(CollectionFilter::Global, CollectionFilter::Only)
 }
 
-/// This wing alone, or every one, if none is given.
+/// Returns the filter for this wing alone, or for every wing if `None`.
 pub fn collections(wing: Option<&str>) -> CollectionFilter {
     wing.map_or(CollectionFilter::Any, wing_filter)
 }
 
-/// A filter exactly as it was given, since names that came in elsewhere may have blanks around
-/// them; one that is blank filters nothing.
+/// Returns a filter argument exactly as given, since names from other tool sets may have blanks
+/// around them; `None` if it is blank.
 pub fn asked(argument: Option<String>) -> Option<String> {
     argument.filter(|text| !text.trim().is_empty())
 }
 
-/// What is written, without blanks around it; what is blank says nothing.
+/// Returns a written argument without blanks around it; `None` if it is blank.
 pub fn given(argument: Option<String>) -> Option<String> {
     argument
         .map(|text| text.trim().to_owned())
         .filter(|text| !text.is_empty())
 }
 
-/// The wing and the room that a reader means.
+/// The wing and the room that a filter resolves to.
 pub struct Meant {
-    /// The wing; none if any.
+    /// The wing; `None` for any.
     pub wing: Option<String>,
-    /// The room; none if any.
+    /// The room; `None` for any.
     pub room: Option<String>,
-    /// Which of the names is not there.
+    /// A notice if one of the names does not exist.
     pub notice: Option<String>,
 }
 
-/// The filter that a reader means: names that are there, as far as
-/// [`named`](loci_engine::Engine::named) finds them. They are taken exactly as given, since names
-/// that came in elsewhere may have blanks around them; one that is blank filters nothing.
+/// Resolves a filter to existing names, as [`named`](loci_engine::Engine::named) does. The names
+/// are taken exactly as given, since names from other tool sets may have blanks around them; a
+/// blank name filters nothing.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -136,15 +137,15 @@ pub fn meant(context: Context<'_>, wing: Option<String>, room: Option<String>) -
     })
 }
 
-/// Collects what is wrong with arguments. Those of a wrong type, or missing, are the schema's
-/// business.
+/// Collects the errors of arguments. Skips missing values and wrong types, which the schema
+/// reports.
 pub struct Faults<'a> {
     arguments: &'a Value,
     found: Vec<Error>,
 }
 
 impl<'a> Faults<'a> {
-    /// Nothing is wrong yet with these arguments.
+    /// Starts without errors for these arguments.
     pub fn of(arguments: &'a Value) -> Self {
         Faults {
             arguments,
@@ -152,7 +153,7 @@ impl<'a> Faults<'a> {
         }
     }
 
-    /// Holds an argument against a rule, which gets its name and its text.
+    /// Checks an argument by a rule, which gets its name and its text.
     pub fn check(mut self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
         if let Some(text) = self.arguments.get(name).and_then(Value::as_str) {
             self.found.extend(rule(name, text).err());
@@ -160,7 +161,7 @@ impl<'a> Faults<'a> {
         self
     }
 
-    /// The same for one that may be blank.
+    /// Checks an argument that may be blank.
     pub fn optional(self, name: &str, rule: impl Fn(&str, &str) -> Result<()>) -> Self {
         self.check(name, |name, text| {
             if text.trim().is_empty() {
@@ -171,43 +172,43 @@ impl<'a> Faults<'a> {
         })
     }
 
-    /// A name that is written.
+    /// Checks a name that is to be written.
     pub fn name(self, name: &str) -> Self {
         self.check(name, self::name)
     }
 
-    /// A name that is written, if it is not blank.
+    /// Checks a name that is to be written, if it is not blank.
     pub fn optional_name(self, name: &str) -> Self {
         self.optional(name, self::name)
     }
 
-    /// A name that something goes by: what other tools filed may have one that could not be written
-    /// here.
+    /// Checks an existing name. Memories of other tool sets may have names that are invalid for
+    /// writing here.
     pub fn shown(self, name: &str) -> Self {
         self.check(name, check::name)
     }
 
-    /// The same, or blank for any.
+    /// Checks an existing name; blank means any.
     pub fn filter(self, name: &str) -> Self {
         self.optional(name, check::name)
     }
 
-    /// A time of the knowledge graph.
+    /// Checks a time of the knowledge graph.
     pub fn time(self, name: &str) -> Self {
         self.check(name, |name, text| period(name, Some(text)).map(drop))
     }
 
-    /// The id of a drawer.
+    /// Checks the id of a drawer.
     pub fn id(self, name: &str) -> Self {
         self.check(name, |name, id| MemoryId::parse(name, id).map(drop))
     }
 
-    /// The id of a drawer, or blank for none.
+    /// Checks the id of a drawer; blank means no drawer.
     pub fn drawer(self, name: &str) -> Self {
         self.optional(name, |name, id| MemoryId::parse(name, id).map(drop))
     }
 
-    /// All that is wrong.
+    /// Returns all errors.
     pub fn found(self) -> Vec<Error> {
         self.found
     }

@@ -1,4 +1,4 @@
-//! `mempalace_check_duplicate`: see whether something is filed already.
+//! The tool `mempalace_check_duplicate`: checks if a text is filed already.
 
 use loci_core::{Caller, CollectionFilter, Error, Result, Scope};
 use loci_engine::{Shown, Similar, SimilarQuery, check};
@@ -11,13 +11,13 @@ use super::record::reading;
 use crate::wire::{Authorship, Count, Cut, both, left_out, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// What counts as a duplicate without `threshold`.
+/// The default of `threshold`.
 const THRESHOLD_DEFAULT: f64 = 0.87;
-/// Matches at most.
+/// The maximum number of matches.
 const MATCHES_MAX: usize = 5;
-/// Digits of a similarity after the point.
+/// The decimal places of a similarity.
 const DIGITS: i32 = 4;
-/// What rounding to them adds at most.
+/// The most that rounding to these places adds.
 const ROUNDING: f64 = 0.000_1;
 
 pub struct CheckDuplicate;
@@ -35,7 +35,7 @@ pub struct Arguments {
     budget_tokens: Option<Count>,
 }
 
-/// What is there.
+/// The duplicates that were found.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Whether anything is similar enough.
@@ -67,7 +67,7 @@ struct Match {
 }
 
 impl Match {
-    /// A drawer as this reader sees it.
+    /// Converts a drawer for this reader.
     fn of(reader: &Caller, Shown { memory, length }: Shown, similarity: f64) -> Self {
         Match {
             cut: Cut::of(length, |offset| reading(&memory.id, offset)),

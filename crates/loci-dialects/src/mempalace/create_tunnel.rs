@@ -1,4 +1,4 @@
-//! `mempalace_create_tunnel`: tie two rooms of different wings, or of one.
+//! The tool `mempalace_create_tunnel`: links two rooms of different wings, or of one.
 
 use loci_core::{Error, ErrorCode, Result, Scope, TunnelEnd};
 use loci_engine::check;
@@ -35,7 +35,7 @@ pub struct Arguments {
     target_drawer_id: Option<String>,
 }
 
-/// What was made.
+/// The tunnel that was created.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -54,7 +54,7 @@ impl TypedTool for CreateTunnel {
     const NAME: &'static str = "mempalace_create_tunnel";
     const TITLE: &'static str = "Tie two rooms";
     const SCOPE: Scope = Scope::Write;
-    // The reply tells of what is there already.
+    // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     // It may overwrite a label.
     const HINTS: Hints = Hints {
@@ -142,7 +142,7 @@ impl TypedTool for CreateTunnel {
     }
 }
 
-/// What is wrong with an end, by its argument.
+/// Returns the error of the first invalid end, with its argument.
 fn fault(context: Context<'_>, ends: [(&str, &TunnelEnd); 2]) -> Option<Error> {
     let places = context.engine.places(context.caller).ok()?;
     ends.into_iter().find_map(|(side, end)| {

@@ -1,4 +1,4 @@
-//! `mempalace_delete_drawer`: remove a drawer.
+//! The tool `mempalace_delete_drawer`: deletes a drawer.
 
 use loci_core::{Error, Forgotten, Result, Scope};
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub struct Arguments {
     drawer_id: String,
 }
 
-/// What was removed.
+/// The drawer that was deleted.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -50,7 +50,7 @@ impl TypedTool for DeleteDrawer {
         let id = context
             .engine
             .memory_id(context.caller, "drawer_id", &drawer_id)?;
-        // What was only taken out of sight is still to be removed.
+        // A drawer that was only forgotten can still be deleted.
         drawer_among(context, &id, Forgotten::Show)?;
         context
             .engine

@@ -1,4 +1,4 @@
-//! `mempalace_delete_tunnel`: remove a tunnel.
+//! The tool `mempalace_delete_tunnel`: deletes a tunnel.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub struct Arguments {
     tunnel_id: String,
 }
 
-/// What was removed.
+/// The tunnel that was deleted.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -31,7 +31,7 @@ impl TypedTool for DeleteTunnel {
     const NAME: &'static str = "mempalace_delete_tunnel";
     const TITLE: &'static str = "Remove a tunnel";
     const SCOPE: Scope = Scope::Write;
-    // The reply tells of what is there already.
+    // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints {
         read_only: false,

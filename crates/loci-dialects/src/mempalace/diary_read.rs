@@ -1,4 +1,4 @@
-//! `mempalace_diary_read`: read an agent's diary.
+//! The tool `mempalace_diary_read`: reads an agent's diary.
 
 use loci_core::{Caller, CollectionFilter, Error, FilingOrder, Result, Scope, Tier};
 use loci_engine::{Browse, PlaceNouns, Shown};
@@ -13,9 +13,9 @@ use super::times::date;
 use crate::wire::{Authorship, Count, Cut, both, left_out, offset8601};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Entries without `last_n`.
+/// The default of `last_n`.
 const LAST_N_DEFAULT: usize = 10;
-/// Entries at most.
+/// The maximum number of entries.
 const LAST_N_MAX: usize = 100;
 
 pub struct DiaryRead;
@@ -53,9 +53,9 @@ pub struct Output {
 struct Entry {
     /// The day on which it was written (YYYY-MM-DD).
     date: String,
-    /// When it was written.
+    /// The time at which it was written.
     timestamp: String,
-    /// What it is about; empty if nobody said.
+    /// Its subject; empty if the writer gave no subject.
     topic: String,
     /// The text, or its beginning.
     content: String,
@@ -69,7 +69,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// An entry as this reader sees it.
+    /// Converts an entry for this reader.
     fn of(reader: &Caller, shown: Shown) -> Self {
         let Shown { mut memory, length } = shown;
         Entry {

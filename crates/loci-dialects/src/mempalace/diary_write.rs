@@ -1,4 +1,4 @@
-//! `mempalace_diary_write`: write in an agent's diary.
+//! The tool `mempalace_diary_write`: writes an entry in an agent's diary.
 
 use loci_core::{Error, Result, Scope, Tier, Visibility};
 use loci_engine::{Remember, check};
@@ -10,13 +10,13 @@ use super::arguments::{Faults, given};
 use crate::wire::{offset8601, pending};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// The room of every diary, and the kind of what is in it.
+/// The room of every diary, and the kind of its entries.
 pub const DIARY: &str = "diary";
-/// The attribute that says what an entry is about.
+/// The attribute with the subject of an entry.
 pub const TOPIC: &str = "topic";
-/// The topic of an entry whose writer names none.
+/// The topic of an entry if its writer gives none.
 const TOPIC_DEFAULT: &str = "general";
-/// The attribute that says who wrote.
+/// The attribute with the writing agent.
 const AGENT: &str = "agent";
 
 pub struct DiaryWrite;
@@ -34,7 +34,7 @@ pub struct Arguments {
     topic: Option<String>,
 }
 
-/// What was written.
+/// The entry that was written.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -49,7 +49,7 @@ pub struct Output {
     timestamp: String,
 }
 
-/// The wing of an agent's diary.
+/// Returns the wing of an agent's diary.
 pub fn wing_of(agent: &str) -> String {
     let name = agent.trim().to_lowercase();
     format!("wing_{}", name.replace(char::is_whitespace, "_"))
@@ -84,7 +84,7 @@ impl TypedTool for DiaryWrite {
         let request = Remember {
             collection: Some(wing_of(&agent)),
             tier: Tier::Unlisted,
-            // Others read it, and its writer alone changes it.
+            // Others can read it; only its writer can change it.
             visibility: Visibility::Shared,
             attributes: said.map(|(name, value)| (name.to_owned(), value)).into(),
             ..Remember::new(arguments.entry, DIARY)

@@ -1,22 +1,22 @@
-//! Ids of drawers: they follow from what is filed, so that the same text in the same place has the
-//! same id.
+//! Ids of drawers, derived from their content, so that the same text in the same place has the same
+//! id.
 
 use loci_core::MemoryId;
 use sha2::{Digest, Sha256};
 
-/// Bytes of a name that an id holds; with two of the longest it is still as short as ids must be.
+/// The maximum bytes of a name in an id; with two names of this length, the id is within its limit.
 const NAME_BYTES_MAX: usize = 232;
-/// Bytes of the hash that an id holds, as two hexadecimal digits each.
+/// The bytes of the hash in an id, as two hexadecimal digits each.
 const HASH_BYTES: usize = 12;
 
-/// The id of what somebody filed by hand: `drawer_<wing>_<room>_` and 24 hexadecimal digits of the
-/// SHA-256 of wing, room and content in a row. `n` is 0, or counts the ids before that had another
-/// text by then.
+/// Returns the id of a drawer that was filed by hand: `drawer_<wing>_<room>_` and 24 hexadecimal
+/// digits of the SHA-256 of wing, room and content, concatenated. `n` is 0, or the number of
+/// earlier ids that another text had taken.
 pub fn drawer_id(wing: &str, room: &str, content: &str, n: u32) -> MemoryId {
     drawer_ids(wing, room, content)(n)
 }
 
-/// The same for any `n`; the text is hashed once.
+/// Returns the same for any `n`, hashing the text once.
 pub fn drawer_ids(wing: &str, room: &str, content: &str) -> impl Fn(u32) -> MemoryId {
     let hasher = Sha256::new()
         .chain_update(wing)
@@ -25,16 +25,16 @@ pub fn drawer_ids(wing: &str, room: &str, content: &str) -> impl Fn(u32) -> Memo
     move |n| {
         let mut hasher = hasher.clone();
         if n > 0 {
-            // No text holds NUL.
+            // No text contains NUL.
             hasher.update(format!("\0{n}"));
         }
         id(wing, room, hasher)
     }
 }
 
-/// The id of what was read of a file: in the same form, of a hash that covers the file, too, and
-/// how many parts of it before this one have the same text and room. No drawer that was filed by
-/// hand has it.
+/// Returns the id of a part of a source file, in the same form. Its hash also covers the file and
+/// the number of earlier parts with the same text and room. It never equals the id of a drawer that
+/// was filed by hand.
 pub fn mined_drawer_id(
     wing: &str,
     room: &str,

@@ -1,4 +1,4 @@
-//! A fact of the knowledge graph in this dialect's terms.
+//! A fact of the knowledge graph in the format of this dialect.
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
 use loci_core::{Error, Fact, Result, Timestamp};
@@ -16,30 +16,30 @@ pub struct FactRecord {
     /// object.
     #[serde(skip_serializing_if = "Option::is_none")]
     direction: Option<&'static str>,
-    /// What it is about.
+    /// The subject.
     subject: String,
     /// The relation.
     predicate: String,
-    /// What the subject stands in that relation to.
+    /// The object.
     object: String,
-    /// From when it holds: a day, or a moment; null if always.
+    /// The start of its validity, a day or a moment; null if it has always held.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
-    /// Until when, that day or moment included; null if no end is known.
+    /// The end of its validity, including that day or moment; null if it is open.
     #[schemars(schema_with = "string_or_null")]
     valid_to: Option<String>,
-    /// Whether it holds now: it has begun, and its end is open or lies in the future.
+    /// True if it holds now: it has begun, and its end is open or in the future.
     current: bool,
     /// Its id.
     triple_id: String,
-    /// Where it was read; null if nobody said.
+    /// The source; null if the writer gave no source.
     #[schemars(schema_with = "string_or_null")]
     source_closet: Option<String>,
 }
 
 impl FactRecord {
-    /// A fact as it is at that moment, with the part in it of what was asked about, if something
-    /// was.
+    /// Converts a fact as of `now`. `direction` is the role of the queried entity in it, if there
+    /// was one.
     pub fn of(fact: Fact, now: Timestamp, direction: Option<&'static str>) -> Self {
         FactRecord {
             direction,
@@ -55,7 +55,7 @@ impl FactRecord {
     }
 }
 
-/// A fact as a line.
+/// Formats a fact as one line.
 pub fn sentence(fact: &Fact) -> String {
     format!(
         "{} → {} → {}",
@@ -63,11 +63,11 @@ pub fn sentence(fact: &Fact) -> String {
     )
 }
 
-/// The name of a thing, without the blanks around it: some, without control characters, of at most
-/// [`ENTITY_BYTES_MAX`] bytes.
+/// Checks the name of an entity without the blanks around it: not empty, without control
+/// characters, of at most [`ENTITY_BYTES_MAX`] bytes.
 ///
 /// # Errors
-/// `invalid_argument`, or `too_large` beyond the bytes, naming the argument.
+/// `invalid_argument`, or `too_large` beyond the byte limit, naming the argument.
 pub fn entity(argument: &str, name: &str) -> Result<()> {
     let name = name.trim();
     check::text(argument, name, ENTITY_BYTES_MAX)?;
@@ -77,7 +77,7 @@ pub fn entity(argument: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Says of a list that there is more than it shows from that number on.
+/// Returns a notice that a list has more facts, with the offset of the next page.
 pub fn cut(is_cut: bool, offset: usize) -> Option<String> {
     let next = offset.saturating_add(FACTS_MAX);
     is_cut.then(|| {

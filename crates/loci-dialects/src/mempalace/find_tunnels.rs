@@ -1,4 +1,4 @@
-//! `mempalace_find_tunnels`: rooms that bridge wings.
+//! The tool `mempalace_find_tunnels`: finds rooms that bridge wings.
 
 use loci_core::{Error, Result, Scope};
 use loci_engine::Bridge;

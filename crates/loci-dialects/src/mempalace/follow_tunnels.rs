@@ -1,4 +1,4 @@
-//! `mempalace_follow_tunnels`: see what a room is tied to in other wings.
+//! The tool `mempalace_follow_tunnels`: lists the places that a room is linked to in other wings.
 
 use loci_core::{Caller, Error, Result, Scope, TunnelEnd};
 use loci_engine::Followed;
@@ -12,7 +12,7 @@ use super::record::preview;
 use crate::wire::Authorship;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Drawers of each place that are shown.
+/// The number of drawers shown for each place.
 const PREVIEWS_MAX: usize = 3;
 
 pub struct FollowTunnels;
@@ -69,7 +69,7 @@ struct Preview {
 }
 
 impl Place {
-    /// What was followed from the room of a wing.
+    /// Converts a place that is linked to the room.
     fn of(reader: &Caller, followed: Followed, collection: Option<&str>, section: &str) -> Self {
         let memories = followed.memories.into_iter();
         let is_source =

@@ -1,4 +1,4 @@
-//! `mempalace_get_aaak_spec`: how the shorthand is written.
+//! The tool `mempalace_get_aaak_spec`: returns the grammar of the shorthand AAAK.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `mempalace_get_drawer`: one drawer by its id.
+//! The tool `mempalace_get_drawer`: returns one drawer by id.
 
 use loci_core::{Caller, Error, Redactions, Result, Scope};
 use loci_engine::{TextPage, passage_count};
@@ -46,38 +46,39 @@ pub struct Output {
 struct Metadata {
     #[serde(flatten)]
     from_file: FromFile,
-    /// Who filed it.
+    /// The user or agent who filed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     added_by: Option<String>,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     created_at: String,
     /// The same.
     filed_at: String,
-    /// When its text last changed.
+    /// The time at which its text last changed.
     updated_at: String,
-    /// What it is: drawer, fact, preference, decision, event, diary, and other words for what other
-    /// tools filed.
+    /// Its kind: drawer, fact, preference, decision, event, diary, and other words for memories of
+    /// other tools.
     kind: String,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// Of an entry of a diary, what it is about.
+    /// The subject of a diary entry.
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<String>,
-    /// Which keys, tokens and passwords were taken out of its text before it was stored.
+    /// The kinds of keys, tokens and passwords that were removed from its text before it was
+    /// stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     redacted: Option<String>,
     /// Its labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
-    /// Into how many passages searches divide it.
+    /// The number of passages into which the index divides it.
     chunks: usize,
     #[serde(flatten)]
     authorship: Authorship,
 }
 
 impl Output {
-    /// A drawer as this reader sees it.
+    /// Converts a drawer for this reader.
     fn of(reader: &Caller, page: TextPage, chunks: usize) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
         let mut memory = page.memory;

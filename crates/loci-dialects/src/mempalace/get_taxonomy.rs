@@ -1,4 +1,4 @@
-//! `mempalace_get_taxonomy`: all wings with their rooms.
+//! The tool `mempalace_get_taxonomy`: lists all wings with their rooms.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use super::arguments::wing;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Bytes of a reply beside the names and counts.
+/// The bytes of a reply besides names and counts.
 const FRAME_BYTES: usize = 128;
 
 pub struct GetTaxonomy;
@@ -36,8 +36,8 @@ pub struct Output {
 }
 
 impl Output {
-    /// The largest wings, each with its largest room, then each with its second largest, and so on,
-    /// while they fit.
+    /// Builds the reply: the largest wings, each with its largest room, then each with its second
+    /// largest, and so on, while they fit.
     fn of(taxonomy: BTreeMap<String, BTreeMap<String, u64>>) -> Self {
         let total = taxonomy.len();
         let mut wings: Vec<(String, Vec<(String, u64)>)> = taxonomy
@@ -62,7 +62,7 @@ impl Output {
         let ranks = (0..rooms_max).flat_map(|rank| wings.iter().map(move |wing| (rank, wing)));
         for (wing, room) in ranks.filter_map(|(rank, (wing, rooms))| Some((wing, rooms.get(rank)?)))
         {
-            // With the colon and the brackets of the wing.
+            // Includes the colon and the braces of the wing.
             let of_wing = if shown.contains_key(wing) {
                 0
             } else {

@@ -1,4 +1,4 @@
-//! Rooms and tunnels in this dialect's terms.
+//! Rooms and tunnels in the format of this dialect.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use crate::Reply;
 use crate::overview::{OVERVIEW_BYTES_MAX, fitting, is_zero, largest};
 use crate::wire::{Authorship, offset8601};
 
-/// Wings of a room that are named.
+/// The number of wings named for a room.
 const WINGS_MAX: usize = 5;
-/// Bytes of their names.
+/// The maximum bytes of their names.
 const WINGS_BYTES_MAX: usize = 512;
-/// Bytes of an overview beside its rooms.
+/// The bytes of an overview besides its rooms.
 const NOTICE_BYTES: usize = 128;
 
-/// A room, wherever it stands.
+/// A room name, in all wings that have it.
 #[derive(Serialize, JsonSchema)]
 pub struct Node {
     /// Its name.
@@ -48,7 +48,7 @@ impl From<Room> for Node {
     }
 }
 
-/// The wings that hold most, by name, and how many more there are.
+/// Returns the wings with the most memories, by name, and the number of the others.
 pub fn largest_wings(collections: BTreeMap<Option<String>, u64>) -> (Vec<String>, u64) {
     let counts = collections
         .into_iter()
@@ -58,7 +58,7 @@ pub fn largest_wings(collections: BTreeMap<Option<String>, u64>) -> (Vec<String>
     (wings.into_keys().collect(), more)
 }
 
-/// What kinds of things a room holds, in order.
+/// Returns the halls for the kinds of memories in a room, in order.
 fn halls(kinds: &[String]) -> Vec<&'static str> {
     const HALLS: [(&str, &str); 6] = [
         ("advice", "advice"),
@@ -75,8 +75,8 @@ fn halls(kinds: &[String]) -> Vec<&'static str> {
         .collect()
 }
 
-/// The failure of a walk that begins where nothing is, with the argument that says where, and the
-/// tool that shows what there is.
+/// Converts the error of a traversal that starts at a missing place: adds the argument, and the
+/// tool that lists the places.
 pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> Error + 'a {
     move |error| match error.code {
         ErrorCode::NotFound => {
@@ -89,7 +89,8 @@ pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> E
     }
 }
 
-/// The first rooms that fit into an overview, of so many in all, with a notice of the others.
+/// Returns the first rooms that fit into an overview, with a notice of how many of `total` are left
+/// out.
 ///
 /// # Errors
 /// As for [`to_value`](crate::tool::to_value).
@@ -107,7 +108,7 @@ pub struct End {
     wing: String,
     /// The room in it.
     room: String,
-    /// The drawer there that is meant, if one is.
+    /// The linked drawer in that room, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     drawer_id: Option<String>,
 }
@@ -131,18 +132,18 @@ pub struct TunnelRecord {
     source: End,
     /// The other one.
     target: End,
-    /// What ties them; empty if nobody said.
+    /// The reason for the link; empty if the maker gave no reason.
     label: String,
-    /// When it was made.
+    /// The creation time.
     created_at: String,
-    /// When it last changed.
+    /// The time of the last change.
     updated_at: String,
     #[serde(flatten)]
     authorship: Authorship,
 }
 
 impl TunnelRecord {
-    /// A tunnel as this reader sees it.
+    /// Converts a tunnel for this reader.
     pub fn of(reader: &Caller, tunnel: Tunnel) -> Self {
         TunnelRecord {
             authorship: Authorship::of_owner(reader, tunnel.owner.as_deref()),

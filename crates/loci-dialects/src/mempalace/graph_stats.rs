@@ -1,4 +1,4 @@
-//! `mempalace_graph_stats`: the graph of rooms in figures.
+//! The tool `mempalace_graph_stats`: counts the graph of rooms.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::graph::largest_wings;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, fitting, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Bytes of the counts of wings, and of the rooms that bridge most.
+/// The maximum bytes for the counts of wings, and likewise for the rooms that bridge most.
 const HALF_BYTES_MAX: usize = OVERVIEW_BYTES_MAX / 2 - 128;
 
 pub struct GraphStats;

@@ -1,4 +1,4 @@
-//! `mempalace_hook_settings`: how hooks save transcripts.
+//! The tool `mempalace_hook_settings`: reads or changes how hooks save transcripts.
 
 use loci_core::{Result, Scope, Scopes};
 use schemars::JsonSchema;
@@ -25,7 +25,7 @@ pub struct Arguments {
 impl TypedTool for SetHooks {
     const NAME: &'static str = "mempalace_hook_settings";
     const TITLE: &'static str = "Settings of hooks";
-    // To see them; to change them needs more.
+    // The scope for reading them; a change needs more.
     const SCOPE: Scope = Scope::Read;
     const HINTS: Hints = Hints {
         read_only: false,

@@ -1,4 +1,4 @@
-//! What the hooks of hosts settle and leave behind: small values of each caller, as JSON.
+//! The settings and the last checkpoint of a host's hooks: small JSON values for each caller.
 
 use loci_core::{Error, Result};
 use schemars::JsonSchema;
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::Context;
 use crate::wire::offset8601;
 
-// A setting each, so that two processes which change one each undo nothing.
+// Each is a separate setting, so that concurrent changes do not overwrite each other.
 const SILENT_SAVE: &str = "hook_silent_save";
 const DESKTOP_TOAST: &str = "hook_desktop_toast";
 const CHECKPOINT: &str = "hook_checkpoint";
 
-/// How hooks save transcripts.
+/// The settings for how hooks save transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HookSettings {
     /// Whether hooks save transcripts themselves, without a word, or ask the agent to file what
@@ -23,16 +23,16 @@ pub struct HookSettings {
     pub desktop_toast: bool,
 }
 
-/// What a hook saved last.
+/// The last save of a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// How many messages.
+    /// The number of messages saved.
     pub message_count: u64,
-    /// When: ISO 8601 with offset.
+    /// The time of the save, in ISO 8601 with offset.
     pub timestamp: String,
 }
 
-/// The caller's settings; the usual ones, where there are none.
+/// Returns the caller's settings, or the defaults.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -43,7 +43,7 @@ pub fn hook_settings(context: Context<'_>) -> Result<HookSettings> {
     })
 }
 
-/// Changes those of the caller's settings that are given, all at once, and no others.
+/// Changes only those of the caller's settings that are given, atomically.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
@@ -59,7 +59,7 @@ pub fn put_hook_settings(
     context.engine.put_settings(context.caller, given)
 }
 
-/// What the caller's hooks saved last; none if they never did.
+/// Returns the last save of the caller's hooks; `None` if they never saved.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -67,7 +67,7 @@ pub fn checkpoint(context: Context<'_>) -> Result<Option<Checkpoint>> {
     read(context, CHECKPOINT)
 }
 
-/// Notes that the caller's hooks saved so many messages now.
+/// Records that the caller's hooks saved this number of messages now.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be written.
@@ -82,7 +82,7 @@ pub fn put_checkpoint(context: Context<'_>, message_count: u64) -> Result<()> {
     )
 }
 
-/// A value; none if there is none, or none that can be read any more.
+/// Reads a value; `None` if it is missing or cannot be parsed.
 fn read<T: DeserializeOwned>(context: Context<'_>, name: &str) -> Result<Option<T>> {
     let value = context.engine.setting(context.caller, name)?;
     Ok(value.and_then(|value| serde_json::from_str(&value).ok()))

@@ -1,4 +1,4 @@
-//! `mempalace_kg_add`: note a fact.
+//! The tool `mempalace_kg_add`: adds a fact.
 
 use loci_core::limits::FACTS_MAX;
 use loci_core::{Error, Fact, Period, Result, Scope};
@@ -13,7 +13,7 @@ use super::times::{period, shown};
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Other facts that a reply names.
+/// The maximum number of other facts in a reply.
 const OTHERS_MAX: usize = 10;
 
 pub struct KgAdd;
@@ -38,7 +38,7 @@ pub struct Arguments {
     source_closet: Option<String>,
 }
 
-/// What was noted.
+/// The fact that was added.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -58,14 +58,14 @@ pub struct Output {
     other_open: Vec<OtherOpen>,
 }
 
-/// A fact beside the one that was noted.
+/// Another open fact with the same subject and predicate.
 #[derive(Serialize, JsonSchema)]
 struct OtherOpen {
     /// Its id.
     triple_id: String,
-    /// The thing to which the subject stands in that relation.
+    /// The object.
     object: String,
-    /// From when it holds; null if always.
+    /// The start of its validity; null if it has always held.
     #[schemars(schema_with = "string_or_null")]
     valid_from: Option<String>,
 }
@@ -80,7 +80,7 @@ impl From<Fact> for OtherOpen {
     }
 }
 
-/// Says how many other facts are open.
+/// Returns a notice of how many other facts are open.
 fn others_open(others: usize) -> Option<String> {
     let are = match others {
         0 => return None,
@@ -95,7 +95,7 @@ fn others_open(others: usize) -> Option<String> {
     ))
 }
 
-/// The time of a fact that was noted before.
+/// The validity of a fact that existed already.
 #[derive(Serialize, JsonSchema)]
 struct Kept {
     /// Of a fact that was noted before, from when it holds; null if always.
@@ -115,7 +115,7 @@ impl Kept {
     }
 }
 
-/// Says of a fact that is open already that it begins at another time than was given.
+/// Returns a notice if the existing open fact has another start than the one given.
 fn begun_otherwise(fact: &Fact, valid_from: Option<Period>) -> Option<String> {
     let since = fact
         .valid_from

@@ -1,4 +1,4 @@
-//! `mempalace_kg_invalidate`: say that a fact ended.
+//! The tool `mempalace_kg_invalidate`: ends a fact.
 
 use loci_core::{Error, ErrorCode, Result, Scope};
 use schemars::JsonSchema;
@@ -27,7 +27,7 @@ pub struct Arguments {
     ended: Option<String>,
 }
 
-/// What was ended.
+/// The facts that were ended.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -44,7 +44,7 @@ impl TypedTool for KgInvalidate {
     const NAME: &'static str = "mempalace_kg_invalidate";
     const TITLE: &'static str = "End a fact";
     const SCOPE: Scope = Scope::Write;
-    // The reply tells of what is there already.
+    // The reply reveals existing data.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints {
         read_only: false,

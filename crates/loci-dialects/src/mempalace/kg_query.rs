@@ -1,4 +1,4 @@
-//! `mempalace_kg_query`: what is known about a thing.
+//! The tool `mempalace_kg_query`: returns the facts about an entity.
 
 use loci_core::{Direction, Error, Result, Scope};
 use loci_engine::name_key;
@@ -48,7 +48,7 @@ impl From<DirectionName> for Direction {
     }
 }
 
-/// What is known.
+/// The facts about the entity.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// What was asked about.

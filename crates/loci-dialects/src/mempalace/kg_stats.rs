@@ -1,4 +1,4 @@
-//! `mempalace_kg_stats`: how much the knowledge graph holds.
+//! The tool `mempalace_kg_stats`: counts the knowledge graph.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `mempalace_kg_timeline`: facts in the order of time.
+//! The tool `mempalace_kg_timeline`: lists facts in chronological order.
 
 use loci_core::{Error, Result, Scope};
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct Arguments {
     offset: Option<Offset>,
 }
 
-/// The story.
+/// The timeline.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// What was asked about; null if everything.

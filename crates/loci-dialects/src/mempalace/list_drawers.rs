@@ -1,4 +1,4 @@
-//! `mempalace_list_drawers`: drawers in the order in which they were filed.
+//! The tool `mempalace_list_drawers`: lists drawers in the order of filing.
 
 use loci_core::{Caller, Error, FilingOrder, Memory, Result, Scope, Tier};
 use loci_engine::Browse;
@@ -11,9 +11,9 @@ use super::record::{PREVIEW_CHARACTERS, preview};
 use crate::wire::{Authorship, Count, FromFile, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Drawers without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 20;
-/// Drawers at most.
+/// The maximum number of drawers.
 const LIMIT_MAX: usize = 100;
 
 pub struct ListDrawers;
@@ -69,7 +69,7 @@ struct Listed {
 }
 
 impl Listed {
-    /// A drawer as this reader sees it.
+    /// Converts a drawer for this reader.
     fn of(reader: &Caller, memory: Memory) -> Self {
         Listed {
             authorship: Authorship::of(reader, &memory),
@@ -110,7 +110,7 @@ impl TypedTool for ListDrawers {
         let offset = arguments.offset.map_or(0, |offset| offset.0);
         let request = Browse {
             collections: collections(wing.as_deref()),
-            // Whatever is counted is listed.
+            // The tiers that the counts include.
             tiers: vec![Tier::LongTerm, Tier::Unlisted],
             sections: room.into_iter().collect(),
             kinds: Vec::new(),

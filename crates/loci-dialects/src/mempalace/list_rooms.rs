@@ -1,4 +1,4 @@
-//! `mempalace_list_rooms`: the rooms and how much is in each.
+//! The tool `mempalace_list_rooms`: lists rooms with their numbers of drawers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, json_bytes, larges
 use crate::wire::string_or_null;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Bytes of a reply beside the counts and the name of the wing.
+/// The bytes of a reply besides the counts and the name of the wing.
 const FRAME_BYTES: usize = 128;
 
 pub struct ListRooms;

@@ -1,4 +1,4 @@
-//! `mempalace_list_tunnels`: the tunnels that somebody made.
+//! The tool `mempalace_list_tunnels`: lists the tunnels that callers made.
 
 use loci_core::{Error, Page, Result, Scope};
 use schemars::JsonSchema;
@@ -10,9 +10,9 @@ use super::graph::TunnelRecord;
 use crate::wire::{Count, Offset};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Tunnels without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 100;
-/// Tunnels at most.
+/// The maximum number of tunnels.
 const LIMIT_MAX: usize = 1_000;
 
 pub struct ListTunnels;
@@ -78,7 +78,7 @@ impl TypedTool for ListTunnels {
         };
         let (mut tunnels, mut total) = listed(&wing)?;
         let mut notice = None;
-        // Where no drawer is left, a tunnel may still lead.
+        // A tunnel may still lead to a wing without drawers.
         if total == 0 {
             let meant = meant(context, wing, None)?;
             (tunnels, total) = listed(&meant.wing)?;

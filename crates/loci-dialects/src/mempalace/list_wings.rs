@@ -1,4 +1,4 @@
-//! `mempalace_list_wings`: the wings and how much is in each.
+//! The tool `mempalace_list_wings`: lists wings with their numbers of drawers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::record::by_wing;
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Bytes of a reply beside the counts.
+/// The bytes of a reply besides the counts.
 const FRAME_BYTES: usize = 128;
 
 pub struct ListWings;

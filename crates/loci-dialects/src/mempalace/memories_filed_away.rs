@@ -1,4 +1,4 @@
-//! `mempalace_memories_filed_away`: whether hooks saved something.
+//! The tool `mempalace_memories_filed_away`: returns the last save of the caller's hooks.
 
 use loci_core::{Result, Scope};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ pub struct MemoriesFiledAway;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
 
-/// The last time.
+/// The last save.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Whether anything was ever saved.

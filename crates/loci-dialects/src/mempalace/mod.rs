@@ -1,10 +1,10 @@
-//! mempalace: texts filed word for word in wings and rooms, with a knowledge graph, tunnels and
+//! The mempalace dialect: verbatim texts in wings and rooms, with a knowledge graph, tunnels and
 //! diaries (thirty tools).
 //!
-//! A drawer is a memory: its wing is the collection (`global` is the absence of one), its room the
-//! section. Whatever durable memory another tool set filed is a drawer, too, under its own names. A
-//! diary entry is kept apart (its tier), in the wing of its agent and the room `diary`, and is
-//! found there alone.
+//! A drawer is a memory: its wing is the collection (`global` means no collection), its room the
+//! section. Every durable memory of another tool set is a drawer too, under its own names. A diary
+//! entry is unlisted (its tier), in the wing of its agent and the room `diary`, and is found only
+//! there.
 
 pub mod aaak;
 mod add_drawer;
@@ -59,7 +59,7 @@ pub use hooks::{
 };
 pub use wake_up::{CONVERSATIONS, wake_up};
 
-/// The dialect: the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
     name: "mempalace",
     title: "loci memory (mempalace tools)",

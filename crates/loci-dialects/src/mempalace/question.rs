@@ -1,20 +1,20 @@
-//! The question in an over-long query: hosts put prompts and transcripts before what they want to
-//! know, and a search for all of it finds what is near the prompt.
+//! Extraction of the question from an over-long query: hosts put prompts and transcripts before the
+//! question, and a search for all of it finds texts near the prompt.
 
 use loci_engine::sentences::{asks, sentences};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Characters of a query that is searched as it is.
+/// The maximum characters of a query that is searched unchanged.
 const QUERY_CHARACTERS_MAX: usize = 250;
-/// Bytes of a question: "OK?" is none.
+/// The minimum bytes of a question, so that "OK?" does not count.
 const QUESTION_BYTES_MIN: usize = 10;
-/// Words of a last sentence: "Thanks." says nothing of what is wanted.
+/// The minimum words of a last sentence, so that "Thanks." does not count.
 const SENTENCE_WORDS_MIN: usize = 3;
-/// Letters that stand for a word in scripts without spaces, about.
+/// The approximate number of letters per word in scripts without spaces.
 const LETTERS_PER_WORD: usize = 2;
 
-/// How a query was shortened.
+/// The way in which a query was shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Sanitizer {
     /// What was searched for: `question` for the last sentence that asks, `last_sentence`, or `end`
@@ -26,7 +26,7 @@ pub struct Sanitizer {
     clean_length: usize,
 }
 
-/// What to search for, and how it came about if it is not the whole query.
+/// Returns the text to search for, and how it was extracted if it is not the whole query.
 pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
     let query = query.trim();
     let original_length = query.chars().count();
@@ -54,7 +54,7 @@ pub fn question(query: &str) -> (&str, Option<Sanitizer>) {
     )
 }
 
-/// About how many words there are.
+/// Returns the approximate number of words.
 fn words(sentence: &str) -> usize {
     let is_unspaced = |letter: &char| matches!(letter, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{9fff}');
     let unspaced = sentence.chars().filter(is_unspaced).count();
@@ -66,8 +66,8 @@ fn words(sentence: &str) -> usize {
         .max(unspaced / LETTERS_PER_WORD)
 }
 
-/// As much of the end of a text as a query may have, from the beginning of a word on if there is
-/// one.
+/// Returns the end of a text, up to the maximum length of a query, from the start of a word if
+/// possible.
 fn ending(text: &str) -> &str {
     let Some((start, _)) = text
         .char_indices()

@@ -1,4 +1,4 @@
-//! `mempalace_reconnect`: read everything from the store again.
+//! The tool `mempalace_reconnect`: reloads everything from the store.
 
 use loci_core::{Result, Scope};
 use loci_engine::SearchMode;
@@ -15,7 +15,7 @@ pub struct Reconnect;
 #[serde(deny_unknown_fields)]
 pub struct Arguments {}
 
-/// What was found.
+/// The result of the reload.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.

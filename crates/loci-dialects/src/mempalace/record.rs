@@ -1,4 +1,4 @@
-//! A memory in this dialect's terms.
+//! A memory in the format of this dialect.
 
 use std::collections::BTreeMap;
 
@@ -8,26 +8,26 @@ use super::arguments::wing;
 use crate::Context;
 use crate::wire::reading_call;
 
-/// The attribute that says who filed a drawer.
+/// The attribute with the user or agent who filed a drawer.
 pub const ADDED_BY: &str = "added_by";
-/// Characters of a preview.
+/// The number of characters in a preview.
 pub const PREVIEW_CHARACTERS: usize = 200;
 
-/// The beginning of a text.
+/// Returns the beginning of a text.
 pub fn preview(content: &str) -> String {
     content.chars().take(PREVIEW_CHARACTERS).collect()
 }
 
-/// The drawer with this id. What other tool sets keep apart from all others is none.
+/// Returns the drawer with this id. Unlisted memories of other tool sets are not drawers.
 ///
 /// # Errors
-/// `not_found` in the words of this dialect if the caller can read none; `unavailable` if the store
-/// cannot be read.
+/// `not_found` in the words of this dialect if the caller can read no such drawer; `unavailable` if
+/// the store cannot be read.
 pub fn drawer(context: Context<'_>, id: &MemoryId) -> Result<Memory> {
     drawer_among(context, id, Forgotten::Hide)
 }
 
-/// The same, be it forgotten or not, if forgotten ones are shown.
+/// Returns the drawer with this id, even if it is forgotten, unless `forgotten` hides such drawers.
 ///
 /// # Errors
 /// As for [`drawer`].
@@ -42,7 +42,7 @@ pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -
     Ok(memory)
 }
 
-/// The failure of an operation on the drawer with this id, in the words of this dialect.
+/// Converts an error of an operation on the drawer with this id to the words of this dialect.
 pub fn in_words(id: &MemoryId) -> impl Fn(Error) -> Error + '_ {
     const WORDS: [(&str, &str); 3] = [
         ("memory ", "drawer "),
@@ -67,12 +67,12 @@ fn not_found(id: &MemoryId) -> Error {
     Error::not_found(format!("Drawer not found: {id}"))
 }
 
-/// How many drawers there are in each wing.
+/// Returns the number of drawers in each wing.
 pub fn by_wing(places: &[LocationCount]) -> BTreeMap<String, u64> {
     counts(places, |place| wing(place.collection.clone()))
 }
 
-/// How many drawers there are in each room.
+/// Returns the number of drawers in each room.
 pub fn by_room(places: &[LocationCount]) -> BTreeMap<String, u64> {
     counts(places, |place| place.section.clone())
 }
@@ -88,7 +88,7 @@ fn counts(
     counts
 }
 
-/// The call that reads a drawer, from an offset if there is one.
+/// Formats the call that reads a drawer, from an offset if given.
 pub fn reading(id: &MemoryId, offset: Option<usize>) -> String {
     reading_call(
         "mempalace_get_drawer",

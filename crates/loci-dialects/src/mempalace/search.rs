@@ -1,4 +1,4 @@
-//! `mempalace_search`: find drawers by a question.
+//! The tool `mempalace_search`: searches drawers.
 
 use loci_core::limits::{CONTENT_BYTES_MAX, RECALL_RESULTS_MAX};
 use loci_core::{Caller, Error, LINES, Result, Scope, Tier};
@@ -17,7 +17,7 @@ use crate::wire::{
 };
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Results without `limit`.
+/// The default of `limit`.
 const LIMIT_DEFAULT: usize = 5;
 
 pub struct Search;
@@ -44,7 +44,7 @@ pub struct Arguments {
     budget_tokens: Option<Count>,
 }
 
-/// What was found.
+/// The results of a search.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// What was searched for.
@@ -71,7 +71,7 @@ struct Filters {
     room: Option<String>,
 }
 
-/// A drawer, and how well it fits.
+/// A drawer with its relevance.
 #[derive(Serialize, JsonSchema)]
 struct Found {
     /// Its id.
@@ -87,19 +87,19 @@ struct Found {
     wing: String,
     /// Its room.
     room: String,
-    /// The path of the file that it comes from, within the folder that was mined; null if from
-    /// none.
+    /// The path of the file that it comes from, relative to the mined folder; null if it comes from
+    /// no file.
     #[schemars(schema_with = "string_or_null")]
     source_file: Option<String>,
     /// The lines of that file that are shown.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<String>,
-    /// How near it is to the query, 0 to 1: the cosine of the best passage, or how well the words
-    /// fit where it has not been embedded yet.
+    /// Its similarity to the query, 0 to 1: the cosine of the best passage, or its relevance by
+    /// words if it has not been embedded yet.
     similarity: f64,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     created_at: String,
-    /// What brought it up: `words`, `meaning`, or `both`.
+    /// The ranking that found it: `words`, `meaning`, or `both`.
     matched_via: &'static str,
     /// How often this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,14 +128,14 @@ impl Found {
     }
 }
 
-/// 0 to 1.
+/// Returns the similarity, 0 to 1.
 fn similarity(signals: &Signals) -> f64 {
     let similarity = signals.cosine.map_or(signals.relevance, f64::from);
     rounded(similarity.clamp(0.0, 1.0), 4)
 }
 
-/// Which of the two would have brought it up alone, among so many results; the one that ranks it
-/// higher, if neither.
+/// Returns which of the two rankings alone would have found it among the first `limit` results; if
+/// neither, the one that ranks it higher.
 fn matched_via(signals: &Signals, limit: usize) -> &'static str {
     let rank = |rank: Option<usize>| rank.unwrap_or(usize::MAX);
     let (words, meaning) = (rank(signals.rank_by_words), rank(signals.rank_by_meaning));
@@ -162,7 +162,7 @@ impl TypedTool for Search {
     type Output = Output;
 
     fn faults(arguments: &Value) -> Vec<Error> {
-        // Of a long one, only the question in it is searched.
+        // Only the question of an over-long query is searched.
         let query = |argument: &str, query: &str| check::text(argument, query, CONTENT_BYTES_MAX);
         Faults::of(arguments)
             .check("query", query)
@@ -183,7 +183,7 @@ impl TypedTool for Search {
                 .max_distance
                 .is_none_or(|max| 1.0 - similarity(signals) <= max)
         };
-        // What is too far goes behind all others, so that it takes no place of theirs.
+        // A hit beyond the distance ranks last, so that it takes no place of a nearer one.
         let ranking = |signals: &Signals| {
             if is_near(signals) {
                 signals.relevance
@@ -192,7 +192,7 @@ impl TypedTool for Search {
             }
         };
         let request = Recall {
-            // Diaries are found in their own room alone.
+            // Diaries are searched only in their own room.
             tiers: if room.as_deref() == Some(DIARY) {
                 vec![Tier::LongTerm, Tier::Unlisted]
             } else {

@@ -1,4 +1,4 @@
-//! `mempalace_status`: what is there, and how to use it.
+//! The tool `mempalace_status`: gives an overview of the palace and how to use it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::record::{by_room, by_wing};
 use crate::overview::{NAMES_MAX, OVERVIEW_BYTES_MAX, is_zero, largest};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// What an agent does with the palace.
+/// The instructions for an agent.
 const PROTOCOL: &str = "\
 1. Wake up: call mempalace_status when a session begins, then mempalace_diary_read with your name.
 2. Look up before you assert: whatever you would say of a person, a project or a decision from memory, ask \
@@ -23,7 +23,8 @@ before you make new ones. No secrets.
 one. A drawer that says it wrong is changed by mempalace_update_drawer.
 5. Write your diary (mempalace_diary_write) before a session ends: what you did, what you learned, what is open.";
 
-/// Bytes of the counts of wings, and of those of rooms: what the texts leave.
+/// The maximum bytes for the counts of wings, and likewise of rooms: half of the space besides the
+/// texts.
 const COUNTS_BYTES_MAX: usize = (OVERVIEW_BYTES_MAX - 4_096) / 2;
 
 pub struct Status;

@@ -1,4 +1,4 @@
-//! `mempalace_sync`: take out drawers whose files are no part of their project any more.
+//! The tool `mempalace_sync`: removes drawers whose files no longer belong to their project.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::arguments::{Faults, asked, collections, given};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Folders that a notice names.
+/// The maximum number of folders that a notice names.
 const AWAY_NAMED_MAX: usize = 5;
 
 pub struct Sync;
@@ -30,8 +30,8 @@ pub struct Arguments {
     apply: bool,
 }
 
-/// What was found. `kept`, `gitignored`, `missing`, `no_source` and `out_of_scope` add up to
-/// `scanned`.
+/// The result of the check. `kept`, `gitignored`, `missing`, `no_source` and `out_of_scope` add up
+/// to `scanned`.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Drawers that were looked at.
@@ -60,7 +60,7 @@ impl TypedTool for Sync {
     const NAME: &'static str = "mempalace_sync";
     const TITLE: &'static str = "Take out what is gone";
     const SCOPE: Scope = Scope::Write;
-    // It looks at files of the server's machine.
+    // It reads the file system of the server.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Admin];
     const HINTS: Hints = Hints {
         read_only: false,
@@ -118,7 +118,7 @@ impl TypedTool for Sync {
     }
 }
 
-/// Says of which projects nothing can be said.
+/// Returns a notice of the projects whose folders are missing.
 fn away(roots: &[String]) -> Option<String> {
     let named = roots
         .iter()

@@ -1,4 +1,4 @@
-//! Times of the knowledge graph as they are sent and shown: days and moments.
+//! Times of the knowledge graph as they are parsed and formatted: days and moments.
 
 use jiff::SignedDuration;
 use jiff::civil::{DateTime, Time};
@@ -7,14 +7,14 @@ use loci_core::{Error, Period, Result, Timestamp};
 
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 const DAY_MICROSECONDS: i64 = 86_400_000_000;
-/// The first and the last moment of the years that four digits name.
+/// The first and the last moment of the years with four digits.
 const YEARS: [i64; 2] = [-62_167_219_200_000_000, 253_402_300_799_999_999];
 
-/// The time that a caller names: `YYYY-MM-DD`, the whole of that day in UTC, or RFC 3339, that
-/// moment; in the years 0000 to 9999 of UTC. None if it is blank, as if it had been left out.
+/// Parses a time argument: `YYYY-MM-DD` for the whole of that day in UTC, or RFC 3339 for a moment;
+/// in the years 0000 to 9999 of UTC. Returns `None` if it is blank, as if it were omitted.
 ///
 /// # Errors
-/// `invalid_argument`, naming the argument, for anything else.
+/// `invalid_argument`, naming the argument, for any other text.
 pub fn period(argument: &str, text: Option<&str>) -> Result<Option<Period>> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(None);
@@ -27,7 +27,7 @@ pub fn period(argument: &str, text: Option<&str>) -> Result<Option<Period>> {
 }
 
 fn read(text: &str) -> Option<Period> {
-    // The parser takes other forms of ISO 8601, too.
+    // The parser accepts other forms of ISO 8601 too.
     let pieces = Pieces::parse(text).ok().filter(|_| has_form(text))?;
     let day = microseconds(pieces.date().to_datetime(Time::MIN))?;
     let (first, last) = match pieces.time() {
@@ -48,8 +48,8 @@ fn read(text: &str) -> Option<Period> {
     })
 }
 
-/// Whether it is written as a `full-date` or `date-time` of RFC 3339 (section 5.6, with a blank for
-/// the T if need be).
+/// Returns true if the text is a `full-date` or `date-time` of RFC 3339 (section 5.6, which allows
+/// a blank instead of the T).
 fn has_form(text: &str) -> bool {
     let is_like = |text: &str, form: &str| {
         let fits = |(byte, form): (u8, u8)| {
@@ -91,12 +91,12 @@ fn has_form(text: &str) -> bool {
         && (matches!(offset, "Z" | "z") || is_offset())
 }
 
-/// Microseconds from 1970 to a date and time in UTC.
+/// Returns the microseconds from 1970 to a date and time in UTC.
 fn microseconds(moment: DateTime) -> Option<i64> {
     i64::try_from(moment.duration_since(EPOCH).as_nanos().div_euclid(1_000)).ok()
 }
 
-/// A time as it is shown: `YYYY-MM-DD` if it begins with a day and is no single moment, else its
+/// Formats a time: `YYYY-MM-DD` if it starts with a day and is not a single moment, otherwise its
 /// first moment in RFC 3339.
 pub fn shown(period: Period) -> String {
     let Period { first, last } = period;
@@ -108,12 +108,12 @@ pub fn shown(period: Period) -> String {
     }
 }
 
-/// The day of a moment in UTC, as `YYYY-MM-DD`.
+/// Returns the day of a moment in UTC, as `YYYY-MM-DD`.
 pub fn date(moment: Timestamp) -> String {
     in_utc(moment).map_or_else(String::new, |moment| moment.date().to_string())
 }
 
-/// Whatever was read or is on a clock lies within the years that this can hold.
+/// Converts a timestamp to UTC. Every parsed time and every clock value is in the supported range.
 fn in_utc(moment: Timestamp) -> Option<DateTime> {
     EPOCH
         .checked_add(SignedDuration::from_micros(moment.microseconds()))

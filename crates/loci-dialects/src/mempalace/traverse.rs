@@ -1,4 +1,4 @@
-//! `mempalace_traverse`: walk from room to room.
+//! The tool `mempalace_traverse`: traverses the graph of rooms.
 
 use loci_core::limits::HOPS_MAX;
 use loci_core::{Error, Result, Scope};
@@ -13,12 +13,12 @@ use crate::overview::{fitting, is_zero};
 use crate::wire::Count;
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Steps without `max_hops`.
+/// The default of `max_hops`.
 const HOPS_DEFAULT: usize = 2;
 
-/// Connections of a room that are named.
+/// The maximum number of connections named for a room.
 const CONNECTIONS_MAX: usize = 5;
-/// Bytes of their names.
+/// The maximum bytes of their names.
 const CONNECTIONS_BYTES_MAX: usize = 512;
 
 pub struct Traverse;
@@ -34,7 +34,7 @@ pub struct Arguments {
     max_hops: Option<Count>,
 }
 
-/// A room on the way.
+/// A room on the path.
 #[derive(Serialize, JsonSchema)]
 pub struct Visited {
     /// The room.

@@ -1,4 +1,4 @@
-//! `mempalace_update_drawer`: change what a drawer says or where it is.
+//! The tool `mempalace_update_drawer`: changes the text or place of a drawer.
 
 use loci_core::{ANONYMOUS, Caller, Error, ErrorCode, Memory, Result, Scope};
 use loci_engine::{Refile, Refiled, check};
@@ -30,7 +30,7 @@ pub struct Arguments {
     room: Option<String>,
 }
 
-/// What was changed.
+/// The result of the change.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// Always true.
@@ -45,7 +45,7 @@ impl TypedTool for UpdateDrawer {
     const NAME: &'static str = "mempalace_update_drawer";
     const TITLE: &'static str = "Change a drawer";
     const SCOPE: Scope = Scope::Write;
-    // The reply tells what is other than before.
+    // The reply reveals the difference to the earlier state.
     const FURTHER_SCOPES: &'static [Scope] = &[Scope::Read];
     const HINTS: Hints = Hints {
         read_only: false,
@@ -121,11 +121,11 @@ impl TypedTool for UpdateDrawer {
     }
 }
 
-/// Every session begins with what is in this room: no caller makes a directive of the text of
-/// another.
+/// Checks a move to the identity room, with which every session begins: no caller may turn the text
+/// of another author into a directive.
 ///
 /// # Errors
-/// `forbidden` to a caller that neither wrote the text nor has the scope `admin`.
+/// `forbidden` if the caller neither wrote the text nor has the scope `admin`.
 fn check_identity(caller: &Caller, drawer: &Memory) -> Result<()> {
     let name = caller.principal.subject.as_deref().unwrap_or(ANONYMOUS);
     if name == drawer.writer() || caller.principal.scopes.allow(Scope::Admin) {

@@ -1,5 +1,5 @@
-//! The text that an agent reads when its session starts: memories that are set for every session,
-//! those of its project, and the latest entries of diaries.
+//! The text that an agent reads when its session starts: memories set for every session, those of
+//! its project, and the latest diary entries.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -21,22 +21,21 @@ use super::diary_write::DIARY;
 use super::times::date;
 use crate::{Context, Dialect};
 
-/// The room of what says for whom an agent works.
+/// The room of texts about the person for whom an agent works.
 pub const IDENTITY: &str = "identity";
-/// Drawers of that room, and how many pages of drawers are looked through for them.
+/// The maximum numbers of drawers of that room, and of pages of drawers to scan for them.
 const IDENTITIES_MAX: usize = 20;
 const IDENTITY_PAGES_MAX: usize = 20;
-/// Wings that are told of where no wing is given, the largest.
+/// The maximum number of wings, largest first, if no wing is given.
 const WINGS_MAX: usize = 8;
-/// Drawers of each that are looked at, the newest: of all, and of each of the first kinds in each
-/// room.
+/// The number of newest drawers to examine: of all, and of each of the first kinds in each room.
 const DRAWERS_LOOKED_AT: usize = 100;
-/// Drawers that are told of where a wing is given, and of each of several wings.
+/// The maximum number of drawers if a wing is given, and for each of several wings.
 const DRAWERS_OF_ONE_MAX: usize = 200;
 const DRAWERS_OF_EACH_MAX: usize = 12;
-/// Entries of diaries.
+/// The maximum number of diary entries.
 const ENTRIES_MAX: usize = 3;
-/// Kinds that are looked for beside the newest drawers, each with what it counts.
+/// Kinds that are fetched besides the newest drawers, each with its worth.
 const KINDS_FIRST: [(&str, f64); 5] = [
     ("decision", 1.0),
     ("rule", 1.0),
@@ -46,68 +45,72 @@ const KINDS_FIRST: [(&str, f64); 5] = [
 ];
 /// The worth of a drawer of another kind.
 const OTHER_KIND: f64 = 0.5;
-/// The share of its worth that a drawer loses in a day, so that half is left after a year.
+/// The share of its worth that a drawer loses per day, so that half is left after a year.
 const DECAY_OF_DAY: f64 = 0.002;
-/// The kind of a drawer that is of no other.
+/// The kind of a drawer without a kind of its own.
 const KIND_OF_NONE: &str = "drawer";
-/// The room of what was said in conversations.
+/// The room of imported conversations.
 pub const CONVERSATIONS: &str = "conversations";
-/// Characters of a drawer that are read.
+/// The maximum number of characters read of a drawer.
 const CHARACTERS_READ: usize = 4 * START_CHARACTERS;
 
-/// A line that may be in the text.
+/// A candidate line of the text.
 struct Line {
-    /// Its part, by the order of parts, and its place in that.
+    /// The sort key: its part, and its position in that part.
     place: (usize, usize, i64, u64),
     heading: String,
     text: String,
-    /// The drawer that it shows, when that was filed, and the conversation that it is of.
+    /// The drawer that it shows, its filing time, and the conversation that it belongs to.
     id: MemoryId,
     filed_at: Timestamp,
     conversation: Option<String>,
-    /// As which of those that the text counts.
+    /// The group in which the text counts it.
     counted: Counted,
 }
 
-/// Under which heading the last line counts a memory.
+/// The group in which the last line counts a memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Counted {
-    /// One that every session should begin with.
+    /// A memory that every session should begin with.
     Always,
-    /// Another one that is filed in the wing, if there is a single one.
+    /// Another memory that is filed in the wing, or in any wing if no wing is given.
     Note,
-    /// Neither.
+    /// Not counted.
     Not,
 }
 
-/// The part of memories that others set for every session, which comes last.
+/// The part of memories that other authors set for every session, which comes last.
 const OF_OTHERS: usize = 4;
-/// The heading over what says how the agent is to work.
+/// The heading over the directives for the agent.
 const SET_FOR_ALL: &str = "# Set for every session";
-/// Places that the last line names at most.
+/// The maximum number of places that the last line names.
 const PLACES_NAMED_MAX: usize = 2;
 
-/// The subject of the text.
+/// The scope and totals of the text.
 struct Subject<'a> {
-    /// The wing, if it is about a single one.
+    /// The wing, if the text is about a single one.
     wing: Option<&'a str>,
-    /// How many drawers there are of it, but for those that every session should begin with.
+    /// The number of its drawers, except those that every session should begin with.
     total: u64,
-    /// Those that every session should begin with.
+    /// The memories that every session should begin with.
     always: Vec<Memory>,
-    /// The tools that the reader has.
+    /// The dialect of the reader's tools.
     dialect: &'a Dialect,
 }
 
-/// The text for a session's start, for an agent with the tools of `dialect`. Its first line says
-/// what it is. Then come the memories that every session should begin with, of authors whose
-/// directives the reader takes, those that matter most first
-/// ([`SessionStart`](loci_engine::SessionStart)), what was filed by hand in the room `identity`,
-/// the drawers of the wing (of the largest ones, if none is given), those that are worth most
-/// first, the latest entries of the reader's own diaries, and as quotations under their names what
-/// others set for every session. Each is there with its first sentences. The text has at most
-/// `tokens_max` tokens and [`SESSION_START_BYTES_MAX`] bytes; its last line says how many are not
-/// shown and what shows them. Empty if not even these two lines fit.
+/// Returns the text for a session's start, for an agent with the tools of `dialect`. The first line
+/// describes the text. After it come, in this order:
+///
+/// - the memories that every session should begin with, by authors whose directives the reader
+///   accepts, most important first ([`SessionStart`](loci_engine::SessionStart));
+/// - the drawers that were filed by hand in the room `identity`;
+/// - the drawers of the wing (of the largest wings, if `None`), most valuable first;
+/// - the latest entries of the reader's own diaries;
+/// - the memories that other authors set for every session, as quotations under their names.
+///
+/// Each line shows the first sentences of a memory. The text has at most `tokens_max` tokens and
+/// [`SESSION_START_BYTES_MAX`] bytes; its last line says how many memories are left out and how to
+/// read them. The text is empty if not even these two lines fit.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -149,7 +152,7 @@ pub fn wake_up(
     lines.extend(story(context, wing, &places)?);
     lines.extend(quotations(&trust, &start.of_others, &of_others, wing));
     let always = [start.directives, start.of_others].concat();
-    // A memory that has no room among the first has none further down.
+    // A memory that did not fit among the first lines is not shown further down either.
     let is_always = |line: &Line| always.iter().any(|memory| memory.id == line.id);
     lines.retain(|line| line.counted == Counted::Always || !is_always(line));
     let mut shown = HashSet::new();
@@ -170,7 +173,7 @@ pub fn wake_up(
     ))
 }
 
-/// The text with as many of the lines, most important first, as fit.
+/// Returns the text with as many lines as fit, most important first.
 fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subject<'_>) -> String {
     let fits = |text: &str| {
         text.len() <= SESSION_START_BYTES_MAX && engine.count_tokens(text) <= tokens_max
@@ -186,8 +189,8 @@ fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subje
     if !fits(&text_of(&[])) {
         return String::new();
     }
-    // Counted line by line, since counting the whole each time costs its square; then the whole
-    // decides.
+    // Count line by line, since counting the whole text each time has quadratic cost; the check of
+    // the whole text decides.
     let frame = text_of(&[]);
     let (mut bytes, mut tokens) = (frame.len(), engine.count_tokens(&frame));
     let mut chosen: Vec<Line> = Vec::new();
@@ -210,7 +213,7 @@ fn fitting(engine: &Engine, tokens_max: usize, lines: Vec<Line>, subject: &Subje
     text_of(&chosen)
 }
 
-/// The lines in their places, under their headings.
+/// Formats the lines in order, under their headings.
 fn written(lines: &[Line]) -> String {
     let mut lines: Vec<&Line> = lines.iter().collect();
     lines.sort_by_key(|line| line.place);
@@ -227,7 +230,7 @@ fn written(lines: &[Line]) -> String {
     text
 }
 
-/// The line that says what the text is, and from which sessions.
+/// Returns the line that describes the text and names its sessions.
 fn first_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     let of = subject
         .wing
@@ -272,7 +275,7 @@ fn first_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     )
 }
 
-/// The line that says how many memories are not shown, and how to find them.
+/// Returns the line that says how many memories are left out, and how to find them.
 fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     let Subject {
         wing,
@@ -323,7 +326,7 @@ fn last_line(subject: &Subject<'_>, lines: &[Line]) -> String {
     text + &rest
 }
 
-/// Says which calls list these memories: by their places, or of too many places by their wings.
+/// Returns the calls that list these memories: by place, or by wing if there are too many places.
 pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
     let places: BTreeSet<(String, &str)> = memories
         .iter()
@@ -349,7 +352,7 @@ pub fn listed(_: Option<&str>, memories: &[&Memory]) -> String {
     format!("the tool `mempalace_list_drawers`{}", places.join(" or"))
 }
 
-/// The lines of memories that every session should begin with, in their order.
+/// Returns the lines of the memories that every session should begin with, in order.
 fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
     let line_of = |(rank, memory)| {
         line(
@@ -363,7 +366,7 @@ fn directives(reader: &Caller, memories: &[Memory]) -> Vec<Line> {
     (0..).zip(memories).map(line_of).collect()
 }
 
-/// The memories that others set for every session, under the names of those who wrote it.
+/// Returns the memories that other authors set for every session, under the names of their writers.
 fn quotations(
     trust: &Trust<'_>,
     always: &[Memory],
@@ -395,9 +398,8 @@ fn quotations(
     (0..).zip(of_others).map(line_of).collect()
 }
 
-/// The newest drawers of the room `identity` that were filed by hand. What was made from files does
-/// not count, since its writers may be strangers, and however much of it is newer, it hides none of
-/// the others.
+/// Returns the newest drawers of the room `identity` that were filed by hand. Drawers made from
+/// files do not count, since their writers may be strangers; newer ones do not displace the others.
 fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec<Memory>> {
     let mut drawers = Vec::new();
     for page in 0..IDENTITY_PAGES_MAX {
@@ -420,19 +422,18 @@ fn identity_drawers(context: Context<'_>, from: &CollectionFilter) -> Result<Vec
     Ok(drawers)
 }
 
-/// As which of the memories that a text about this wing counts, one counts that a session need not
-/// begin with.
+/// Returns the group of a memory that a session need not begin with, in a text about this wing.
 fn counted(memory: &Memory, of: Option<&str>) -> Counted {
     let is_here = of.is_none_or(|wing| memory.location.collection == collection(wing));
     if is_here { Counted::Note } else { Counted::Not }
 }
 
-/// Who wrote the text of a memory, if that is not the reader.
+/// Returns the writer of a memory's text, if that is not the reader.
 fn by(reader: &Caller, memory: &Memory) -> Option<String> {
     writer_of(reader, memory).map(|writer| format!("by {writer}"))
 }
 
-/// The latest entries of diaries that the reader wrote, whatever the wing.
+/// Returns the latest diary entries that the reader wrote, in any wing.
 fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> Result<Vec<Line>> {
     let latest = Browse {
         tiers: vec![Tier::Unlisted],
@@ -470,9 +471,9 @@ fn latest_entries(context: Context<'_>, trust: &Trust<'_>, of: Option<&str>) -> 
     Ok(lines.collect())
 }
 
-/// The drawers of the wing, or of the largest ones in turn: of each what was filed by hand, then
-/// what was read from files and conversations, in both what is worth most first. What was said
-/// stands apart, in the order in which it was said.
+/// Returns the drawers of the wing, or of the largest wings in turn: of each first those filed by
+/// hand, then those read from files and conversations, both by descending worth. Messages stand
+/// under a separate heading, in chronological order.
 fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Result<Vec<Line>> {
     let mut wings: BTreeMap<&Option<String>, u64> = BTreeMap::new();
     for place in places.iter().filter(|place| place.section != DIARY) {
@@ -533,8 +534,8 @@ fn story(context: Context<'_>, of: Option<&str>, places: &[LocationCount]) -> Re
     Ok(lines.into_iter().map(|(.., line)| line).collect())
 }
 
-/// The name of a wing in a heading; one of several words in quotation marks, since it could be a
-/// directive itself.
+/// Formats the name of a wing for a heading; a name of several words gets quotation marks, since it
+/// could itself read as a directive.
 fn in_heading(wing: &str) -> String {
     let name = shown_name(wing);
     if name.contains(' ') {
@@ -571,7 +572,7 @@ fn line(
     }
 }
 
-/// The title of a memory, if it has one of its own, and its first sentences, in one line.
+/// Returns the title of a memory, if it has one, and its first sentences, in one line.
 fn excerpt(memory: &Memory) -> String {
     let is_said = memory.location.section == CONVERSATIONS;
     let title = memory.title.as_ref().filter(|_| !is_said);
@@ -579,15 +580,15 @@ fn excerpt(memory: &Memory) -> String {
     title + &opening(&memory.content, START_CHARACTERS)
 }
 
-/// Whether a memory was not filed by hand: it was read from a file or a conversation, or made from
-/// one.
+/// Returns true if a memory was not filed by hand: it was read from a file or a conversation, or
+/// made from another memory.
 fn was_read(memory: &Memory) -> bool {
     let is_of_file = memory.attributes.contains_key(SOURCE_FILE);
     is_of_file || memory.location.section == CONVERSATIONS || memory.source.is_some()
 }
 
-/// The worth of a memory at the start of a session: more by its kind, its weight and how often it
-/// was returned, less by its age.
+/// Returns the worth of a memory at the start of a session: it grows with kind, weight and access
+/// count, and decays with age.
 fn worth(memory: &Memory, now: Timestamp) -> f64 {
     let kind = KINDS_FIRST
         .iter()
@@ -599,8 +600,8 @@ fn worth(memory: &Memory, now: Timestamp) -> f64 {
         * (-DECAY_OF_DAY * now.days_since(memory.updated_at).max(0.0)).exp()
 }
 
-/// The drawers of a wing that are told of. Those of the first kinds are asked for room by room and
-/// kind by kind: however much was filed, said or mined since, they are found.
+/// Returns the drawers of a wing to show. Fetches those of the first kinds by room and kind, so
+/// that newer drawers of other kinds do not hide them.
 fn essential(
     context: Context<'_>,
     from: &CollectionFilter,
@@ -637,7 +638,7 @@ fn essential(
     Ok(memories)
 }
 
-/// The newest memories that nothing replaces.
+/// Returns the newest memories that are not superseded.
 fn newest(
     context: Context<'_>,
     from: &CollectionFilter,

@@ -1,4 +1,4 @@
-//! What several tools ask of their arguments, and of the folder of notes.
+//! Helpers for arguments and the folder of notes that several tools share.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use serde_json::Value;
 use crate::Context;
 pub use crate::wire::both;
 
-/// How long a call waits for the files to be read that were there when the process started.
+/// The maximum wait for the files that existed when the process started to be read.
 const NOTES_WAIT: Duration = Duration::from_secs(2);
 
-/// Waits until the folder of notes is known, for a caller of its space. What is not known of it
-/// then, in a sentence.
+/// Waits until the folder of notes is indexed, for a caller of its space. Returns a sentence about
+/// the files that are still missing.
 pub fn await_notes(context: Context<'_>) -> Option<String> {
     (context.caller.space == Space::default())
         .then(|| context.engine.await_notes(NOTES_WAIT))
         .flatten()
 }
 
-/// What is wrong with an argument by a rule, which gets its name and its text. What is no string,
-/// or missing, is the schema's business.
+/// Checks an argument by a rule, which gets its name and its text. Skips a missing value or one
+/// that is not a string; the schema reports those.
 pub fn fault(
     arguments: &Value,
     name: &str,
@@ -32,7 +32,7 @@ pub fn fault(
         .and_then(|text| rule(name, text).err())
 }
 
-/// What is wrong with the items of an array, of as many as it may have.
+/// Checks the first `items_max` items of an array by a rule.
 pub fn faults_of_items(
     arguments: &Value,
     name: &str,

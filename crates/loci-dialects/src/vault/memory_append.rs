@@ -1,4 +1,4 @@
-//! `memory_append`: write a note.
+//! The tool `memory_append`: writes a note.
 
 use loci_core::limits::TAGS_MAX;
 use loci_core::{Error, Memory, Result, Scope};
@@ -35,7 +35,7 @@ pub struct Arguments {
     idempotency_key: Option<String>,
 }
 
-/// What was written.
+/// The note that was written.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the note.
@@ -55,7 +55,7 @@ impl Output {
     fn of(memory: &Memory, title: &str) -> Self {
         Output {
             id: memory.id.to_string(),
-            // The one that was written: secrets may have been taken out of it.
+            // The stored title: secrets may have been removed from it.
             title: memory.title.as_deref().unwrap_or(title).to_owned(),
             status: ACTIVE,
             created_at: rfc3339(memory.created_at),

@@ -1,4 +1,4 @@
-//! `memory_forget`: take a memory out of sight.
+//! The tool `memory_forget`: hides a memory from searches.
 
 use loci_core::{Error, ErrorCode, MemoryId, Result, Scope};
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct Arguments {
     id: String,
 }
 
-/// What was forgotten.
+/// The memory that was forgotten.
 #[derive(Serialize, JsonSchema)]
 pub struct Output {
     /// The id of the memory.

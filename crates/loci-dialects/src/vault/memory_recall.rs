@@ -1,4 +1,4 @@
-//! `memory_recall`: what to know in a phase of work, as much as there is room for.
+//! The tool `memory_recall`: bundles the memories for a phase of work within a token budget.
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use super::record::kept;
 use crate::wire::{Count, rounded};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Tokens without `budget_tokens`.
+/// The default of `budget_tokens`.
 const BUDGET_TOKENS_DEFAULT: usize = 4_096;
 
 pub struct MemoryRecall;
@@ -39,7 +39,7 @@ pub struct Arguments {
     idempotency_key: Option<String>,
 }
 
-/// What was put together.
+/// The bundle of memories.
 #[derive(Serialize, Deserialize, JsonSchema)]
 pub struct Output {
     /// The text; empty if nothing is known or nothing fits.
@@ -69,12 +69,12 @@ pub struct Included {
     id: String,
     /// Its title.
     title: String,
-    /// How much it matters in the phases, 0 to 1.
+    /// Its relevance to the phases, 0 to 1.
     score: f64,
-    /// Whether only passages of it are there.
+    /// True if the text has only passages of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     truncated: bool,
-    /// Who wrote it, if not you.
+    /// The author, if that is not you.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     author: Option<String>,
 }
@@ -86,7 +86,7 @@ pub struct Dropped {
     id: String,
     /// Its title.
     title: String,
-    /// About how many tokens it has.
+    /// Its approximate number of tokens.
     tokens: usize,
 }
 
@@ -113,8 +113,7 @@ impl From<Bundled> for Included {
 }
 
 impl Output {
-    /// The Markdown, and before it what there is to say besides, where that takes no room from the
-    /// notes.
+    /// Returns the Markdown with the notices before it, where they fit into the rest of the budget.
     fn text(&self) -> String {
         let nothing = self.markdown.is_empty().then(|| match self.dropped {
             0 => "Nothing is known for this yet.".to_owned(),
@@ -233,8 +232,8 @@ mod tests {
         let left_out = "Nothing fits; left out: 3. Raise budget_tokens.";
         let noted = "> Note: some are not read yet.\n\n";
         let rows = [
-            // Markdown, its tokens, the budget, what was left out, whether there is a notice; the
-            // text.
+            // Markdown, its tokens, the budget, the number of memories left out, if there is a
+            // notice; the text.
             ("# work\n", 2, 2, 0, false, "# work\n".to_owned()),
             ("# work\n", 2, 9, 0, true, "# work\n".to_owned()),
             ("# work\n", 2, 10, 0, true, format!("{noted}# work\n")),

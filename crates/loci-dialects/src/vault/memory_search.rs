@@ -1,4 +1,4 @@
-//! `memory_search`: find notes and other memories by a question, page by page.
+//! The tool `memory_search`: finds notes and other memories, with pagination.
 
 use loci_core::limits::RECALL_RESULTS_MAX;
 use loci_core::{Error, Forgotten, Result, Scope};
@@ -12,9 +12,9 @@ use super::record::Found;
 use crate::wire::{Count, Offset, explained, rounded, string_or_null};
 use crate::{Context, Hints, Reply, TypedTool};
 
-/// Results without `top_k`.
+/// The default of `top_k`.
 const TOP_K_DEFAULT: usize = 5;
-/// Digits of a score after the point.
+/// The decimal places of a score.
 const SCORE_DIGITS: i32 = 6;
 
 pub struct MemorySearch;
@@ -119,7 +119,7 @@ impl TypedTool for MemorySearch {
         for hit in &mut hits {
             hit.score = rounded(hit.score, SCORE_DIGITS);
         }
-        // Scores that read the same are the same.
+        // Scores that are equal after rounding count as equal.
         hits.sort_by(|a, b| {
             b.score
                 .total_cmp(&a.score)

@@ -1,9 +1,9 @@
-//! vault: notes that are Markdown files, for people to open in an editor and for agents to search
-//! (four tools).
+//! The vault dialect: notes that are Markdown files, for people to open in an editor and for agents
+//! to search (four tools).
 //!
-//! A note is a file whose frontmatter and text are the truth; what the others filed is found,
-//! recalled and forgotten here in the same terms: its title is the first line of its text, its body
-//! the whole. Forgetting flips the status and removes nothing.
+//! The frontmatter and text of a note's file are the source of truth. Memories of other dialects
+//! are found, recalled and forgotten here in the same terms: the title is the first line of the
+//! text, the body is the whole text. Forgetting changes the status and removes nothing.
 
 mod arguments;
 mod memory_append;
@@ -16,7 +16,7 @@ use loci_core::Ownership;
 
 use crate::{Dialect, Tool, UsualTools, bootstrap_command};
 
-/// The dialect: the tools in the order of the original's reference.
+/// The dialect, with the tools in the order of the original's reference.
 pub static DIALECT: Dialect = Dialect {
     name: "vault",
     title: "loci memory (vault tools)",

@@ -1,4 +1,4 @@
-//! A memory in this dialect's terms.
+//! A memory in the format of this dialect.
 
 use loci_core::{Caller, Error, Memory, MemoryId, Result};
 use loci_engine::{Hit, TextPage, shown_title};
@@ -8,17 +8,17 @@ use serde::de::DeserializeOwned;
 
 use crate::wire::{Authorship, Cut, FromFile, reading_call, rfc3339, times_said};
 
-/// The status of a memory that everybody finds.
+/// The status of a memory that searches return.
 pub const ACTIVE: &str = "active";
-/// The status of one that was forgotten.
+/// The status of a forgotten memory.
 pub const DELETED: &str = "deleted";
 
-/// A memory, and how well it fits.
+/// A memory with its relevance.
 #[derive(Serialize, JsonSchema)]
 pub struct Found {
     /// Its id.
     id: String,
-    /// Its title; of a memory without one, its first line.
+    /// Its title; for a memory without one, its first line.
     title: String,
     /// Its text, or the parts of it that fit.
     body: String,
@@ -26,7 +26,7 @@ pub struct Found {
     cut: Cut,
     #[serde(flatten)]
     from_file: FromFile,
-    /// How well it fits the query, 0 to 1; 1 for what was asked for by its id.
+    /// Its relevance to the query, 0 to 1; 1 if it was requested by id.
     score: f64,
     /// How often this text was found, if more than once: equal texts are one result.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,11 +35,11 @@ pub struct Found {
     tags: Vec<String>,
     /// `active`, or `deleted` if it was forgotten.
     status: &'static str,
-    /// When it was first stored.
+    /// The time at which it was first stored.
     created_at: String,
-    /// When its text last changed.
+    /// The time at which its text last changed.
     updated_at: String,
-    /// When it was forgotten.
+    /// The time at which it was forgotten.
     #[serde(skip_serializing_if = "Option::is_none")]
     deleted_at: Option<String>,
     #[serde(flatten)]
@@ -47,7 +47,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// A result as this reader sees it.
+    /// Converts a search result for this reader.
     pub fn of(reader: &Caller, hit: Hit) -> Self {
         let cut = Cut::of(hit.length, |offset| reading(&hit.memory.id, offset));
         let times_said = times_said(&hit);
@@ -57,7 +57,7 @@ impl Found {
         }
     }
 
-    /// A page of the text of a memory.
+    /// Converts a page of the text of a memory.
     pub fn page(reader: &Caller, page: TextPage) -> Self {
         let cut = Cut::of_page(&page, |offset| reading(&page.memory.id, offset));
         Found::with(reader, page.memory, cut, 1.0)
@@ -90,10 +90,10 @@ fn reading(id: &MemoryId, offset: Option<usize>) -> String {
     reading_call("memory_search", &[("id", id.as_str())], offset)
 }
 
-/// An answer that was kept under a key.
+/// Parses a reply that was kept under an idempotency key.
 ///
 /// # Errors
-/// `internal`, if it is none of ours.
+/// `internal` if it cannot be parsed.
 pub fn kept<T: DeserializeOwned>(answer: &str) -> Result<T> {
     let problem =
         "what was answered under this `idempotency_key` cannot be read any more; use another key";

@@ -1,4 +1,4 @@
-//! When calls are in the audit log.
+//! Tests of when a call is in the audit log.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ fn a_destructive_call_is_in_the_log_when_it_is_acknowledged() {
         Arc::new(FixedClock::default()),
         SearchMode::Words,
     );
-    // One for all calls, as over stdio.
+    // One caller for all calls, as over stdio.
     let caller = Caller::local();
     let call = |tool: &str, arguments: Value| {
         let context = Context {
@@ -31,7 +31,7 @@ fn a_destructive_call_is_in_the_log_when_it_is_acknowledged() {
             .unwrap()
             .structured
     };
-    // As another process would read it.
+    // The entries as another process would read them.
     let logged = || -> Vec<(String, Vec<(RecordVerb, String)>)> {
         let all = AuditQuery {
             limit: 100,

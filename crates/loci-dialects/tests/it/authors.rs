@@ -1,4 +1,4 @@
-//! Every reading tool names the author of a text that is not the reader's.
+//! Tests that every reading tool names the author of a text by another user.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use loci_engine::{Engine, SearchMode};
 use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
 use serde_json::{Value, json};
 
-/// A word in every text that bob stores.
+/// A word in every text that the user bob stores.
 const MARK: &str = "zebra";
 /// The keys that name authors.
 const NAMES: [&str; 3] = ["author", "actor", "updated_by"];
 
-/// Every tool that only reads: whether it shows texts that others stored, and arguments that have
-/// it show those. `ID` is the id of a drawer.
+/// Returns every read-only tool, with a flag if it shows texts that others stored, and arguments
+/// for which it shows them. `ID` is the id of a drawer.
 fn readings() -> Vec<(&'static str, &'static str, bool, Value)> {
     let query = format!("{MARK} crossing");
     let (room, wing) = ("open", "hall");
@@ -160,8 +160,7 @@ fn ask(
     (reply.structured, reply.text)
 }
 
-/// An engine in which bob stored a text through every tool that stores some, and the id of a
-/// drawer.
+/// Creates an engine in which bob stored a text through every storing tool, and the id of a drawer.
 fn world() -> (Engine, String) {
     let embedder = Arc::new(HashingEmbedder::new(64));
     let engine = Engine::new(
@@ -218,7 +217,8 @@ fn world() -> (Engine, String) {
     (engine, drawer)
 }
 
-/// The objects that show a text of bob's and lie in none that names him.
+/// Collects the objects that show a text of bob's and name him neither themselves nor in
+/// `metadata`.
 fn nameless(value: &Value, found: &mut Vec<String>) {
     let names = |object: &Value| {
         NAMES
@@ -234,7 +234,7 @@ fn nameless(value: &Value, found: &mut Vec<String>) {
         Value::Object(fields) => {
             let is_named = names(value) || fields.get("metadata").is_some_and(names);
             let shows = fields.iter().any(|(name, field)| {
-                // The text that was asked for, and a document, which is looked at as a text.
+                // Skips the query text, and the document, which is checked as a text.
                 !["query", "phases", "markdown"].contains(&name.as_str())
                     && field.as_str().is_some_and(|field| field.contains(MARK))
             });
@@ -262,7 +262,7 @@ fn a_text_of_another_is_never_shown_without_a_name() {
         nameless(&structured, &mut found);
         assert!(found.is_empty(), "{set} {tool}: {found:?}");
         assert!(!is_shown || text.contains("bob"), "{set} {tool}: {text}");
-        // Who wrote it reads it without a name.
+        // The writer reads it without a name.
         let (_, text) = ask(
             &engine,
             "bob",
@@ -301,8 +301,8 @@ fn every_reading_tool_is_tried() {
     }
 }
 
-/// A session start takes directives and a diary from the reader alone, and tells of others' under
-/// their names.
+/// Checks that a session start takes directives and a diary only from the reader, and quotes those
+/// of others under their names.
 #[test]
 fn a_session_starts_with_what_others_set_apart() {
     let (engine, _) = world();

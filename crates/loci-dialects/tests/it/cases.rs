@@ -27,7 +27,7 @@ fn case_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Runs all cases, each on a store of its own, and reports every one that fails.
+/// Runs all cases, each on its own store, and reports every failure.
 fn run_all(store_name: &str, make: &dyn Fn() -> (Arc<dyn Store>, Option<tempfile::TempDir>)) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let files = case_files(&root);
@@ -73,7 +73,7 @@ fn cases_on_sqlite() {
     });
 }
 
-/// Of a tool that is new, somebody has to say what it does with what is another's.
+/// Checks that every tool, including new ones, has a test on records of another user.
 #[test]
 fn every_tool_is_tried_on_what_is_anothers() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/cross/access_private.yaml");
@@ -92,8 +92,8 @@ fn every_tool_is_tried_on_what_is_anothers() {
     }
 }
 
-/// What each tool set has for each verb. A verb that none of its tools is for has an empty row:
-/// vault changes no text and lists nothing, memory-mcp shows no memory by its id and changes none.
+/// The tools of each tool set by verb: write, show, find, list, change, forget. A row is empty if
+/// the set has no tool for the verb.
 const VERBS: [(&str, [&[&str]; 6]); 5] = [
     (
         "vault",
@@ -156,8 +156,9 @@ const VERBS: [(&str, [&[&str]; 6]); 5] = [
     ),
 ];
 
-/// One memory, five views: what is written through each is read, searched, listed, changed and
-/// forgotten through each of the others, and looked at through its writer again.
+/// Checks that there is a case for every pair of tool sets: records written through one are read,
+/// searched, listed, changed and forgotten through the other, and then read through the first
+/// again.
 #[test]
 fn every_pair_of_tool_sets_has_its_case() {
     assert!(

@@ -1,5 +1,5 @@
-//! An exact identifier is first: every tool that searches, asked for codes among codes that are
-//! nearly the same.
+//! Tests that an exact identifier ranks first: every search tool is asked for codes among nearly
+//! identical ones.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use loci_store_sqlite::SqliteStore;
 use loci_testkit::{FixedClock, HashingEmbedder};
 use serde_json::{Value, json};
 
-/// Nine numbers; none is one more than another.
+/// Nine numbers, of which no two differ by one.
 const NUMBERS: std::ops::Range<usize> = 0..9;
 const SCOPE: &str = "discovery:repo:harbour";
 
-/// Eleven kinds of identifiers with each of the numbers.
+/// Returns eleven kinds of identifiers with each of the numbers.
 fn codes() -> Vec<String> {
     let of_number = |at: usize| {
         let n = 13 + 3 * at;
@@ -35,7 +35,7 @@ fn codes() -> Vec<String> {
     NUMBERS.flat_map(of_number).collect()
 }
 
-/// Codes that differ in one digit, go on, or begin earlier.
+/// Returns codes that differ in one digit, continue further, or start earlier.
 fn near(code: &str) -> [String; 4] {
     let last = code
         .rfind(|character: char| character.is_ascii_digit())
@@ -71,7 +71,7 @@ impl Harbour {
         for code in codes() {
             harbour.store(&exact(&code), 0.2);
             for near in near(&code) {
-                // More of the question's words, and more important.
+                // A text with more words of the question, and more important.
                 harbour.store(
                     &format!(
                         "What happened with {near}: the crane of the harbour stood still at night"
@@ -116,7 +116,7 @@ fn exact(code: &str) -> String {
     )
 }
 
-/// The first result in a reply.
+/// Returns the first result in a reply.
 fn first(reply: &Value) -> &Value {
     let results = match reply {
         Value::Object(fields) => fields.values().find(|field| field.is_array()).unwrap(),

@@ -1,4 +1,4 @@
-//! The dialects' tests. Cases are files under `cases/`; `case/mod.rs` says what one may hold.
+//! Tests of the dialects. Cases are files under `cases/`; `case/mod.rs` documents their format.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

@@ -1,5 +1,5 @@
-//! What one may not read and what is not there: the same reply, by the same way through the store,
-//! so that neither words nor time tell them apart.
+//! Tests that an unreadable record and a missing one give the same reply through the same store
+//! calls, so that neither words nor timing distinguish them.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::faulty_store::FaultyStore;
 
-/// The id under which a discovery is to be kept. One that is not taken is a new one, so this alone
-/// tells of others' ids, which are random and not to be guessed.
+/// The argument that chooses the id of a discovery. A free id is taken as a new one, so only this
+/// argument reveals other users' ids, which are random and cannot be guessed.
 const CHOSEN_ID: (&str, &str, &str) = ("engram", "store_discovery", "id");
 
-/// Every other argument that names a record by its id: the tool set, the tool, the argument and
-/// what goes with it.
+/// Returns every other argument that names a record by id: the tool set, the tool, the argument and
+/// the arguments besides it.
 fn by_id() -> Vec<(&'static str, &'static str, &'static str, Value)> {
     let ends = json!({"source_wing": "hall", "source_room": "open", "target_wing": "hall", "target_room": "yard"});
     vec![
@@ -114,7 +114,7 @@ impl World {
         }
     }
 
-    /// The reply and the calls of the store that it took; the failure's message if there is one.
+    /// Returns the reply, or the error message, and the store calls that it took.
     fn ask(
         &self,
         subject: &str,
@@ -164,7 +164,7 @@ impl World {
     }
 }
 
-/// Another id of the same form.
+/// Returns another id of the same form.
 fn altered(id: &str) -> String {
     let last = if id.ends_with('a') { 'b' } else { 'a' };
     format!("{}{last}", &id[..id.len() - 1])
@@ -207,7 +207,7 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
                 let (reply, calls) = world.ask("bob", set, tool, &arguments);
                 (format!("{reply:?}").replace(id, "ID"), calls)
             };
-            // What is read once only is read now.
+            // A first call fills the caches.
             ask(&absent);
             let (hidden, gone) = (ask(there), ask(&absent));
             assert_eq!(hidden, gone, "{set} {tool} {argument} {there}");
@@ -220,7 +220,7 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
             );
         }
     }
-    // Nothing of it happened.
+    // No call had an effect.
     assert!(
         world
             .ask("ann", "engram", "get_memory", &json!({"id": memory}))
@@ -229,7 +229,7 @@ fn what_one_may_not_read_takes_the_same_way_as_what_is_not_there() {
     );
 }
 
-/// A token with the scope `write` alone.
+/// Checks the replies for a token with only the scope `write`.
 #[test]
 fn who_may_only_write_is_not_told_of_what_is_there() {
     let world = World::new();
@@ -286,7 +286,7 @@ fn who_may_only_write_is_not_told_of_what_is_there() {
             vec![&common, &own, &shared]
         };
         for there in records {
-            // The first characters are a part of an id.
+            // The first characters are a partial id.
             for (there, absent) in [
                 (&**there, altered(there)),
                 (&there[..12], altered(&there[..12])),
@@ -302,7 +302,7 @@ fn who_may_only_write_is_not_told_of_what_is_there() {
             }
         }
     }
-    // A record that is there already and a new one, each twice.
+    // An existing record and a new one, each stored twice.
     let triple = |object: &str| json!({"subject": "ann", "predicate": "KEEPS", "object": object});
     let rows = [
         (
@@ -335,7 +335,7 @@ fn who_may_only_write_is_not_told_of_what_is_there() {
         let (reply, calls) = ask("mempalace", "mempalace_kg_invalidate", &triple(ended));
         assert!(reply.unwrap_err().contains("`read`") && calls.is_empty());
     }
-    // Nothing of it happened.
+    // No call had an effect.
     assert!(
         world
             .ask(

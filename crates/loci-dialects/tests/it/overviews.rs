@@ -1,4 +1,4 @@
-//! Overviews over very many places.
+//! Tests of overviews over very many places.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn ann() -> Caller {
     )
 }
 
-/// Calls a tool; its reply fits into an overview.
+/// Calls a tool and checks that its reply fits into an overview.
 fn overview(engine: &Engine, dialect: &Dialect, tool: &str, arguments: &Value) -> Value {
     let arguments: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
     let reply = dialect
@@ -108,8 +108,8 @@ fn five_hundred_conversations_are_no_places() {
     assert_eq!(listed["memories"].as_array().unwrap().len(), 5);
 }
 
-/// Many wings with names that are long, in many bytes and in many characters of JSON; each with a
-/// room of its own, one that all have, and one that is a mere type.
+/// Tests many wings with long names, in bytes and in JSON characters, each with a room of its own,
+/// a room that all have, and a room that is only a type.
 #[test]
 fn an_overview_of_many_places_shows_the_largest_and_counts_the_others() {
     for name in [

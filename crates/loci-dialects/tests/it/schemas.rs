@@ -1,10 +1,10 @@
-//! What hosts see of the tools.
+//! Tests of the tools as hosts see them.
 
 use loci_dialects::{DIALECTS, UsualTools};
 use serde_json::Value;
 
-/// Every schema is inlined, described, valid JSON Schema, and free of what hosts trip over; every
-/// name fits the protocol.
+/// Checks that every schema is inlined, described, valid JSON Schema, and free of keywords that
+/// hosts reject, and that every name fits the protocol.
 #[test]
 fn every_tool_is_well_described() {
     for dialect in DIALECTS {
@@ -63,7 +63,7 @@ fn every_tool_is_well_described() {
                     "{place}: {text}"
                 );
             }
-            // Leaving an argument out is how to say nothing.
+            // A caller omits an argument rather than sending null.
             assert!(!input.to_string().contains("\"null\""), "{place}: {input}");
             for (name, property) in input["properties"].as_object().into_iter().flatten() {
                 let description = property["description"].as_str();
@@ -89,11 +89,11 @@ fn every_tool_is_well_described() {
     }
 }
 
-/// A read-only tool needs no more than `read`; one that writes needs `write`.
+/// Checks that a read-only tool needs no more than `read`, and that a writing tool needs `write`.
 #[test]
 fn every_tool_declares_the_scope_that_its_hints_imply() {
     for tool in DIALECTS.iter().flat_map(|dialect| dialect.tools) {
-        // It shows settings to whoever may read, and asks for more where one is to change.
+        // It shows settings with `read`, and needs more to change them.
         let only_shows = tool.name == "mempalace_hook_settings";
         let needed = if tool.hints.read_only || only_shows {
             loci_core::Scope::Read
@@ -114,7 +114,7 @@ fn every_tool_declares_the_scope_that_its_hints_imply() {
     }
 }
 
-/// Where a dialect lets an argument name the user, every tool asks for it.
+/// Checks that every tool of a dialect with a user argument requires that argument.
 #[test]
 fn every_tool_names_the_user_where_its_dialect_does() {
     for dialect in DIALECTS {
@@ -133,7 +133,7 @@ fn every_tool_names_the_user_where_its_dialect_does() {
     }
 }
 
-/// The audit log tells kinds of calls apart by these words.
+/// Checks the words by which the audit log distinguishes kinds of calls.
 #[test]
 fn every_operation_is_a_word_or_two() {
     for tool in DIALECTS.iter().flat_map(|dialect| dialect.tools) {

@@ -1,4 +1,5 @@
-//! What hosts read when a session starts, and what their hooks leave behind.
+//! Tests of the text that hosts read when a session starts, and of the state that their hooks
+//! store.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ fn text(engine: &Engine, wing: Option<&str>, tokens_max: usize) -> String {
     .unwrap()
 }
 
-/// The last characters of an id, as the text shows them.
+/// Returns the last characters of an id, as the text shows them.
 fn short(id: &str) -> &str {
     &id[id.len() - 8..]
 }
@@ -144,7 +145,7 @@ fn a_session_begins_with_identity_story_and_diary() {
          No note is left out. The tool `mempalace_search` finds each whole.\n"
     );
     assert_eq!(text(&engine, None, 1_000), expected);
-    // Of one wing, what is said of all of them stays.
+    // The text about one wing keeps the lines about all wings.
     let expected = expected
         .replace("sessions (2026", "sessions in \"harbour\" (2026")
         .replace(
@@ -155,7 +156,7 @@ fn a_session_begins_with_identity_story_and_diary() {
     assert!(!text(&engine, Some("global"), 1_000).contains("# Known in harbour"));
 }
 
-/// The short ids of the text are taken by every tool that takes an id.
+/// Checks that every tool that takes an id accepts the short ids of the text.
 #[test]
 fn the_ids_that_it_shows_are_ids() {
     let engine = engine();
@@ -230,8 +231,8 @@ fn the_ids_that_it_shows_are_ids() {
     }
 }
 
-/// Messages stand in their order, with their speakers and without ids; the tools are those that the
-/// agent has.
+/// Checks that messages are in order, with speakers and without ids, and that the text names the
+/// tools that the agent has.
 #[test]
 fn a_conversation_is_told_as_it_went() {
     let engine = engine();
@@ -317,7 +318,7 @@ fn texts_are_cut_between_sentences() {
         text.contains("No note is left out; long ones are cut. "),
         "{text}"
     );
-    // Without spaces, or with a single one at the beginning.
+    // Texts without spaces, or with a single one near the beginning.
     file(&engine, "港", "船", "短い文。短い文。");
     file(&engine, "港", "船", &format!("注意 {}", "長".repeat(600)));
     file(&engine, "港", "船", &format!("See {}", "A".repeat(900)));
@@ -402,7 +403,7 @@ fn it_never_goes_beyond_its_budget_and_counts_what_it_leaves_out() {
             if text.is_empty() {
                 continue;
             }
-            // Diaries are in wings of their own.
+            // Diaries have their own wings.
             let (total, heading) = match wing {
                 None => (210, "# "),
                 Some("global") => (30, "# Set"),
@@ -448,7 +449,8 @@ fn texts_that_are_too_large_together_are_shown_by_their_beginnings() {
     );
 }
 
-/// The room of files is named by the folder that they are in, and that may come with a checkout.
+/// Checks that mined files never set the identity: the room of files is named after their folder,
+/// which may come with a checkout.
 #[test]
 fn what_was_mined_says_for_no_session_who_the_agent_is() {
     let engine = engine();
@@ -502,7 +504,7 @@ fn what_was_mined_says_for_no_session_who_the_agent_is() {
     }
 }
 
-/// However much was said or mined since.
+/// Checks that a decision stays, however much was said or mined since.
 #[test]
 fn what_was_decided_outlasts_what_was_said_since() {
     let engine = engine();
@@ -555,7 +557,7 @@ fn set(engine: &Engine, kind: &str, weight: f64, content: &str) -> Value {
     )
 }
 
-/// The lines under "Set for every session".
+/// Returns the lines under "Set for every session".
 fn set_lines(text: &str) -> Vec<&str> {
     let set = text
         .split_once("# Set for every session\n")
@@ -604,7 +606,8 @@ fn a_session_begins_with_rules_whatever_is_newer() {
     );
 }
 
-/// The last line says how many of how many, and what shows them in the tools that the agent has.
+/// Checks that the last line counts the memories left out, and names the agent's tool that shows
+/// them.
 #[test]
 fn what_every_session_should_begin_with_is_counted() {
     let engine = engine();
@@ -662,7 +665,7 @@ fn what_every_session_should_begin_with_is_counted() {
         );
         assert!(last.starts_with(&expected), "{expected}\n{last}");
     }
-    // That is so.
+    // The named calls return the memories.
     let local = Caller::local();
     let listed = call(
         &engine,
@@ -689,7 +692,7 @@ fn what_every_session_should_begin_with_is_counted() {
     assert!((0..40).all(|number| markdown.contains(&format!("Number {number}:"))));
 }
 
-/// By kind, weight and age, and after it what was read from files.
+/// Checks the order by kind, weight and age, with memories read from files last.
 #[test]
 fn a_wing_is_known_by_what_is_worth_most() {
     let clock = Arc::new(FixedClock::new(Timestamp::from_microseconds(
@@ -770,7 +773,7 @@ fn a_checkpoint_is_reported_until_the_next_one() {
     assert_eq!((asked(), asked()), (expected.clone(), expected));
     put_checkpoint(context, 3).unwrap();
     assert_eq!(asked()["message_count"], 3);
-    // Another's hooks are none of anybody's.
+    // No caller sees the checkpoint of another.
     let ann = Caller::new(
         Space::default(),
         Principal::new("ann", Scopes::of(&[Scope::Read])),

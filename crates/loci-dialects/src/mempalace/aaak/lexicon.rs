@@ -1,7 +1,7 @@
-//! Words by which the encoder tells things apart. They are English; of other languages it sees
-//! names and words.
+//! The lexicon of the encoder. It is English; in other languages the encoder finds only names and
+//! words.
 
-/// Words that say nothing of a topic.
+/// Stop words, which are never topics.
 pub const STOP_WORDS: &[&str] = &[
     "about",
     "above",
@@ -160,7 +160,7 @@ pub const STOP_WORDS: &[&str] = &[
     "yourself",
 ];
 
-/// Short words that a sentence may begin with in a capital.
+/// Short words that may be capitalised at the start of a sentence.
 pub const SHORT_WORDS: &[&str] = &[
     "a", "all", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can", "did", "do",
     "few", "for", "get", "got", "had", "has", "he", "her", "him", "his", "how", "i", "i'm", "i've",
@@ -169,7 +169,7 @@ pub const SHORT_WORDS: &[&str] = &[
     "too", "two", "up", "us", "use", "was", "way", "we", "who", "why", "yes", "yet", "you",
 ];
 
-/// Emotions, each with how words begin that tell of it.
+/// Emotions, each with the stems that indicate it.
 pub const EMOTIONS: &[(&str, &[&str])] = &[
     (
         "anger",
@@ -210,7 +210,7 @@ pub const EMOTIONS: &[(&str, &[&str])] = &[
     ("surprise", &["surpris", "amaz", "astonish", "unexpected"]),
 ];
 
-/// Words that begin as an emotion does and tell of none.
+/// Words that match a stem of an emotion but do not indicate one.
 pub const NO_EMOTIONS: &[&str] = &[
     "worry-free",
     "saddle",
@@ -221,7 +221,7 @@ pub const NO_EMOTIONS: &[&str] = &[
     "lovely",
 ];
 
-/// Flags, each with the phrases that it goes by.
+/// Flags, each with the phrases that indicate it.
 pub const FLAGS: &[(&str, &[&str])] = &[
     (
         "DECISION",
@@ -326,7 +326,7 @@ pub const FLAGS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// How much something matters, in stars, with the phrases that say so.
+/// Importance in stars, each with the phrases that indicate it.
 pub const WEIGHTS: &[(usize, &[&str])] = &[
     (
         5,

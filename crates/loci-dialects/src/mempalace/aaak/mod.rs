@@ -1,6 +1,5 @@
-//! AAAK: a shorthand of one line a thought, which models read and write. The encoder here goes by
-//! rules alone, so that the same text gives the same lines; it picks, and what it leaves out is
-//! lost: it never replaces a text.
+//! AAAK: a shorthand with one line per thought, which models read and write. The encoder is
+//! rule-based and deterministic. It is lossy: its output never replaces a text.
 
 mod lexicon;
 mod paragraph;
@@ -14,9 +13,9 @@ use super::times::date;
 use crate::wire::source_file;
 use paragraph::{Paragraph, Vocabulary};
 
-/// Values of one field.
+/// The maximum number of values in a field.
 const VALUES_MAX: usize = 3;
-/// Lines of one text: its strongest paragraphs.
+/// The maximum number of lines for a text: those of its strongest paragraphs.
 const LINES_MAX: usize = 64;
 
 /// The grammar, for models.
@@ -45,7 +44,7 @@ T:1<->2|who pays
 ARC:doubt->relief
 Read it aloud in full sentences; expand codes by what you know of the wing.";
 
-/// Where a text comes from; what is none is shown as `?`.
+/// The origin of a text; a missing field is shown as `?`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Header<'a> {
     /// The wing.
@@ -54,11 +53,11 @@ pub struct Header<'a> {
     pub room: Option<&'a str>,
     /// The day (`YYYY-MM-DD`).
     pub date: Option<&'a str>,
-    /// The file, or who said it.
+    /// The file or the speaker.
     pub source: Option<&'a str>,
 }
 
-/// A memory in AAAK.
+/// Encodes a memory in AAAK.
 pub fn compressed(memory: &Memory) -> String {
     let wing = wing(memory.location.collection.clone());
     let (date, source) = (date(memory.created_at), source_file(memory));
@@ -71,9 +70,9 @@ pub fn compressed(memory: &Memory) -> String {
     encode(header, &memory.content)
 }
 
-/// A text in AAAK: the header, then a line for each paragraph in which anything is found, numbered
-/// by paragraphs; of more than 64, the strongest. Each line ends with a line feed. The same text
-/// always gives the same lines.
+/// Encodes a text in AAAK: the header, then a line for each paragraph in which anything is found,
+/// with the number of the paragraph; of more than 64, only the strongest. Each line ends with a
+/// line feed. The output is deterministic.
 pub fn encode(header: Header<'_>, text: &str) -> String {
     let shown = |field: Option<&str>| {
         let field = plain(field.unwrap_or_default());
@@ -107,7 +106,7 @@ pub fn encode(header: Header<'_>, text: &str) -> String {
     encoded
 }
 
-/// The paragraphs: what stands between blank lines.
+/// Splits a text into paragraphs at blank lines.
 fn paragraphs(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -158,13 +157,13 @@ fn line(number: usize, paragraph: &Paragraph<'_>, codes: &mut Codes) -> String {
     line
 }
 
-/// A text in one line, without what the grammar means something by.
+/// Returns a text in one line, without the characters that the grammar uses.
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('|', "/").replace('"', "'")
 }
 
-/// Codes of three letters, each of one name.
+/// Codes of three letters, one for each name.
 #[derive(Default)]
 struct Codes {
     of_names: HashMap<String, String>,
@@ -172,8 +171,8 @@ struct Codes {
 }
 
 impl Codes {
-    /// The code of a name: its first three letters, or else the next ones that are free; none if it
-    /// has no capital letters, or all are taken.
+    /// Returns the code of a name: its first three letters, or else the next free combination;
+    /// `None` if it has no capital letters, or all combinations are taken.
     fn of(&mut self, name: &str) -> Option<String> {
         if let Some(code) = self.of_names.get(name) {
             return Some(code.clone());

@@ -1,4 +1,4 @@
-//! What the encoder finds in a paragraph.
+//! The analysis of a paragraph for the encoder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -8,36 +8,36 @@ use loci_engine::sentences::sentences;
 use super::VALUES_MAX;
 use super::lexicon::{EMOTIONS, FLAGS, NO_EMOTIONS, SHORT_WORDS, STOP_WORDS, WEIGHTS};
 
-/// Characters of a quote.
+/// The maximum characters of a quote.
 const QUOTE_CHARACTERS_MAX: usize = 160;
-/// Characters of a word that is a topic.
+/// The maximum characters of a topic word.
 const TOPIC_CHARACTERS_MAX: usize = 24;
-/// Bytes of a word that is a topic, at least: four letters of English, two of most scripts else.
+/// The minimum bytes of a topic word: four letters in English, two in most other scripts.
 const TOPIC_BYTES_MIN: usize = 4;
-/// Words of a sentence that make it stronger; more of them make it long.
+/// The number of topic words that add to the strength of a sentence; more only make it long.
 const STRENGTH_WORDS_MAX: usize = 12;
-/// Sentences of a paragraph that are judged.
+/// The maximum number of sentences of a paragraph to rate.
 const SENTENCES_MAX: usize = 200;
 
-/// How often words occur in a whole text, and which of them are names.
+/// The word counts of a whole text, and the words that are names.
 pub struct Vocabulary {
     counts: HashMap<String, usize>,
     names: HashSet<String>,
 }
 
-/// A paragraph in the fields of a line.
+/// The fields of the line for a paragraph.
 pub struct Paragraph<'a> {
-    /// Whom or what it names, most often first.
+    /// The names in it, most frequent first.
     pub entities: Vec<&'a str>,
     /// Its most frequent words.
     pub topics: Vec<String>,
     /// Its strongest sentence.
     pub quote: String,
-    /// How it felt, in the order of the words that tell.
+    /// Its emotions, in the order of the words that indicate them.
     pub emotions: Vec<&'static str>,
-    /// What it is.
+    /// Its flags.
     pub flags: Vec<&'static str>,
-    /// How much it matters, 0 to 5.
+    /// Its importance, 0 to 5.
     pub stars: usize,
 }
 
@@ -61,7 +61,8 @@ impl Vocabulary {
                 }
             }
         }
-        // Every sentence begins with a capital; what does so twice and is never small is a name.
+        // Every sentence begins with a capital; a word that does so twice and is never lower case
+        // is a name.
         names.extend(
             begins
                 .into_iter()
@@ -107,7 +108,7 @@ impl<'a> Paragraph<'a> {
         }
     }
 
-    /// Whether there is nothing to say of it.
+    /// Returns true if no field but the quote has a value.
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
             && self.topics.is_empty()
@@ -115,7 +116,7 @@ impl<'a> Paragraph<'a> {
             && self.flags.is_empty()
     }
 
-    /// How much of it is worth a line.
+    /// Returns the strength of the paragraph, by which paragraphs are selected.
     pub fn strength(&self) -> usize {
         4 * self.stars
             + 3 * self.flags.len()
@@ -124,7 +125,8 @@ impl<'a> Paragraph<'a> {
     }
 }
 
-/// The words: letters and digits of any script, with what holds them together.
+/// Splits a text into words: letters and digits of any script, with inner apostrophes, hyphens and
+/// underscores.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let is_inside = |character: char| {
         character.is_alphanumeric() || matches!(character, '_' | '\'' | '’' | '-')
@@ -135,7 +137,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| word.contains(char::is_alphanumeric))
 }
 
-/// Whether it is a name of a program's: with an underscore, or with a capital after a small letter.
+/// Returns true for a program identifier: with an underscore, or with a capital after a small
+/// letter.
 fn is_identifier(word: &str) -> bool {
     let has_joint = word.trim_matches('_').contains('_');
     let mut pairs = word.chars().zip(word.chars().skip(1));
@@ -146,14 +149,14 @@ fn is_capitalised(word: &str) -> bool {
     word.starts_with(char::is_uppercase) && word.chars().nth(1).is_some()
 }
 
-/// Whether a word in small letters is one that every text has.
+/// Returns true if a lower-case word is a common word.
 fn is_common(word: &str) -> bool {
     static COMMON: LazyLock<HashSet<&str>> =
         LazyLock::new(|| SHORT_WORDS.iter().chain(STOP_WORDS).copied().collect());
     COMMON.contains(word)
 }
 
-/// Names by how often they occur here, then as they come.
+/// Returns the names by their frequency here, ties in order of appearance.
 fn entities<'a>(text: &'a str, vocabulary: &Vocabulary) -> Vec<&'a str> {
     let mut found: Vec<(&str, usize)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
@@ -172,8 +175,8 @@ fn entities<'a>(text: &'a str, vocabulary: &Vocabulary) -> Vec<&'a str> {
         .collect()
 }
 
-/// The words that say what it is about: by how often they occur here, then in the whole text, then
-/// as they come.
+/// Returns the topic words by their frequency here, then in the whole text, ties in order of
+/// appearance.
 fn topics(text: &str, vocabulary: &Vocabulary) -> Vec<String> {
     let mut found: Vec<(String, usize)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
@@ -205,8 +208,8 @@ fn is_topic(word: &str, vocabulary: &Vocabulary) -> bool {
         && !vocabulary.is_name(word)
 }
 
-/// The sentence that says most: by its cues, its names and its words. The first of the strongest,
-/// cut if it is long.
+/// Returns the strongest sentence by its cues, names and words: the first one of equals, truncated
+/// if it is long.
 fn quote(text: &str, vocabulary: &Vocabulary) -> String {
     let strength = |sentence: &str| {
         let folded = folded(sentence);
@@ -241,7 +244,7 @@ fn quote(text: &str, vocabulary: &Vocabulary) -> String {
     }
 }
 
-/// What the words tell of feelings, in their order.
+/// Returns the emotions that the words indicate, in order.
 fn emotions(text: &str) -> Vec<&'static str> {
     let mut found = Vec::new();
     for word in words(text) {
@@ -263,7 +266,7 @@ fn emotions(text: &str) -> Vec<&'static str> {
     found
 }
 
-/// The words in small letters, with a blank before and after each.
+/// Returns the words in lower case, with a blank before and after each.
 fn folded(text: &str) -> String {
     let mut folded = " ".to_owned();
     for word in words(text) {
@@ -273,7 +276,7 @@ fn folded(text: &str) -> String {
     folded
 }
 
-/// Whether one of the phrases is in a text, word for word.
+/// Returns true if the text contains one of the phrases as whole words.
 fn says(folded: &str, phrases: &[&str]) -> bool {
     let is_word = |at: usize, phrase: &str| {
         folded.as_bytes().get(at.wrapping_sub(1)) == Some(&b' ')

@@ -1,4 +1,4 @@
-//! What carries the calls of a case to a dialect and its answers back.
+//! The transport between a case and a dialect.
 
 use std::sync::Arc;
 
@@ -8,24 +8,24 @@ use loci_engine::Engine;
 use loci_testkit::FixedClock;
 use serde_json::{Map, Value};
 
-/// What a call came to, as a client sees it.
+/// The outcome of a call as a client sees it.
 #[derive(Debug)]
 pub struct Answer {
-    /// The code of a failure.
+    /// The error code of a failure.
     pub code: Option<String>,
-    /// The argument that a failure is about.
+    /// The invalid argument of a failure.
     pub argument: Option<String>,
-    /// The text; of a failure, its message.
+    /// The text, or the message of a failure.
     pub text: String,
-    /// `structuredContent`; null for a failure, which has none.
+    /// The `structuredContent`; null for a failure.
     pub structured: Value,
-    /// What else is said, where that is told apart from the text.
+    /// The notice, if the transport separates it from the text.
     pub notice: Option<String>,
 }
 
-/// A way from a caller to a dialect. Errors are the way's own.
+/// A transport from a caller to a dialect. Its errors are those of the transport.
 pub trait Carrier {
-    /// Whether there can be such a caller at its end.
+    /// Returns true if the transport supports such a caller.
     fn knows(&self, caller: &Caller) -> bool;
 
     /// Calls a tool.
@@ -37,7 +37,7 @@ pub trait Carrier {
         arguments: Map<String, Value>,
     ) -> Result<Answer, String>;
 
-    /// Reads a resource, if it is there.
+    /// Reads a resource, if it exists.
     fn read(
         &self,
         dialect: &'static Dialect,
@@ -45,7 +45,7 @@ pub trait Carrier {
         uri: &str,
     ) -> Result<Option<String>, String>;
 
-    /// Asks for the values of an argument of a template.
+    /// Completes the values of an argument of a template.
     fn complete(
         &self,
         dialect: &'static Dialect,
@@ -56,10 +56,10 @@ pub trait Carrier {
     ) -> Result<Option<Vec<String>>, String>;
 }
 
-/// What makes the carrier of a case for its engine and its clock.
+/// Creates the carrier of a case for its engine and its clock.
 pub type Maker = dyn Fn(&Arc<Engine>, &Arc<FixedClock>) -> Box<dyn Carrier>;
 
-/// A function call.
+/// A carrier that calls the dialect directly.
 pub struct Direct(pub Arc<Engine>);
 
 impl Carrier for Direct {

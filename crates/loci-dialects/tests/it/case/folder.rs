@@ -1,4 +1,4 @@
-//! The folder of notes of a case, and what a person does there.
+//! The folder of notes of a case, and the actions of a person in it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,33 +12,34 @@ use loci_vault::VaultFolder;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A folder, with room beside it for its lock and for itself while it is away.
+/// A folder in a temporary directory, which also holds its lock and the folder itself while it is
+/// away.
 pub struct Folder {
     place: tempfile::TempDir,
     clock: Arc<FixedClock>,
 }
 
-/// What a person does to a file.
+/// The action of a person on a file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Act {
-    /// Writes a file again, in folders that are made for it.
+    /// Writes a file from scratch and creates its parent folders.
     Write {
         file: String,
         text: Value,
     },
-    /// Writes that many, with the number of each in the place of every `#`.
+    /// Writes `count` files, with the number of each in the place of every `#`.
     WriteMany {
         files: String,
         text: String,
         count: usize,
     },
-    /// Adds to its end.
+    /// Appends to the end of a file.
     Append {
         file: String,
         text: Value,
     },
-    /// Puts one text in the place of another, which has to be there.
+    /// Replaces a text, which must exist, by another one.
     Replace {
         file: String,
         what: String,
@@ -55,9 +56,9 @@ pub enum Act {
     Delete {
         file: String,
     },
-    /// The whole folder goes away, such as a drive that is unmounted.
+    /// Removes the whole folder, as when a drive is unmounted.
     TakeAway,
-    /// It comes back.
+    /// Brings the folder back.
     BringBack,
 }
 
@@ -69,7 +70,7 @@ impl Folder {
         }
     }
 
-    /// The folder as loci has it.
+    /// Returns the folder as loci opens it.
     pub fn notes(&self) -> Arc<VaultFolder> {
         Arc::new(VaultFolder::new(
             self.root(),
@@ -78,7 +79,7 @@ impl Folder {
         ))
     }
 
-    /// The path of the project beside the notes, which is there once a file is in it.
+    /// Returns the path of the project beside the notes, which exists once it has a file.
     pub fn project(&self) -> String {
         let place = self.place.path().canonicalize().unwrap();
         place.join("project").to_str().unwrap().to_owned()
@@ -92,7 +93,7 @@ impl Folder {
         self.root().join(file)
     }
 
-    /// Does it, at the moment of the clock. `fill` fills holes.
+    /// Performs the action at the time of the clock. `fill` fills holes.
     pub fn act(
         &self,
         act: &Act,
@@ -143,7 +144,7 @@ impl Folder {
         done.map_err(|error| error.to_string())
     }
 
-    /// What is in a file; none if it is not there.
+    /// Returns the text of a file; `None` if it does not exist.
     pub fn text(&self, file: &str) -> Result<Option<String>, String> {
         match fs::read_to_string(self.path(file)) {
             Ok(text) => Ok(Some(text)),
@@ -152,7 +153,7 @@ impl Folder {
         }
     }
 
-    /// Everything in the folder, whatever it is, in the order of names.
+    /// Returns everything in the folder, in the order of names.
     pub fn files(&self) -> Result<Vec<String>, String> {
         let mut files = Vec::new();
         collect(&self.root(), "", &mut files).map_err(|error| error.to_string())?;
@@ -167,7 +168,7 @@ impl Folder {
         self.stamp(&path)
     }
 
-    /// Gives a file the time of the clock, so that a case says the same whenever it runs.
+    /// Sets the modification time of a file to the clock, so that a case is reproducible.
     fn stamp(&self, path: &Path) -> std::io::Result<()> {
         let now: Timestamp = self.clock.now();
         let now = Duration::from_micros(u64::try_from(now.microseconds()).unwrap());

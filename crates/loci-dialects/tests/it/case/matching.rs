@@ -1,8 +1,8 @@
 //! Expected values with holes.
 //!
-//! `$name` binds what it meets the first time and must meet the same again; `$_` takes anything;
-//! `{$near: 0.5}` takes a number within 0.005, `{$count: 5}` an array of five; `$more: true` in an
-//! object allows further keys.
+//! `$name` binds the first value it matches and must match an equal one later; `$_` matches
+//! anything; `{$near: 0.5}` matches a number within 0.005, `{$count: 5}` an array of five; `$more:
+//! true` in an object allows further keys.
 
 use std::collections::HashMap;
 
@@ -10,17 +10,17 @@ use serde_json::Value;
 
 const NEAR: f64 = 0.005;
 
-/// What the steps of a case bound so far.
+/// The values bound by earlier steps of a case.
 #[derive(Debug, Default)]
 pub struct Bindings(HashMap<String, Value>);
 
 impl Bindings {
-    /// Gives a value a name before the first step.
+    /// Binds a name to a value before the first step.
     pub fn bind(&mut self, name: &str, value: Value) {
         self.0.insert(name.to_owned(), value);
     }
 
-    /// Compares a value with what is expected; `place` names the value in the error.
+    /// Compares a value with the expected one; `place` names the value in the error.
     pub fn check(&mut self, expected: &Value, found: &Value, place: &str) -> Result<(), String> {
         match (expected, found) {
             (Value::String(hole), _) if hole == "$_" => Ok(()),
@@ -84,7 +84,7 @@ impl Bindings {
         }
     }
 
-    /// Arguments with their holes filled.
+    /// Returns arguments with their holes filled.
     pub fn fill(&self, value: &Value) -> Result<Value, String> {
         Ok(match value {
             Value::String(text) if text.starts_with('$') && !text.starts_with("${") => self
@@ -132,8 +132,8 @@ impl Bindings {
         })
     }
 
-    /// A text with `${name}`, its first characters with `${name:8}`, or its last ones with
-    /// `${name:-8}`.
+    /// Fills holes in a text: `${name}`, the first characters of a value with `${name:8}`, or its
+    /// last ones with `${name:-8}`.
     pub fn fill_text(&self, text: &str) -> Result<String, String> {
         let mut filled = String::new();
         let mut rest = text;

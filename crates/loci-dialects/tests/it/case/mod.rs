@@ -13,33 +13,32 @@
 //!   - call: forget
 //!     with: {id: nothing}
 //!     fails: {code: not_found, says: [nothing]}    # or `text:` for the whole; `argument:` is the one at fault
-//!   - read: mememory://bootstrap      # a resource; `absent: true` if there must be none
+//!   - read: mememory://bootstrap      # a resource; `absent: true` if it must not exist
 //!     text: ""
 //!   - complete: {uri: "mememory://bootstrap/{project}", argument: project, prefix: lo}
 //!     gives: [loci]
 //!   - maintain: true                  # a round of maintenance
-//!   - enrich: true                    # what waits for enrichment is enriched
-//!   - flush: true                     # what is noted for later is written
+//!   - enrich: true                    # enriches all pending memories
+//!   - flush: true                     # writes what is buffered
 //!   - audited: {user: ann, tool: recall}   # the audit log, oldest first; of all, without either
 //!     gives: [{tool: recall, status: success, $more: true}]
-//!   - person: {write: {file: a.md, text: Tea}}   # what a person does in the folder of notes; see folder.rs
-//!   - reconcile: true                 # the index is brought up to the folder, and what is new is embedded
+//!   - person: {write: {file: a.md, text: Tea}}   # a person edits the notes; see folder.rs
+//!   - reconcile: true                 # indexes the changes in the folder and embeds them
 //!     gives: {indexed: 1, $more: true}
-//!   - file: a.md                      # what is in a file; `absent: true` if there must be none
+//!   - file: a.md                      # the text of a file; `absent: true` if it must not exist
 //!     text: Tea
-//!   - files: [a.md]                   # all there are
+//!   - files: [a.md]                   # all files
 //! ```
 //!
-//! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` gives callers names:
-//! `as: ann` is that one, and `as: [ann, nobody]` takes the step once as each, with the same
-//! outcome.
+//! At the top, `callers: {ann: {subject: ann}, nobody: {anonymous: true}}` names callers: `as: ann`
+//! is that caller, and `as: [ann, nobody]` runs the step once as each, with the same outcome.
 //!
-//! At the top, too, `embedder: failing` has a model that never answers, `search: vector` or `words`
-//! another way to search, `web: answering` or `failing` a web search, and `notes: none` no folder
-//! of notes. `$project` is the path of a folder beside that of the notes, whose files are named
-//! `../project/a.rs`. Arguments may hold `{$repeat: a, times: 1048577}` for a long string, the same
-//! with an array for a long array, `{$concat: [a, b]}` for strings behind each other, and `$name`
-//! or `${name}` for what an earlier step bound.
+//! Also at the top, `embedder: failing` uses a model that never answers, `search: vector` or
+//! `words` another search mode, `web: answering` or `failing` a web search, and `notes: none` no
+//! folder of notes. `$project` is the path of a folder beside that of the notes, whose files are
+//! named `../project/a.rs`. Arguments may hold `{$repeat: a, times: 1048577}` for a long string,
+//! the same with an array for a long array, `{$concat: [a, b]}` for concatenated strings, and
+//! `$name` or `${name}` for a value that an earlier step bound.
 
 pub mod carrier;
 mod folder;
@@ -64,9 +63,9 @@ use carrier::{Answer, Carrier, Maker};
 use folder::{Act, Folder};
 use matching::Bindings;
 
-/// 2026-01-01T00:00:00Z, when every case begins.
+/// 2026-01-01T00:00:00Z, the start time of every case.
 const START_MICROSECONDS: i64 = 1_767_225_600_000_000;
-/// Enough for the hashed words of a case to stay apart.
+/// Enough dimensions to keep the hashed words of a case distinct.
 const DIMENSIONS: usize = 1024;
 
 #[derive(Debug, Deserialize)]
@@ -165,7 +164,7 @@ struct Step {
     files: Option<Vec<String>>,
 }
 
-/// Who takes a step.
+/// The caller or callers of a step.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum As {
@@ -184,7 +183,7 @@ struct Who {
     #[serde(default = "read_and_write")]
     scopes: Vec<String>,
     space: Option<String>,
-    /// Of the client, for calls that no transport carries.
+    /// The session of the client, for calls without a transport.
     session: Option<String>,
 }
 
@@ -196,7 +195,7 @@ fn read_and_write() -> Vec<String> {
 #[serde(deny_unknown_fields)]
 struct Failure {
     code: String,
-    /// The argument at fault.
+    /// The invalid argument.
     argument: Option<String>,
     /// The whole message.
     text: Option<String>,
@@ -226,12 +225,12 @@ struct World {
     folder: Folder,
     bindings: Bindings,
     callers: BTreeMap<String, Who>,
-    /// Callers that were left out, since the carrier has none like them.
+    /// The number of callers skipped, since the carrier does not support them.
     left_out: usize,
 }
 
 impl World {
-    /// Those who take a step, one after the other, with their names.
+    /// Returns the callers of a step in order, with their names.
     fn callers(&self, who: Option<&As>) -> Result<Vec<(String, Caller)>, String> {
         let named = |name: &String| {
             let who = self
@@ -249,7 +248,8 @@ impl World {
     }
 }
 
-/// The tools that are called in a case, each with its dialect: by this caller, or without failing.
+/// Returns the tools that a case calls, each with its dialect: those called by this caller, or, for
+/// `None`, those that succeed.
 pub fn tools_called(path: &Path, by: Option<&str>) -> BTreeSet<(String, String)> {
     let case: Case = serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let counts = |step: &Step| match (by, &step.r#as) {
@@ -265,9 +265,9 @@ pub fn tools_called(path: &Path, by: Option<&str>) -> BTreeSet<(String, String)>
         .collect()
 }
 
-/// Runs the case of a file on a fresh store, its calls over what `carrier` makes for the engine;
-/// how many steps of callers were left out whom that cannot carry. The error says which step failed
-/// and how.
+/// Runs the case of a file on a fresh store, with its calls over the carrier that `carrier` creates
+/// for the engine. Returns the number of steps skipped because the carrier does not support their
+/// caller. The error says which step failed and why.
 pub fn run(
     path: &Path,
     dialect_name: &str,
@@ -326,7 +326,7 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     if step.maintain {
         let engine = &world.engine;
         let maintained = engine.flush().and_then(|()| {
-            // A round of it ends early on a busy machine, so that writers need not wait.
+            // A sweep ends early on a busy machine, so that writers need not wait.
             while engine.sweep()? > 0 {}
             engine.embed_pending()
         });
@@ -371,7 +371,7 @@ fn run_step(world: &mut World, dialect_name: &str, step: &Step) -> Result<(), St
     Ok(())
 }
 
-/// One step that somebody takes through a dialect.
+/// Runs one step of a caller through a dialect.
 fn ask(
     world: &mut World,
     dialect: &'static Dialect,
@@ -408,7 +408,7 @@ fn ask(
     let answer = world.carrier.call(dialect, tool, caller, arguments)?;
     match (&step.fails, &answer.code) {
         (None, None) => {
-            // Clients hold it against the schema, too.
+            // Clients validate replies against the schema too.
             jsonschema::validate(&tool.output_schema(), &answer.structured)
                 .map_err(|error| format!("{name} gave what its schema does not allow: {error}"))?;
             check_reply(world, step, &answer)
