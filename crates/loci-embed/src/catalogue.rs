@@ -2,7 +2,11 @@
 
 use loci_core::{CosineScale, ModelId};
 
-use crate::local::{BUNDLED_DIGEST, ORT_SUFFIX};
+/// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, written down so that naming the
+/// model reads none of its 23 MB. A test recomputes it.
+pub(crate) const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
+/// How the fingerprints of models that an installed onnxruntime runs end.
+pub(crate) const ORT_SUFFIX: &str = ":ort";
 
 /// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the
 /// length 1 inside its graph.

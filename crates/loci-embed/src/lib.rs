@@ -29,6 +29,7 @@ mod onnxruntime;
 mod rten_network;
 mod runtime;
 mod spread;
+mod token;
 mod tokenizer;
 mod unigram;
 mod word_pieces;

@@ -19,10 +19,6 @@ use crate::tokenizer::Tokenizer;
 const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
-/// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, written down so that naming the
-/// model reads none of its 23 MB. A test recomputes it.
-pub(crate) const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
-
 /// Tokens that a model outside of the catalogue reads, those around the text included.
 const TOKENS_MAX: usize = 256;
 
@@ -32,9 +28,6 @@ const TOKENIZER_FILE: &str = "tokenizer.json";
 
 /// How the fingerprints of models in folders begin.
 const FOLDER_PREFIX: &str = "onnx:";
-
-/// How the fingerprints of models that an installed onnxruntime runs end.
-pub(crate) const ORT_SUFFIX: &str = ":ort";
 
 /// A text for [`LocalModel::check`].
 const CHECK_TEXT: &str = "The model answers.";
@@ -158,7 +151,7 @@ impl LocalModel {
     #[cfg(feature = "ort")]
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
-        let model = ModelId::new(format!("{}{ORT_SUFFIX}", self.model));
+        let model = ModelId::new(format!("{}{}", self.model, crate::catalogue::ORT_SUFFIX));
         LocalModel {
             model,
             runtime: Runtime::Onnxruntime { library },
@@ -371,7 +364,10 @@ mod tests {
 
     #[test]
     fn the_written_digest_is_that_of_the_bundled_files() {
-        assert_eq!(digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER), BUNDLED_DIGEST);
+        assert_eq!(
+            digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER),
+            crate::catalogue::BUNDLED_DIGEST
+        );
         assert!(LocalModel::bundled().model().as_str().ends_with(":256"));
     }
 

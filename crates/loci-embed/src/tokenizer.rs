@@ -3,12 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::token::{AddedToken, Ends};
 use crate::unigram::Unigram;
 use crate::word_pieces::WordPieces;
-
-/// Bytes of a text that are looked at: so many that the cut by tokens comes first in any text
-/// whose words are shorter than 125 bytes.
-const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Turns a text into the ids that a model reads.
 pub(crate) enum Tokenizer {
@@ -16,22 +13,6 @@ pub(crate) enum Tokenizer {
     WordPieces(WordPieces),
     /// SentencePiece's.
     Unigram(Unigram),
-}
-
-/// The tokens around each text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ends {
-    pub(crate) first: i32,
-    pub(crate) last: i32,
-}
-
-/// A token that the vocabulary has beside what texts are made of.
-#[derive(Deserialize)]
-pub(crate) struct AddedToken {
-    pub(crate) id: usize,
-    content: String,
-    #[serde(default)]
-    pub(crate) special: bool,
 }
 
 #[derive(Deserialize)]
@@ -97,11 +78,6 @@ impl TokenizerFile {
             last: id(last)?,
         })
     }
-}
-
-/// As much of a text as is looked at.
-pub(crate) fn bounded(text: &str) -> &str {
-    &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }
 
 #[cfg(test)]

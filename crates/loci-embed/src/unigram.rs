@@ -11,7 +11,7 @@ use serde::Deserialize;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::charsmap::Charsmap;
-use crate::tokenizer::{AddedToken, Ends, bounded};
+use crate::token::{AddedToken, Ends, bounded};
 
 /// Stands for a blank.
 const BLANK: char = '▁';

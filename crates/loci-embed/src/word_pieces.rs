@@ -12,7 +12,7 @@ use rten_text::pre_tokenizers::{Bert as Words, PreTokenizer};
 use serde::Deserialize;
 use unicode_categories::UnicodeCategories;
 
-use crate::tokenizer::{Ends, bounded};
+use crate::token::{Ends, bounded};
 
 /// Turns a text into the ids that the model reads.
 pub(crate) struct WordPieces {

@@ -3,8 +3,8 @@
 use loci_core::limits::TOKEN_BYTES_MAX;
 use serde_json::Value;
 
+use crate::algorithm::Algorithm;
 use crate::json;
-use crate::jwk::Algorithm;
 
 /// Why a token does not hold: a sentence.
 pub(crate) type Refusal = &'static str;

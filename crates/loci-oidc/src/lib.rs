@@ -17,6 +17,7 @@
 //!
 //! This crate never knows about HTTP requests, stores or MCP.
 
+mod algorithm;
 mod claims;
 mod json;
 mod jwk;

@@ -24,7 +24,7 @@
 //! Not supported on purpose: numbers of several words ("two hundred"), `ue` for `ü`.
 
 pub(crate) mod fold;
-mod language;
+pub(crate) mod language;
 pub(crate) mod units;
 pub(crate) mod vocabulary;
 
@@ -36,9 +36,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::dates::{self, MONTHS};
 use fold::{clusters, fold, fold_width, is_word_character, may_be_a_word, without_arabic_article};
-use language::{is_function_word_of_script, stemmer_of_script};
+use language::{is_function_word_of_script, is_stop_word, stemmer_of_script};
 use units::{Unit, parts, units};
-use vocabulary::{hyphenated_number, is_stop_word, number, without_contraction};
+use vocabulary::{hyphenated_number, number, without_contraction};
 
 pub use language::Language;
 

@@ -8,8 +8,9 @@ use std::ops::RangeInclusive;
 use jiff::civil::Date;
 
 use crate::analysis::fold::{clusters, fold, fold_width};
+use crate::analysis::language::is_stop_word;
 use crate::analysis::units::{Unit, units};
-use crate::analysis::vocabulary::{is_stop_word, without_contraction};
+use crate::analysis::vocabulary::without_contraction;
 use crate::analysis::{query_terms, term_of_unit, terms_of_run};
 use crate::dates::{self, marks};
 use crate::document::speaker_mark;

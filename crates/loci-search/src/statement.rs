@@ -9,7 +9,7 @@ mod vocabulary;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::analysis::fold::{fold, fold_width, is_unspaced, is_word_character};
-use crate::analysis::vocabulary::is_stop_word;
+use crate::analysis::language::is_stop_word;
 use crate::analysis::{sentences, term_of_unit, terms_of_run};
 use vocabulary::{
     alternatives, are_opposites, dimension, is_common, is_direction, is_negated, is_negation, role,

@@ -11,7 +11,15 @@ use loci_search::query::Query;
 
 use crate::Engine;
 use crate::contradiction::Judge;
-use crate::ops::remember::Similar;
+
+/// A memory near a new text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Similar {
+    /// The existing memory.
+    pub memory: Memory,
+    /// Cosine of the two; 0 where it is not known.
+    pub cosine: f32,
+}
 
 /// Memories nearest by words, and as many by meaning, that a new one is compared with.
 const CANDIDATES: usize = 20;

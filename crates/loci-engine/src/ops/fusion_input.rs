@@ -140,3 +140,24 @@ fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> 
         },
     }
 }
+
+/// Returns the scores of the last of the `wanted` candidates by words and by meaning; `None` for a
+/// side that has fewer.
+pub(crate) fn cut_at(candidates: &[Candidate], wanted: usize) -> [Option<f32>; 2] {
+    let by_words = candidates
+        .iter()
+        .map(|hit| hit.bm25)
+        .filter(|bm25| *bm25 > 0.0)
+        .collect();
+    let by_meaning = candidates.iter().filter_map(|hit| hit.cosine).collect();
+    [by_words, by_meaning].map(|mut scores: Vec<f32>| {
+        let place = wanted
+            .checked_sub(1)
+            .filter(|place| *place < scores.len())?;
+        Some(
+            *scores
+                .select_nth_unstable_by(place, |one, other| other.total_cmp(one))
+                .1,
+        )
+    })
+}

@@ -17,8 +17,8 @@ use loci_search::query::Query;
 use loci_search::query::identifiers::Identifier;
 
 use crate::models::QueryReading;
-use crate::ops::fusion_input::{FusionInput, Marks, input};
-use crate::ops::repeats;
+use crate::ops::fusion_input::{FusionInput, Marks, cut_at, input};
+
 use crate::{Engine, FusionWeights, SearchMode, check};
 
 /// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
@@ -400,7 +400,7 @@ impl Engine {
             .as_ref()
             .is_none_or(|holders| holders.len() >= limit);
         let cut_at = if is_cut {
-            repeats::cut_at(&candidates.hits, wanted)
+            cut_at(&candidates.hits, wanted)
         } else {
             [None, None]
         };

@@ -9,7 +9,7 @@ use loci_core::{
 };
 use uuid::Uuid;
 
-use crate::ops::compare::Compared;
+use crate::ops::compare::{Compared, Similar};
 use crate::{Engine, SearchMode, StartOverflow, check};
 
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
@@ -92,15 +92,6 @@ pub struct SimilarQuery {
     pub limit: usize,
     /// The lowest cosine that counts as similar.
     pub cosine_min: f32,
-}
-
-/// A memory near a new text.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Similar {
-    /// The existing memory.
-    pub memory: Memory,
-    /// Cosine of the two; 0 where it is not known.
-    pub cosine: f32,
 }
 
 /// Whether search by meaning already finds a memory.

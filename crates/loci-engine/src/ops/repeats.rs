@@ -1,6 +1,6 @@
 //! Equal texts among what a search finds: the best memory stands for all that say the same.
 
-use loci_core::{Caller, Candidate, Memory, MemoryId, Result};
+use loci_core::{Caller, Memory, MemoryId, Result};
 
 use crate::ops::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
 use crate::{Engine, Hit, Recall, Signals};
@@ -181,25 +181,4 @@ fn have_equal_texts(one: &Memory, other: &Memory) -> bool {
     one.forgotten_at.is_some() == other.forgotten_at.is_some()
         && titles.is_none_or(are_equal)
         && are_equal((&one.content, &other.content))
-}
-
-/// The scores of the last candidates by words and by meaning, of so many that were asked for; none
-/// where there are fewer.
-pub(crate) fn cut_at(candidates: &[Candidate], wanted: usize) -> [Option<f32>; 2] {
-    let by_words = candidates
-        .iter()
-        .map(|hit| hit.bm25)
-        .filter(|bm25| *bm25 > 0.0)
-        .collect();
-    let by_meaning = candidates.iter().filter_map(|hit| hit.cosine).collect();
-    [by_words, by_meaning].map(|mut scores: Vec<f32>| {
-        let place = wanted
-            .checked_sub(1)
-            .filter(|place| *place < scores.len())?;
-        Some(
-            *scores
-                .select_nth_unstable_by(place, |one, other| other.total_cmp(one))
-                .1,
-        )
-    })
 }

@@ -90,6 +90,16 @@ impl Language {
     }
 }
 
+/// True if a folded word is a stop word: in the Latin script an English one, in another script one
+/// of any of its languages.
+pub(crate) fn is_stop_word(word: &str) -> bool {
+    if word.is_ascii() {
+        STOP_WORDS.binary_search(&word).is_ok()
+    } else {
+        is_function_word_of_script(word)
+    }
+}
+
 /// True if a folded word in a script other than Latin is a function word in any language.
 pub(super) fn is_function_word_of_script(word: &str) -> bool {
     // Arabic attaches "and" to the next word.

@@ -1,7 +1,5 @@
 //! Words with the same meaning in every text: stop words, contractions, numbers.
 
-use super::language::is_function_word_of_script;
-
 /// English stop words. Folded, unstemmed, sorted; the contractions are those that are often written
 /// without their apostrophe.
 pub(super) const STOP_WORDS: &[&str] = &[
@@ -204,16 +202,6 @@ const NUMBER_WORDS: &[(&str, &str)] = &[
     ("two", "2"),
     ("zero", "0"),
 ];
-
-/// True if a folded word is a stop word: in the Latin script an English one, in another script one
-/// of any of its languages.
-pub(crate) fn is_stop_word(word: &str) -> bool {
-    if word.is_ascii() {
-        STOP_WORDS.binary_search(&word).is_ok()
-    } else {
-        is_function_word_of_script(word)
-    }
-}
 
 /// Returns the digits of a number word.
 pub(super) fn number(word: &str) -> Option<&'static str> {

@@ -10,6 +10,7 @@ mod bm25;
 mod dictionary;
 mod lengths;
 mod list;
+mod posting;
 mod query;
 mod search;
 mod short;
@@ -19,10 +20,10 @@ mod view;
 
 use base::Base;
 use bits::Bits;
-use block::Posting;
 pub use bm25::{Statistics, bm25};
 use dictionary::Dictionary;
 use lengths::Lengths;
+use posting::Posting;
 pub use query::WordQuery;
 use view::View;
 

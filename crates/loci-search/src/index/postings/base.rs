@@ -7,8 +7,9 @@
 
 use std::io;
 
-use super::block::{BLOCK, Block, HEAD_BYTES, Posting};
+use super::block::{BLOCK, Block, HEAD_BYTES};
 use super::lengths::Lengths;
+use super::posting::Posting;
 use super::view::View;
 use super::{Postings, short};
 use crate::index::segment::{

@@ -2,17 +2,11 @@ use bitpacking::{BitPacker, BitPacker4x};
 
 use super::bm25::{Impact, Saturation};
 use super::lengths::Lengths;
+use super::posting::Posting;
 use crate::index::segment::u32_at;
 
 /// The number of postings of a full block, as the bit packer requires.
 pub(super) const BLOCK: usize = BitPacker4x::BLOCK_LEN;
-
-/// The occurrence of a term in a passage, with its count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Posting {
-    pub(super) slot: u32,
-    pub(super) count: u32,
-}
 
 /// Bytes of a [`Head`] in a segment.
 pub(super) const HEAD_BYTES: usize = 28;

@@ -1,7 +1,7 @@
 //! BM25 (Robertson and Zaragoza 2009), and upper bounds of it that hold for every mean length.
 
-use super::block::Posting;
 use super::lengths::Lengths;
+use super::posting::Posting;
 
 /// The saturation of the term count.
 const K1: f32 = 0.9;

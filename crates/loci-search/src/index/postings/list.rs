@@ -1,6 +1,7 @@
 use super::bits::Bits;
-use super::block::{BLOCK, Block, Posting};
+use super::block::{BLOCK, Block};
 use super::lengths::Lengths;
+use super::posting::Posting;
 use super::short;
 
 /// The maximum bytes of a list that is stored inline: most terms have a few postings.

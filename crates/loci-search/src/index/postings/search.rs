@@ -3,9 +3,10 @@
 
 use std::cmp::Ordering;
 
-use super::block::{BLOCK, Posting};
+use super::block::BLOCK;
 use super::bm25::Saturation;
 use super::lengths::Lengths;
+use super::posting::Posting;
 use super::query::{QueryTerm, WordQuery};
 use super::{Admitted, Postings};
 use crate::index::top::Best;

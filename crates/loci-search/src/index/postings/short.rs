@@ -1,6 +1,6 @@
 //! Encodes a few postings as bytes: most of them need three or four.
 
-use super::block::Posting;
+use super::posting::Posting;
 
 const PAYLOAD_BITS: u32 = 7;
 const MORE: u8 = 1 << PAYLOAD_BITS;

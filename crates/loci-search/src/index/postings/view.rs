@@ -1,9 +1,10 @@
 use super::Admitted;
 use super::base::BaseList;
 use super::bits::Bits;
-use super::block::{BLOCK, Block, BlockRef, HEAD_BYTES, Posting};
+use super::block::{BLOCK, Block, BlockRef, HEAD_BYTES};
 use super::lengths::Lengths;
 use super::list::List;
+use super::posting::Posting;
 use super::short;
 use crate::index::segment::u32_at;
 
