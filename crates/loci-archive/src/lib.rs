@@ -3,6 +3,25 @@
 //! An export (`docs/archive.md`) is JSON lines, or Markdown files with JSON lines beside them;
 //! [`Export`] writes one and [`Importer`] stores what one says. A [`backup`] is a tar archive
 //! of the database and the notes. Nothing here prints: messages for people go to a [`Notice`].
+//!
+//! ```
+//! use loci_archive::JsonLines;
+//! use loci_core::{Archived, Memory, MemoryId, Record, Space, Timestamp};
+//!
+//! let mut lines = JsonLines::as_of(Vec::new(), Timestamp::from_microseconds(0));
+//! lines.write(&Archived {
+//!     space: Space::default(),
+//!     record: Record::Memory(Box::new(Memory::new(
+//!         Space::default(),
+//!         MemoryId::new("tea-1"),
+//!         "Tea is at four.",
+//!         "fact",
+//!         Timestamp::from_microseconds(0),
+//!     ))),
+//! })?;
+//! assert!(String::from_utf8(lines.finish()?)?.contains("Tea is at four."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(
     test,

@@ -4,6 +4,19 @@
 //! types, the engine implements their meaning, and a store keeps them. The crate has no dependency:
 //! no serialization, no SQL, no clock and no protocol, so that no such detail leaks into the data
 //! model.
+//!
+//! ```
+//! use loci_core::{Memory, MemoryId, Space, Timestamp};
+//!
+//! let memory = Memory::new(
+//!     Space::default(),
+//!     MemoryId::new("tea-1"),
+//!     "Tea is at four.",
+//!     "fact",
+//!     Timestamp::from_microseconds(0),
+//! );
+//! assert!(memory.is_live(Timestamp::from_microseconds(1)));
+//! ```
 
 mod archive;
 mod audit;

@@ -3,6 +3,13 @@
 //! A dialect translates arguments into one operation of the engine, and the result into a reply. It
 //! implements no logic of its own, imports no other dialect, and is independent of the protocol.
 //! Each tool is one file; a dialect's `mod.rs` lists its tools.
+//!
+//! ```
+//! use loci_dialects::DIALECTS;
+//!
+//! let names: Vec<&str> = DIALECTS.iter().map(|dialect| dialect.name).collect();
+//! assert!(names.contains(&"mempalace"));
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 

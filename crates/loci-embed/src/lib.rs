@@ -11,6 +11,16 @@
 //! of any model, here or on the network, [`CachedEmbedder`] remembers the vectors of queries.
 //!
 //! This crate never knows about the network, stores, the engine or MCP.
+//!
+//! ```
+//! use loci_core::Embedder;
+//! use loci_embed::LocalModel;
+//!
+//! let model = LocalModel::bundled();
+//! let query = model.embed_query("When is the kiln fired?")?;
+//! assert_eq!(query.len(), 384);
+//! # Ok::<(), loci_core::Error>(())
+//! ```
 
 #![cfg_attr(
     test,

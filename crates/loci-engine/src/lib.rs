@@ -3,6 +3,29 @@
 //! One operation is one file under `ops`. Operations are shaped for an ideal client: they know
 //! nothing of the dialects that ask, of protocols or of SQL. Everything blocks; the server calls
 //! from threads made for that.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use loci_core::Caller;
+//! use loci_engine::{Engine, Recall, Remember, SearchMode};
+//! use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+//!
+//! let engine = Engine::new(
+//!     Arc::new(NaiveStore::new()),
+//!     Arc::new(HashingEmbedder::default()),
+//!     Arc::new(FixedClock::default()),
+//!     SearchMode::Hybrid,
+//! );
+//! let caller = Caller::local();
+//! engine.remember(&caller, Remember::new("The kiln fires at 1240 degrees.", "fact"))?;
+//! let found = engine.recall(
+//!     &caller,
+//!     &Recall::new("How hot is the kiln?", 5, &|signals| signals.relevance),
+//! )?;
+//! assert_eq!(found.hits[0].memory.content, "The kiln fires at 1240 degrees.");
+//! # Ok::<(), loci_core::Error>(())
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 

@@ -7,6 +7,14 @@
 //! further tries where they may help. Each of them blocks the thread that calls it.
 //!
 //! This crate never knows about stores, the engine or MCP.
+//!
+//! ```
+//! use loci_http::DocumentUrl;
+//!
+//! assert!(DocumentUrl::parse("issuer", "https://accounts.example/keys").is_ok());
+//! let refused = DocumentUrl::parse("issuer", "accounts.example").unwrap_err();
+//! assert_eq!(refused.argument.as_deref(), Some("issuer"));
+//! ```
 
 mod chat;
 mod client;

@@ -2,6 +2,15 @@
 //! conversations.
 //!
 //! Everything here reads; nothing writes, and nothing knows what becomes of what was read.
+//!
+//! ```
+//! use loci_mine::project::walk;
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("tea.md"), "# Tea at four")?;
+//! assert_eq!(walk(folder.path())?.files.len(), 1);
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 

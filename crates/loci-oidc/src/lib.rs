@@ -16,6 +16,15 @@
 //! machine itself, so a token with that subject is refused.
 //!
 //! This crate never knows about HTTP requests, stores or MCP.
+//!
+//! ```
+//! use loci_oidc::{OidcOptions, OidcVerifier};
+//! use loci_testkit::FixedClock;
+//!
+//! let options = OidcOptions::new("http://accounts.example");
+//! let clock = std::sync::Arc::new(FixedClock::default());
+//! assert!(OidcVerifier::new(options, clock).is_err(), "an issuer elsewhere needs https");
+//! ```
 
 mod algorithm;
 mod claims;

@@ -7,6 +7,14 @@
 //! ends the process.
 //!
 //! This crate does not depend on storage or on the meaning of memories.
+//!
+//! ```
+//! use loci_server::PublicUrl;
+//!
+//! let url: PublicUrl = "https://memory.example".parse()?;
+//! assert_eq!(url.host(), "memory.example");
+//! # Ok::<(), loci_core::Error>(())
+//! ```
 
 mod auth;
 mod body;

@@ -7,6 +7,31 @@
 //! current by following the `change` table.
 //!
 //! Never here: what a memory means, which dialect asks, how results are ranked.
+//!
+//! ```
+//! use loci_core::{Batch, Change, Expect, Memory, MemoryId, Space, Store, Timestamp};
+//! use loci_store_sqlite::{Options, SqliteStore};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let store = SqliteStore::open(folder.path(), Options::default())?;
+//! let memory = Memory::new(
+//!     Space::default(),
+//!     MemoryId::new("tea-1"),
+//!     "Tea is at four.",
+//!     "fact",
+//!     Timestamp::from_microseconds(0),
+//! );
+//! store.commit(Batch {
+//!     space: memory.space.clone(),
+//!     changes: vec![Change::Put {
+//!         memory: Box::new(memory.clone()),
+//!         passages: None,
+//!         expect: Expect::Absent,
+//!     }],
+//! })?;
+//! assert_eq!(store.get(&memory.space, &memory.id)?, Some(memory));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 

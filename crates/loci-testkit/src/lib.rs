@@ -3,6 +3,13 @@
 //!
 //! The naive store is the model that other stores are compared with, so it is linear and obvious
 //! on purpose. Nothing here is part of the product.
+//!
+//! ```
+//! use loci_testkit::Random;
+//!
+//! let (mut one, mut other) = (Random::new(7), Random::new(7));
+//! assert_eq!(one.below(100), other.below(100));
+//! ```
 
 #![expect(
     clippy::missing_panics_doc,

@@ -3,6 +3,13 @@
 //!
 //! The counts are those of `tiktoken` for `encode_ordinary`, but for runs of more than 4 KiB
 //! without any break.
+//!
+//! ```
+//! use loci_core::TokenCounter;
+//! use loci_tokens::BpeTokens;
+//!
+//! assert_eq!(BpeTokens.count("The kiln fires at 1240 degrees."), 9);
+//! ```
 
 mod hash;
 mod merge;

@@ -3,6 +3,12 @@
 //!
 //! A note's identity and state are in its frontmatter, its name is made from its title, and it is
 //! put in place by exchanging a temporary file with it. Nothing else is stored in the folder.
+//!
+//! ```
+//! use loci_vault::slug;
+//!
+//! assert_eq!(slug("Tea at four, in the garden"), "tea-at-four-in-the-garden");
+//! ```
 
 mod conflict;
 mod copy;
