@@ -563,7 +563,7 @@ fn no_changed_text_reaches_a_caller() {
                 .unwrap_err(),
         ];
         for error in refused {
-            assert_eq!(error.code, ErrorCode::Unavailable, "{error}");
+            assert_eq!(error.code, ErrorCode::Corrupt, "{error}");
             assert!(
                 error.message.contains("memory `lost` is damaged")
                     && error.message.contains("loci doctor"),

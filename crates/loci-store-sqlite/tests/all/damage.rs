@@ -178,7 +178,10 @@ fn survives(folder: &std::path::Path) -> bool {
     ];
     for error in answers.iter().flatten() {
         assert!(
-            matches!(error.code, ErrorCode::Unavailable | ErrorCode::Internal),
+            matches!(
+                error.code,
+                ErrorCode::Corrupt | ErrorCode::Unavailable | ErrorCode::Internal
+            ),
             "{error:?}"
         );
     }

@@ -443,11 +443,7 @@ fn no_damaged_row_of_any_table_is_given_out_changed_or_archived() {
             "{text}: {problem:?}"
         );
         let is_refused = |error: loci_core::Error, number: usize| {
-            assert_eq!(
-                error.code,
-                ErrorCode::Unavailable,
-                "{text} {number}: {error}"
-            );
+            assert_eq!(error.code, ErrorCode::Corrupt, "{text} {number}: {error}");
             assert!(error.message.contains(name), "{text} {number}: {error}");
             assert!(
                 error.message.contains(" is damaged; ") && error.message.contains("loci doctor"),
