@@ -312,19 +312,19 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
         let of = |name: &str| operation.path.ends_with(name);
         match operation.kind {
             OperationKind::Sync if operation.result < 0 && of("-wal") => {
-                lost = lost.or(Some(place))
+                lost = lost.or(Some(place));
             }
             OperationKind::Sync if of("-wal") => goes_on |= is_written,
             OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
             // A log of which nothing counts begins with its header again.
             OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
             OperationKind::Write if operation.result >= 0 && of("-wal") => {
-                is_written = lost.is_some()
+                is_written = lost.is_some();
             }
             OperationKind::Truncate | OperationKind::Unlink
                 if operation.result == 0 && of("-wal") =>
             {
-                lost = None
+                lost = None;
             }
             OperationKind::Reply
                 if operation
