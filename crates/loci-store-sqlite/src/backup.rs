@@ -18,9 +18,6 @@ use crate::opened::Opened;
 use crate::{folder, schema};
 
 pub(crate) const BACKUPS: &str = "backups";
-/// What the names of the folders in `backups` begin with in which a damaged write-ahead log was
-/// kept, and the database that it was of, before the store was opened without what is damaged.
-pub const DAMAGED_LOG: &str = "damaged-log-";
 /// The file in the folder of a store that says that a restore was decided and is not done yet.
 /// While it is there, the database and what lies beside it may be of two stores, so that none
 /// opens.

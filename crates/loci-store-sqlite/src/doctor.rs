@@ -2,20 +2,20 @@
 
 mod parts;
 pub(crate) mod references;
+pub(crate) mod structure;
 pub(crate) mod tables;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::iter;
+use std::collections::BTreeSet;
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 pub(crate) use self::parts::check_in_parts;
+pub(crate) use self::structure::first_fault;
 use self::tables::Checked;
 use crate::failure::{Failure, Result, readable};
 use crate::reanalysis;
 use crate::schema::{self, Definition};
-use crate::trees::{self, IndexFault, Subject};
 
 /// Something that is wrong with a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,10 +29,10 @@ pub struct Problem {
 /// Whether a [`Problem`] can be made good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemKind {
-    /// What somebody filed is not as it was written, or cannot be read: only a backup has it.
+    /// A row that a caller filed is not as it was written, or cannot be read: only a backup has it.
     Damaged,
-    /// What is made from the rest, or is nothing that anybody filed: [`SqliteStore::repair`] makes
-    /// it good.
+    /// An index, or rows that are derived from others: [`SqliteStore::repair`] rebuilds them, or
+    /// [`rebuild`](crate::rebuild) does where the pages of a table are corrupt.
     ///
     /// [`SqliteStore::repair`]: crate::SqliteStore::repair
     Derived,
@@ -43,8 +43,6 @@ pub enum ProblemKind {
 
 /// Rows that a problem names, at most; the others are counted.
 const NAMED_MAX: usize = 20;
-/// Lines of SQLite's check that are looked at.
-const LINES_MAX: usize = 1_000_000;
 /// Problems of each kind that are told.
 const TOLD_MAX: usize = 100;
 
@@ -83,24 +81,18 @@ impl Named {
     }
 }
 
-/// What is wrong with the database as of one moment. Reads all of it; with `words`, also analyses
-/// every text again and compares what it finds with what is stored.
+/// The problems of the database as of one moment. Reads all of it; with `words`, also analyses every
+/// text again and compares the outcome with what is stored.
 pub(crate) fn check(connection: &Connection, words: bool) -> Result<Vec<Problem>> {
     let snapshot = connection.unchecked_transaction()?;
-    let structure = Structure::of(&snapshot)?;
-    let can_be_asked = structure.has_right_indexes();
-    let Structure {
-        mut problems,
-        broken_trees,
-        ..
-    } = structure;
+    let mut problems = structure::check(&snapshot)?;
+    let has_sound_structure = problems.is_empty();
     if definitions(&snapshot, schema::definitions()?, &mut problems)? {
         let Checked { broken, .. } =
-            tables::check_checksums(&snapshot, &broken_trees, &mut problems)?;
+            tables::check_checksums(&snapshot, &BTreeSet::new(), &mut problems)?;
         references::check_filed(&snapshot, &mut problems)?;
-        // Whoever asks further comes through indexes, and could not tell their damage from that of
-        // what was filed.
-        if can_be_asked {
+        // The further questions use indexes, and could not tell damage to them from damage to rows.
+        if has_sound_structure {
             tables::check_values(&snapshot, &broken, &BTreeSet::new(), &mut problems)?;
             references::check_derived(&snapshot, &mut problems)?;
             if words {
@@ -136,12 +128,13 @@ fn told(problems: Vec<Problem>) -> Vec<Problem> {
 
 /// The same for a database of an older schema, of which only the structure is known.
 pub(crate) fn check_older(connection: &Connection) -> Result<Vec<Problem>> {
-    Ok(told(Structure::of(connection)?.problems))
+    let lines = structure::integrity_check(connection, structure::LINES_MAX)?;
+    Ok(told(lines.into_iter().map(damaged).collect()))
 }
 
 /// The same for one that comes from elsewhere: it may have no definitions but those of that schema.
 pub(crate) fn check_foreign(connection: &Connection, schema: i64) -> Result<Vec<Problem>> {
-    let mut problems = Structure::of(connection)?.problems;
+    let mut problems = structure::check(connection)?;
     foreign_definitions(
         connection,
         &schema::definitions_of(schema)?,
@@ -174,131 +167,6 @@ fn damaged(text: String) -> Problem {
     Problem {
         kind: ProblemKind::Damaged,
         text,
-    }
-}
-
-/// What SQLite finds in pages, trees, types and keys.
-#[derive(Debug, Default)]
-pub(crate) struct Structure {
-    pub(crate) problems: Vec<Problem>,
-    /// Tables and indexes that are derived and cannot be read.
-    pub(crate) broken_trees: BTreeSet<String>,
-    /// Indexes that do not have what their tables give.
-    pub(crate) wrong_indexes: BTreeSet<String>,
-    pub(crate) has_unused_pages: bool,
-}
-
-impl Structure {
-    /// Finds it, inside a transaction.
-    pub(crate) fn of(connection: &Connection) -> Result<Self> {
-        let mut structure = Structure::default();
-        let mut faults: BTreeMap<String, BTreeSet<IndexFault>> = BTreeMap::new();
-        let problem = damage(trees::integrity_check(
-            connection,
-            &format!("{LINES_MAX}"),
-            |line| {
-                structure.add(line, Subject::of(connection, line)?, &mut faults);
-                Ok(())
-            },
-        ))?;
-        if let Some(problem) = problem {
-            let text = format!("the check of all pages could not go on: {problem}");
-            // It compares tables with indexes. If what was filed can be read, it stopped at
-            // something else.
-            let can_be_read = tables::can_be_read(connection)?;
-            let mut broken = if can_be_read {
-                trees::unreadable(connection, &structure.broken_trees)?
-            } else {
-                BTreeSet::new()
-            };
-            structure.broken_trees.append(&mut broken);
-            let is_known = can_be_read && !structure.broken_trees.is_empty();
-            structure.problems.push(if is_known {
-                derived(text)
-            } else {
-                damaged(text)
-            });
-        }
-        faults.retain(|index, _| !structure.broken_trees.contains(index));
-        structure.find_lost_rows(connection, &faults)?;
-        trees::without_indexes_of_tables(connection, &mut structure.broken_trees)?;
-        structure.wrong_indexes = faults.into_keys().collect();
-        Ok(structure)
-    }
-
-    fn add(
-        &mut self,
-        line: &str,
-        subject: Subject,
-        faults: &mut BTreeMap<String, BTreeSet<IndexFault>>,
-    ) {
-        match subject {
-            Subject::BrokenTrees(mut names) => {
-                let named: Vec<_> = names.iter().map(String::as_str).collect();
-                self.problems
-                    .push(derived(format!("{}: {line}", named.join(", "))));
-                self.broken_trees.append(&mut names);
-            }
-            Subject::WrongIndex(name, fault) => {
-                self.problems.push(derived(format!("index {name}: {line}")));
-                faults.entry(name).or_default().insert(fault);
-            }
-            Subject::UnusedPages => {
-                self.problems.push(derived(line.to_owned()));
-                self.has_unused_pages = true;
-            }
-            Subject::Other => self.problems.push(damaged(line.to_owned())),
-        }
-    }
-
-    /// Names the tables that have fewer rows than there are traces of: rows in any page, to which
-    /// no tree may lead; entries in an index that has all of the table's rows and more; several
-    /// indexes at odds with it. Of what is derived, it takes both: rows in other pages alone may be
-    /// those of a tree that a repair has left behind, deleted since.
-    fn find_lost_rows(
-        &mut self,
-        connection: &Connection,
-        faults: &BTreeMap<String, BTreeSet<IndexFault>>,
-    ) -> Result<()> {
-        if self.problems.is_empty() {
-            return Ok(());
-        }
-        let mut tables: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        for (index, faults) in faults {
-            let table = trees::table_of(connection, index)?;
-            let has_more =
-                faults.contains(&IndexFault::Count) && !faults.contains(&IndexFault::Missing);
-            // One that has more counts as two.
-            tables
-                .entry(table)
-                .or_default()
-                .extend(iter::repeat_n(index.as_str(), 1 + usize::from(has_more)));
-        }
-        tables.retain(|_, indexes| indexes.len() > 1);
-        for (table, rows, found) in tables::lost_rows(connection)? {
-            let text = format!("{table} has {rows} rows, and there are {found} in all pages");
-            if !trees::is_derived(&table) {
-                self.problems.push(damaged(text));
-            } else if tables.contains_key(&table) && self.broken_trees.insert(table) {
-                self.problems.push(derived(text));
-            }
-        }
-        for (table, mut indexes) in tables
-            .into_iter()
-            .filter(|(table, _)| !trees::is_derived(table))
-        {
-            indexes.dedup();
-            let indexes = indexes.join(", ");
-            self.problems.push(damaged(format!(
-                "{table} lacks rows that its indexes know: {indexes}"
-            )));
-        }
-        Ok(())
-    }
-
-    /// Whether every index can be read and says what its table says.
-    fn has_right_indexes(&self) -> bool {
-        self.broken_trees.is_empty() && self.wrong_indexes.is_empty()
     }
 }
 

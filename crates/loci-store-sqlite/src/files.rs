@@ -5,6 +5,7 @@
 //! change without a change of the folder, whose path is looked at first: one call of `stat` for all
 //! writers that share the commit, and three more if the folder has changed.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,8 +13,37 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use loci_core::Error;
+use tempfile::TempDir;
 
-use crate::salvage::log_of;
+use crate::folder;
+use crate::open::DATABASE;
+
+/// The write-ahead log of a database.
+pub(crate) fn log_of(database: &Path) -> PathBuf {
+    let mut path = database.to_owned().into_os_string();
+    path.push("-wal");
+    path.into()
+}
+
+/// Whether there is a file with something in it.
+pub(crate) fn has_bytes(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.len() > 0)
+}
+
+/// Copies a database and its write-ahead log, as far as they are there, into a folder among the
+/// temporary files, for this user alone.
+pub(crate) fn copy_with_log(database: &Path) -> io::Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix("loci-").tempdir()?;
+    let to = folder.path().join(DATABASE);
+    for (from, to) in [(database, &to), (&log_of(database), &log_of(&to))] {
+        // Not with its permissions, which may be what keeps it from being written.
+        let mut copy = folder::create_file(to)?;
+        if from.exists() {
+            io::copy(&mut File::open(from)?, &mut copy)?;
+        }
+    }
+    Ok(folder)
+}
 
 /// A file, whatever its name is: its device and its number there.
 type FileId = (u64, u64);

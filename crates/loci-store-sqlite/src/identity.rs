@@ -12,10 +12,9 @@ use std::time::Duration;
 use rusqlite::Connection;
 
 use crate::connection::{Access, Database, checkpoint};
-use crate::damaged_log::has_bytes;
+use crate::files::{has_bytes, log_of};
 use crate::folder;
 use crate::open::{BYTES_MIN, DATABASE, OpenError};
-use crate::salvage::log_of;
 use crate::writer::is_fault;
 
 /// The file that notes the store.

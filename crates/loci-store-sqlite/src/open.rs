@@ -13,9 +13,8 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::backup::{back_up, has_backup, is_restoring};
 use crate::connection::Database;
-use crate::damaged_log::has_bytes;
 use crate::failure::Failure;
-use crate::salvage::log_of;
+use crate::files::{has_bytes, log_of};
 use crate::{doctor, folder, identity, reanalysis, schema};
 
 pub(crate) const DATABASE: &str = "loci.db";
@@ -90,8 +89,8 @@ pub enum OpenError {
         /// The file.
         database: PathBuf,
     },
-    /// Something is wrong with a database of an older schema, whose upgrade would write over what
-    /// still reads.
+    /// A database of an older schema is corrupt, and its upgrade would write over rows that can
+    /// still be read.
     Damaged {
         /// The database file.
         database: PathBuf,
@@ -178,12 +177,12 @@ impl fmt::Display for OpenError {
             ),
             OpenError::NotADatabase { .. } => write!(
                 formatter,
-                "{path} is damaged or no database of loci: restore a backup over it, or move it away and start with an empty one"
+                "{path} is damaged or not a database of loci: `loci doctor --fix` rebuilds a damaged one; or restore a backup \
+                 over it, or move it away and start with an empty one"
             ),
             OpenError::Damaged { problem, .. } => write!(
                 formatter,
-                "{path} is damaged ({problem}), and is not upgraded so that nothing is lost: `loci doctor --salvage FILE` \
-                 reads what still reads; or restore a backup over it"
+                "{path} is damaged ({problem}), and is not upgraded so that nothing is lost: run `loci doctor --fix`, or restore a backup over it"
             ),
             OpenError::LogAlone { .. } | OpenError::ForeignLog { .. } => {
                 self.write_of_log(formatter)

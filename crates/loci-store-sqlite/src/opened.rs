@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use crate::cache::Cache;
 use crate::connection::{self, Database, Readers};
 use crate::failure::Failure;
+use crate::files::{has_bytes, log_of};
 use crate::open::{OpenError, Options, open};
 use crate::repair::Work;
 use crate::writer::Writer;
-use crate::{damaged_log, folder, identity, presence};
+use crate::{folder, identity, presence};
 
 /// All that holds the files of a store open. They are closed when it is dropped.
 #[derive(Debug)]
@@ -35,9 +36,14 @@ impl Opened {
     pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let real = folder::prepare(folder)?;
         identity::compare(&real)?;
-        damaged_log::repair_wal(&real)?;
         let presence = presence::lock_shared(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
+        // A process that was killed may have left commits in the log whose flush failed, which the
+        // system's cache still shows. No later commit may depend on them (ADR 21).
+        if has_bytes(&log_of(&database.path)) {
+            connection::checkpoint(&connection)
+                .map_err(|error| OpenError::from_database(&error, &database.path))?;
+        }
         Opened::start(database, connection, Some(presence), options)
     }
 
@@ -80,7 +86,6 @@ impl Opened {
 
     pub(crate) fn work(&self) -> Work<'_> {
         Work {
-            database: &self.database,
             readers: &self.readers,
             writer: &self.writer,
         }

@@ -8,16 +8,14 @@
 //! database, and the schema upgraded, as by any other start.
 
 use std::fs::{self, File, TryLockError};
-use std::io;
 use std::path::Path;
 
 use tempfile::TempDir;
 
 use crate::backup::is_restoring;
 use crate::connection::{Access, Database};
-use crate::damaged_log::has_bytes;
-use crate::open::{DATABASE, OpenError, Options, analysis, version};
-use crate::salvage::log_of;
+use crate::files::{copy_with_log, has_bytes, log_of};
+use crate::open::{DATABASE, LOCK, OpenError, Options, analysis, version};
 use crate::store::SqliteStore;
 use crate::{folder, identity, presence, reanalysis, schema};
 
@@ -50,7 +48,16 @@ pub(crate) fn open(
     if !has_bytes(&log_of(&path)) && is_current(&as_it_is)? {
         return Ok((as_it_is, None));
     }
-    let copy = copy(&path).map_err(|error| OpenError::from_io(&error, &std::env::temp_dir()))?;
+    let copy = copy_with_log(&path)
+        .and_then(|copy| {
+            // That there was a database once, as its own folder says.
+            let mark = path.with_file_name(LOCK);
+            if mark.exists() {
+                fs::write(copy.path().join(LOCK), fs::read(mark)?)?;
+            }
+            Ok(copy)
+        })
+        .map_err(|error| OpenError::from_io(&error, &std::env::temp_dir()))?;
     // Closed again, it has neither a log nor a lock.
     drop(SqliteStore::open(copy.path(), options)?);
     let path = copy.path().join(DATABASE);
@@ -78,24 +85,4 @@ fn is_current(database: &Database) -> Result<bool, OpenError> {
         .map_err(|error| OpenError::from_database(&error, &database.path))?;
     let found = version(&connection, database)?;
     Ok(found == schema::VERSION && analysis(&connection, database, found)? == reanalysis::VERSION)
-}
-
-/// Copies the database and its log into a folder of their own, for this user alone.
-fn copy(database: &Path) -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("loci-").tempdir()?;
-    for from in [database, &log_of(database)] {
-        if let (true, Some(name)) = (from.exists(), from.file_name()) {
-            // Not with its permissions, which may be what keeps it from being written.
-            io::copy(
-                &mut File::open(from)?,
-                &mut folder::create_file(&folder.path().join(name))?,
-            )?;
-        }
-    }
-    // That there was a database once, as its own folder says.
-    let mark = database.with_file_name(crate::open::LOCK);
-    if mark.exists() {
-        fs::write(folder.path().join(crate::open::LOCK), fs::read(mark)?)?;
-    }
-    Ok(folder)
 }

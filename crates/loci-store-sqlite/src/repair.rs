@@ -1,4 +1,6 @@
-//! Rebuilds what is derived: indexes, counts, passages and their words, what refers to nothing.
+//! Rebuilds derived data in place: indexes, counts, passages and their words; removes derived rows
+//! that refer to nothing. Where that does not suffice, only a rebuild of the database does
+//! (`salvage/rebuild.rs`).
 //!
 //! The work goes to the writer in parts, with pauses in which other processes write.
 
@@ -10,16 +12,15 @@ use loci_core::{Error, Result};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode};
 
-use crate::connection::{Database, Readers};
+use crate::connection::Readers;
 use crate::doctor::references::{COUNTS, RULES, Rule, VECTORS, differences};
-use crate::doctor::tables::{copy_aside, is_broken};
-use crate::doctor::{ProblemKind, Structure, check, each_wrong_text};
+use crate::doctor::tables::is_broken;
+use crate::doctor::{ProblemKind, check, each_wrong_text, structure};
 use crate::failure::{Failure, Result as Outcome};
 use crate::read::POSITION_BITS;
-use crate::salvage::{CarriedOver, FoundRows};
+use crate::reanalysis;
 use crate::write::record_change;
 use crate::writer::Writer;
-use crate::{reanalysis, salvage, trees};
 
 /// How long one part of the work holds up others, about.
 const PART_MAX: Duration = Duration::from_millis(50);
@@ -29,16 +30,17 @@ const VECTORS_MAX: usize = 1_000;
 /// Something that a repair did, in words; as an error, what it could not do.
 pub type Repaired = std::result::Result<String, String>;
 
-/// What came of rebuilding something.
-fn made(tried: Result<()>, what: &str) -> Repaired {
-    tried
-        .map(|()| format!("rebuilt {what}"))
-        .map_err(|error| format!("could not rebuild {what}: {}", error.message))
+/// The outcome of a repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What it did, and what it could not do, in words.
+    pub done: Vec<Repaired>,
+    /// Whether the database has faults that only [`rebuild`](crate::rebuild) mends.
+    pub needs_rebuild: bool,
 }
 
-/// Why an index cannot be made, if rows have one key that can be only one's, and the way out.
-const DOUBLED: &str = "two rows have the same key; `loci import` into another data folder takes one of each, of what \
-                       `loci export` writes";
+/// Why a unique index cannot be rebuilt.
+const DOUBLED: &str = "two rows have the same key";
 
 fn doubled(error: rusqlite::Error) -> Failure {
     if error.sqlite_error_code() != Some(ErrorCode::ConstraintViolation) {
@@ -64,19 +66,35 @@ pub struct Reindexed {
 
 /// The parts of a store that the work needs.
 pub(crate) struct Work<'a> {
-    pub(crate) database: &'a Database,
     pub(crate) readers: &'a Readers,
     pub(crate) writer: &'a Writer,
 }
 
 impl Work<'_> {
-    /// Makes good what is wrong; returns what was done, and what could not be, in words.
-    pub(crate) fn repair(&self) -> Result<Vec<Repaired>> {
+    /// Repairs derived data, unless filed rows are corrupt: a write may land on what can still be
+    /// read of them.
+    pub(crate) fn repair(&self) -> Result<Repair> {
         let mut done = Vec::new();
-        // Whatever is written may land on what still reads of something that was filed.
-        if self.is_damaged()? || !self.mend_trees(&mut done)? || !self.mend_indexes(&mut done)? {
-            return Ok(done);
+        let needs_rebuild = self.is_damaged()? || self.rebuild_indexes(&mut done)?;
+        if !needs_rebuild {
+            self.repair_rows(&mut done)?;
         }
+        Ok(Repair {
+            done,
+            needs_rebuild,
+        })
+    }
+
+    /// Whether a row that a caller filed is known to be corrupt or lost.
+    fn is_damaged(&self) -> Result<bool> {
+        let problems = self.readers.read(|connection| check(connection, false))?;
+        Ok(problems
+            .iter()
+            .any(|problem| problem.kind == ProblemKind::Damaged))
+    }
+
+    /// Repairs derived rows in a database whose structure is sound.
+    fn repair_rows(&self, done: &mut Vec<Repaired>) -> Result<()> {
         // First of all, since whatever else changes a row gives it a checksum that holds.
         let broken = self.readers.read(|connection| {
             let broken = is_broken(connection, "passage")?;
@@ -118,127 +136,29 @@ impl Work<'_> {
                 .into_iter()
                 .map(Ok),
         );
-        Ok(done)
+        Ok(())
     }
 
-    fn structure(&self) -> Result<Structure> {
-        self.readers
-            .read(|connection| Structure::of(&*connection.unchecked_transaction()?))
-    }
-
-    /// Whether something that was filed is known to be damaged.
-    fn is_damaged(&self) -> Result<bool> {
-        let problems = self.readers.read(|connection| check(connection, false))?;
-        Ok(problems
-            .iter()
-            .any(|problem| problem.kind == ProblemKind::Damaged))
-    }
-
-    /// Rebuilds the trees of what is derived that cannot be read, and gives back pages that
-    /// nothing uses. Says whether what was filed is still whole, as far as can be seen now.
-    fn mend_trees(&self, done: &mut Vec<Repaired>) -> Result<bool> {
-        let structure = self.structure()?;
-        if structure.broken_trees.is_empty() && !structure.has_unused_pages {
-            return Ok(true);
-        }
-        // What tables are filled from comes through indexes.
-        let (mut trees, mut tables) = (Vec::new(), Vec::new());
-        for tree in structure.broken_trees {
-            if trees::is_derived(&tree) {
-                tables.push(tree);
-            } else {
-                trees.push(tree);
-            }
-        }
-        trees.append(&mut tables);
-        for tree in trees {
-            done.push(self.make_tree(&tree));
-        }
-        // More can be seen now; and in those pages may be what is left of it.
-        if self.is_damaged()? {
+    /// Rebuilds all indexes if SQLite finds a fault; returns whether a fault is left.
+    fn rebuild_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
+        let is_faulty = || -> Result<bool> {
+            self.readers
+                .read(|connection| Ok(!structure::integrity_check(connection, 1)?.is_empty()))
+        };
+        if !is_faulty()? {
             return Ok(false);
         }
-        done.push(self.give_back());
-        Ok(true)
-    }
-
-    /// Gives back the pages to which no tree leads.
-    fn give_back(&self) -> Repaired {
-        let vacuumed = self
-            .database
-            .connect()
-            .and_then(|connection| Ok(connection.execute_batch("VACUUM")?));
-        // The writer knows what a fault of the disk means for what comes next.
-        let vacuumed = vacuumed.or_else(|failure| self.writer.run(move |_| Err(failure)));
-        let what = "the pages that nothing used";
-        match vacuumed {
-            Ok(()) => Ok(format!("gave back {what}")),
-            Err(error) => Err(format!("could not give back {what}: {}", error.message)),
-        }
-    }
-
-    fn make_tree(&self, tree: &str) -> Repaired {
-        let CarriedOver { found, known } = match self.replace_tree(tree) {
-            Err(error) => {
-                return Err(format!(
-                    "could not rebuild {tree}, which cannot be read: {}",
-                    error.message
-                ));
-            }
-            Ok(None) => return Ok(format!("rebuilt {tree}, which could not be read")),
-            Ok(Some(carried)) => carried,
-        };
-        let lost = match known - found {
-            0 => String::new(),
-            lost => format!("; {lost} or more are lost"),
-        };
-        let kept = format!("{found} of its rows could be read and were kept{lost}");
-        Ok(format!("rebuilt {tree}, which could not be read: {kept}"))
-    }
-
-    /// Rebuilds a tree. The pages of the one before stay until they are given back.
-    pub(crate) fn replace_tree(&self, tree: &str) -> Result<Option<CarriedOver>> {
-        let (name, database) = (tree.to_owned(), self.database.clone());
-        self.writer
-            .run(move |connection| replace_tree(connection, &database, &name))
-    }
-
-    /// Rebuilds the indexes that are wrong, and tables of what is derived where two rows have one
-    /// key; says whether what was filed is still whole, as far as can be seen now.
-    fn mend_indexes(&self, done: &mut Vec<Repaired>) -> Result<bool> {
-        let Structure {
-            wrong_indexes,
-            broken_trees,
-            ..
-        } = self.structure()?;
-        // Of a tree that is not sound, pages would be freed that may belong to something that was
-        // filed.
-        if wrong_indexes.is_empty() || !broken_trees.is_empty() {
-            return Ok(broken_trees.is_empty());
-        }
-        let mut tables = BTreeSet::new();
-        for index in wrong_indexes {
-            let tried = self.make_index(&index);
-            let table = self
-                .readers
-                .read(|connection| trees::table_of(connection, &index))?;
-            // A damaged row may have the key of another one.
-            if trees::is_derived(&table)
-                && tried.as_ref().is_err_and(|error| error.message == DOUBLED)
-            {
-                tables.insert(table);
-            } else {
-                done.push(made(tried, &format!("the index {index}")));
+        for index in self.indexes()? {
+            if let Err(error) = self.make_index(&index) {
+                let problem = format!("could not rebuild the index {index}: {}", error.message);
+                done.push(Err(problem));
             }
         }
-        done.extend(tables.iter().map(|table| self.make_tree(table)));
-        if self.is_damaged()? {
-            return Ok(false);
+        let is_left = is_faulty()?;
+        if !is_left {
+            done.push(Ok("rebuilt the indexes".to_owned()));
         }
-        if !tables.is_empty() {
-            done.push(self.give_back());
-        }
-        Ok(true)
+        Ok(is_left)
     }
 
     /// Rebuilds everything, whether it is wrong or not.
@@ -391,52 +311,6 @@ fn apply(connection: &Connection, rule: &Rule) -> Outcome<usize> {
         log_all(connection, memories.iter().copied())?;
     }
     Ok(memories.len())
-}
-
-/// Rebuilds a tree; if it is of a table that nothing else gives, with the rows that are found in
-/// any page.
-fn replace_tree(
-    connection: &Connection,
-    database: &Database,
-    name: &str,
-) -> Outcome<Option<CarriedOver>> {
-    // By a connection of its own, which sees what is committed: nobody else commits meanwhile.
-    let found = if trees::is_derived(name) && salvage::looks_for(name) {
-        let aside = copy_aside(&database.connect_reader()?)?;
-        Some(FoundRows::of(aside.path())?)
-    } else {
-        None
-    };
-    trees::replace(connection, name).map_err(|failure| match failure {
-        Failure::Database(error) => doubled(error),
-        refused @ Failure::Refused(_) => refused,
-    })?;
-    let carried = found
-        .map(|found| found.carry_over(name, connection))
-        .transpose()?;
-    fill(connection, name)?;
-    Ok(carried)
-}
-
-/// Gives a table that was rebuilt what others rely on from that moment: no memory is counted, or
-/// hidden, that it does not know, and no vector is of a model that takes the number of another one.
-fn fill(connection: &Connection, table: &str) -> Outcome<()> {
-    if let Some(count) = COUNTS.iter().find(|count| count.table == table) {
-        connection.execute_batch(&format!("INSERT INTO {table} {}", count.afresh))?;
-    }
-    if table == "model" {
-        let memories: Vec<i64> = column(
-            connection,
-            &format!("SELECT DISTINCT row >> {POSITION_BITS} FROM passage WHERE model IS NOT NULL"),
-        )?;
-        connection.execute_batch(
-            "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE model IS NOT NULL;
-             UPDATE cache_entry SET model = NULL, scale = NULL, vector = NULL WHERE model IS NOT NULL;
-             DELETE FROM further_vector",
-        )?;
-        log_all(connection, memories.into_iter())?;
-    }
-    Ok(())
 }
 
 /// Counts again what is counted wrongly, or all; returns what was done, in words.

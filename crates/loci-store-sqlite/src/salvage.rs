@@ -1,75 +1,69 @@
-//! What still reads of a damaged database.
+//! Salvage: the archive of the rows of a corrupt database whose checksums hold.
 //!
-//! Not by statements: SQLite finds a row by the way down a tree of pages, and one broken page of
-//! that way hides all that lies below it. Here every page of the file is looked at by itself, in
-//! the form that <https://www.sqlite.org/fileformat2.html> describes. A row is known by its own
-//! bytes: the number and the types of its columns are those of a table, and the checksum that it
-//! carries is that of its values (`checksum.rs`). So rows are found whose page no tree leads to any
-//! more, and a row with one flipped bit is none.
+//! SQLite finds a row by the way down a tree of pages, and one corrupt page of that way hides all
+//! rows below it. Salvage reads each page by itself instead, through SQLite's own `sqlite_dbdata`
+//! (`dbdata.rs`), and collects the rows in a new database of our schema (`scratch.rs`). A row is
+//! recognized by its own bytes: its fields have the number and the types of the columns of a table,
+//! and the checksum that it carries is that of its values (`checksum.rs`). So rows are found whose
+//! page no tree leads to any more, and a row with one flipped bit is left out.
 //!
-//! A page counts in its newest version that a commit wrote into the write-ahead log, as far as the
-//! log can be read (`log.rs`), else in that of the database file. What follows a damaged place in
-//! the log is not used, though much of it may be whole: the row of a memory and its text lie in two
-//! pages, and only commits without a gap say that two pages belong together.
+//! The commits in a write-ahead log count as far as SQLite itself recovers them
+//! (`database_file.rs`).
 //!
 //! # What cannot be detected
 //!
-//! - A database file of no bytes in a folder to which nothing but the file was copied: so a
-//!   database begins. Where loci made it, a mark in `loci.lock` says that there was one.
-//! - Where a checkpoint has copied a log whose end was then cut off, that the database is newer
-//!   than the rest of the log. Pages of two times then come together, which the checksums of texts
-//!   and the check of integrity name.
-//! - A log that ends exactly after a commit, or of whose last commit nothing but other bytes is
-//!   left: so it would be if the machine had lost power before that commit.
-//! - A page that the disk gives back as it was at an earlier time, whole: nothing in it is wrong.
-//!   Where other pages say otherwise (an index, the terms of a text) the check of integrity finds
-//!   it.
-//! - A row that somebody wrote on purpose: the checksum finds accidents, it is no signature.
+//! - A database file of no bytes in a folder to which only the file was copied: so a database
+//!   begins. Where loci made it, a mark in `loci.lock` says that there was one.
+//! - Commits that a corrupt write-ahead log holds after the first corrupt byte: SQLite takes the
+//!   log as ending there, as after a write that was cut off.
+//! - A page that the disk returns as it was at an earlier time, whole: nothing in it is wrong.
+//!   Where other pages say otherwise (an index, the terms of a text), the integrity check finds it.
+//! - A row that was written on purpose: the checksum finds accidents, it is not a signature.
 //! - Several flipped bits, further apart than 32, that leave the checksum as it was: one such row
 //!   in 4,294,967,296.
-//! - What lies in free space and belongs to nothing. Nothing is lost by it.
 //!
-//! Salvage itself knows no more of a row that is gone than indexes that are whole say. It does not
-//! look into rollback journals, which loci never uses, and finds nothing in databases from before
-//! schema 7, whose rows carry no checksums.
+//! Salvage knows of a row that is lost only through indexes that are whole. It does not read
+//! rollback journals, which loci never uses, and finds nothing in databases from before schema 7,
+//! whose rows carry no checksums.
 
-mod log;
-mod pages;
+mod database_file;
+mod dbdata;
+mod rebuild;
+mod row_formats;
 mod scratch;
-mod tables;
-mod tree_page;
 mod trees;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 use loci_core::{Archived, Error, Timestamp};
-use rusqlite::Connection;
 
-use self::pages::Pages;
-use self::scratch::{Scratch, TEXTS, noun};
-use self::tables::Tables;
-use self::tree_page::{Kind, TreePage};
+use self::database_file::{DatabaseFile, PageKind};
+use self::dbdata::{PageReader, PageRecord};
+pub use self::rebuild::{Rebuilt, rebuild};
+use self::row_formats::{RowFormat, RowFormats};
+use self::scratch::{Scratch, TEXTS, Wanted};
 use self::trees::{Missing, Trees};
 use crate::failure::Result;
-use crate::{checksum, identity, schema};
-
-pub(crate) use self::log::{Log, log_of};
-pub use self::log::{LogState, look_at_log};
+use crate::tables::{self, TABLES};
+use crate::{doctor, identity, schema};
 
 /// Entries of each list of a report.
 const LIST_MAX: usize = 1_000;
+/// The first version of the schema whose rows carry checksums.
+const FIRST_VERSION: i64 = 7;
 
-/// What was salvaged, and what not.
+/// The outcome of a salvage.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Salvaged {
     /// Records that were handed out.
     pub records: u64,
     /// Rows that were found once more and left out, the older ones if they differ.
     pub repeated: u64,
-    /// What is known to be lost, in words; at most 1,000 entries. Ids and keys may be in them,
-    /// never contents.
+    /// The known losses, in words; at most 1,000 entries. Ids and keys may be in them, never
+    /// contents.
     pub lost: Vec<String>,
     /// How many more there are of them.
     pub lost_more: u64,
@@ -81,18 +75,13 @@ pub struct Salvaged {
     pub damaged_pages: Vec<DamagedPage>,
     /// How many more there are of them.
     pub damaged_pages_more: u64,
-    /// How far the write-ahead log was read.
-    pub log: LogState,
 }
 
 impl Salvaged {
     /// Whether nothing is wrong, so that nothing can be lost.
     pub fn is_whole(&self) -> bool {
         // Of a list of which there is more, there is something.
-        self.lost.is_empty()
-            && self.damaged_pages.is_empty()
-            && self.missing_pages == 0
-            && self.log.unread == 0
+        self.lost.is_empty() && self.damaged_pages.is_empty() && self.missing_pages == 0
     }
 }
 
@@ -101,7 +90,7 @@ impl Salvaged {
 pub struct DamagedPage {
     /// Its number; the first is 1.
     pub number: u32,
-    /// What is wrong, in words.
+    /// The problem, in words.
     pub problem: String,
 }
 
@@ -118,14 +107,6 @@ impl Report {
         }
     }
 
-    /// Tells of a page in which a record of this tree ends, and which says that it goes on.
-    fn leads_on(&mut self, number: u32, tree: &str) {
-        self.damage(DamagedPage {
-            number,
-            problem: format!("a record of {tree} ends in it, and it leads on"),
-        });
-    }
-
     fn lose(&mut self, what: String) {
         if self.0.lost.len() < LIST_MAX {
             self.0.lost.push(what);
@@ -135,106 +116,77 @@ impl Report {
     }
 }
 
-/// Reads all that is whole of the database in this file and of its write-ahead log, whatever else
-/// is damaged, and gives it to `visit` in the order of
+/// Reads all rows that are whole of the database in this file and of its write-ahead log, whatever
+/// else is corrupt, and gives the records that they make to `visit` in the order of
 /// [`ArchiveStore::archive`](loci_core::ArchiveStore::archive), which also says what is left out at
 /// `now`. Each record is as it was written, but for one thing: how often a memory was returned is 0
-/// if that is lost. Neither file is changed; nobody else may change them meanwhile.
+/// if that is lost. Neither file is changed; no process may change them meanwhile.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be opened, or if there is no place for temporary files; the
+/// `unavailable` if the file cannot be opened, or if there is no space for temporary files; the
 /// first error of `visit`.
 pub fn salvage(
     database: &Path,
     now: Timestamp,
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
 ) -> Result<Salvaged, Error> {
+    let (scratch, mut report) = collect(database, now, Wanted::Filed)?;
+    report.0.records = scratch.hand_out(now, visit)?;
+    Ok(report.0)
+}
+
+/// How many rows of each table that callers filed are found in any page, whether or not a tree
+/// leads to it.
+pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<&'static str, i64>> {
+    let file = Arc::new(DatabaseFile::open(database)?);
+    search(&file, Wanted::Filed)?.0.counts()
+}
+
+/// Collects the rows of a database file, and reports which are lost.
+fn collect(database: &Path, now: Timestamp, wanted: Wanted) -> Result<(Scratch, Report)> {
     if let Some(folder) = database.parent() {
-        identity::compare(folder)?;
+        identity::compare(folder).map_err(Error::from)?;
     }
-    let pages = Pages::open(database)?;
-    let (scratch, mut report) = search(&pages)?;
-    let records = scratch.hand_out(now, &mut report, visit)?;
-    Ok(Salvaged {
-        records,
-        pages: u64::from(pages.count),
-        log: pages.state,
-        ..report.0
-    })
-}
-
-/// How many rows of each table that records are made from are found in any page, whether or not a
-/// tree leads to it.
-pub(crate) fn found_rows(database: &Path) -> Result<BTreeMap<String, i64>> {
-    let (scratch, _) = search(&Pages::open(database)?)?;
-    scratch.counts()
-}
-
-/// The rows that are found in any page of a database.
-#[derive(Debug)]
-pub(crate) struct FoundRows(Scratch);
-
-/// How many rows of a table were found, and how many are known to have been there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CarriedOver {
-    pub(crate) found: usize,
-    pub(crate) known: usize,
-}
-
-impl FoundRows {
-    /// Looks for those of this database, which nobody may change meanwhile.
-    pub(crate) fn of(database: &Path) -> Result<Self> {
-        Ok(FoundRows(search(&Pages::open(database)?)?.0))
+    let file = Arc::new(DatabaseFile::open(database)?);
+    let (scratch, mut report) = search(&file, wanted)?;
+    scratch.report_lost(now, &mut report)?;
+    report.0.pages = u64::from(file.pages);
+    // A row may be lost without a trace.
+    if report.0.is_whole()
+        && file.pages > 0
+        && let Some(problem) = doctor::first_fault(file.path())?
+    {
+        report.lose(format!(
+            "rows without a trace, if any: SQLite's integrity check says: {problem}"
+        ));
     }
-
-    /// Gives them to a table of another database, for which salvage takes rows; those whose keys it
-    /// has are left out.
-    pub(crate) fn carry_over(&self, table: &str, to: &Connection) -> Result<CarriedOver> {
-        self.0.carry_over(table, to)
-    }
-}
-
-/// Whether rows of this table are what records are made from, so that salvage looks for them.
-pub(crate) fn looks_for(table: &str) -> bool {
-    noun(table).is_some()
+    Ok((scratch, report))
 }
 
 /// Collects the rows of all pages.
-fn search(pages: &Pages) -> Result<(Scratch, Report)> {
+fn search(file: &Arc<DatabaseFile>, wanted: Wanted) -> Result<(Scratch, Report)> {
     let mut report = Report::default();
-    for (number, problem) in &pages.problems {
+    for (number, problem) in &file.problems {
         report.damage(DamagedPage {
             number: *number,
             problem: (*problem).to_owned(),
         });
     }
-    let trees = Trees::walk(pages, &mut report);
-    let (scratch, tables) = Scratch::new()?;
-    if let Some(version) = pages.version {
-        let wrong = scratch.wrong_definitions(&trees.definitions)?;
-        if version == schema::VERSION && wrong > 0 {
-            let problem =
-                format!("{wrong} tables, indexes or triggers are not defined as loci defines them");
-            report.damage(DamagedPage { number: 1, problem });
-        }
-        if version != schema::VERSION && wrong == 0 {
-            let problem = format!(
-                "the header says version {version}, and the tables are those of {}",
-                schema::VERSION
-            );
-            report.damage(DamagedPage { number: 1, problem });
-        }
-    }
-    report_missing_pages(pages, &trees, &mut report);
+    let reader = PageReader::new(Arc::clone(file))?;
+    let trees = Trees::walk(file, &reader, &mut report)?;
+    let (scratch, formats) = Scratch::new(wanted)?;
+    report_version(file, &trees, &scratch, &mut report)?;
+    report_missing_pages(file, &trees, &mut report);
     let mut search = Search {
-        pages,
+        file,
+        reader: &reader,
         trees: &trees,
-        tables: &tables,
+        formats: &formats,
         scratch: &scratch,
         report,
         later: Vec::new(),
     };
-    for number in 1..=pages.count {
+    for number in 1..=file.pages {
         search.look_at(number)?;
     }
     search.take_the_rest()?;
@@ -242,8 +194,42 @@ fn search(pages: &Pages) -> Result<(Scratch, Report)> {
     Ok((scratch, report))
 }
 
-/// Says what pages held that are not there, of which nobody can say more.
-fn report_missing_pages(pages: &Pages, trees: &Trees, report: &mut Report) {
+/// Reports a version of the schema that does not go with the definitions.
+fn report_version(
+    file: &DatabaseFile,
+    trees: &Trees,
+    scratch: &Scratch,
+    report: &mut Report,
+) -> Result<()> {
+    let mut damage = |problem: String| report.damage(DamagedPage { number: 1, problem });
+    let wrong = scratch.wrong_definitions(&trees.definitions)?;
+    let has_just_begun = file.schema == 0 && trees.definitions.is_empty() && file.pages <= 1;
+    if file.schema == schema::VERSION && wrong > 0 {
+        damage(format!(
+            "{wrong} tables, indexes or triggers are not defined as loci defines them"
+        ));
+    } else if file.schema != schema::VERSION && wrong == 0 {
+        damage(format!(
+            "the header says version {}, and the tables are those of {}",
+            file.schema,
+            schema::VERSION
+        ));
+    } else if (1..FIRST_VERSION).contains(&file.schema) {
+        damage(
+            "its rows carry no checksums, so that none is known again: the schema is older than 7"
+                .to_owned(),
+        );
+    } else if !(FIRST_VERSION..=schema::VERSION).contains(&file.schema) && !has_just_begun {
+        damage(format!(
+            "the header says version {}, which this loci does not know",
+            file.schema
+        ));
+    }
+    Ok(())
+}
+
+/// Reports what pages held that are not in the file.
+fn report_missing_pages(file: &DatabaseFile, trees: &Trees, report: &mut Report) {
     let claimed: BTreeSet<u32> = trees
         .missing
         .values()
@@ -251,10 +237,10 @@ fn report_missing_pages(pages: &Pages, trees: &Trees, report: &mut Report) {
         .copied()
         .collect();
     let claimed = claimed.len() as u64;
-    let noted = pages
-        .noted
-        .map_or(0, |noted| u64::from(noted.saturating_sub(pages.count)));
-    report.0.missing_pages = claimed.max(noted);
+    let cut_off = file
+        .pages_expected
+        .map_or(0, |expected| u64::from(expected.saturating_sub(file.pages)));
+    report.0.missing_pages = claimed.max(cut_off);
     for (tree, Missing { pages, has_root }) in &trees.missing {
         let Some(noun) = noun(tree) else { continue };
         // The first page of a tree may be empty; any other has a row or leads to one.
@@ -278,7 +264,7 @@ fn report_missing_pages(pages: &Pages, trees: &Trees, report: &mut Report) {
              known"
         ));
     }
-    if pages.noted.is_none() {
+    if file.pages_expected.is_none() {
         let why = "the beginning of the database, which says how many there were, cannot be read";
         report.lose(format!(
             "what may have been in pages that are not in the file, of what kind is not known: {why}"
@@ -286,56 +272,58 @@ fn report_missing_pages(pages: &Pages, trees: &Trees, report: &mut Report) {
     }
 }
 
-/// The look at every page.
+/// One row of a table that archive records are made from, as a noun.
+fn noun(table: &str) -> Option<&'static str> {
+    tables::find(table)
+        .filter(|table| table.is_archived)
+        .map(|table| table.row)
+}
+
+/// A pass over every page.
 struct Search<'a> {
-    pages: &'a Pages,
+    file: &'a DatabaseFile,
+    reader: &'a PageReader,
     trees: &'a Trees,
-    tables: &'a Tables,
+    formats: &'a RowFormats,
     scratch: &'a Scratch,
     report: Report,
     /// Rows to which no tree of their table leads: whether they are texts, how new they are, their
-    /// pages, and their places in them.
+    /// pages, and their positions there.
     later: Vec<(bool, Reverse<i64>, u32, usize)>,
 }
 
 impl Search<'_> {
     fn look_at(&mut self, number: u32) -> Result<()> {
         let owner = self.trees.owner(number);
-        let bytes = self.pages.read(number);
-        let Some(page) = bytes
-            .as_deref()
-            .and_then(|bytes| TreePage::parse(number, bytes))
-        else {
+        let Some((kind, cells)) = self.file.kind(number) else {
             self.report_page(number, owner);
             return Ok(());
         };
-        if page.kind == Kind::TableInterior {
+        if kind == PageKind::TableInterior {
             return Ok(());
         }
-        if owner.is_some_and(|owner| self.tables.find(owner).is_none()) {
-            let records = (0..page.cells).filter_map(|place| page.cell(place)?.record(self.pages));
-            if records.count() < page.cells {
-                let problem = "it has records that cannot be read".to_owned();
-                self.report.damage(DamagedPage { number, problem });
+        let records = self.reader.records(number)?;
+        let owning_format = owner.and_then(|owner| self.formats.find(owner));
+        if owner.is_some() && owning_format.is_none() && records.len() < cells {
+            let problem = "it has records that cannot be read".to_owned();
+            self.report.damage(DamagedPage { number, problem });
+        }
+        let indexed = TABLES
+            .iter()
+            .find(|table| !table.index.is_empty() && owner == Some(table.index));
+        if let Some(table) = indexed {
+            for entry in &records {
+                self.scratch.expect_indexed(table, entry)?;
             }
         }
-        if let Some(table) = owner.and_then(Scratch::indexed) {
-            for cell in (0..page.cells).filter_map(|place| page.cell(place)) {
-                if let Some(record) = cell.record(self.pages) {
-                    self.scratch.expect_indexed(table, &record)?;
-                }
-            }
-        }
-        // Whoever claims a page may be wrong. A row is known by its checksum.
-        let owner = owner.and_then(|owner| self.tables.find(owner));
-        self.take_rows(number, &page, owner)
+        self.take_rows(number, cells, &records, owning_format)
     }
 
-    /// Says what a page without a form may have held.
+    /// Reports what a page may have held that is not a page of a tree any more.
     fn report_page(&mut self, number: u32, owner: Option<&str>) {
         let table = owner
-            .and_then(|owner| self.tables.find(owner))
-            .map(|table| table.name.as_str());
+            .and_then(|owner| self.formats.find(owner))
+            .map(|format| format.name.as_str());
         if let Some(noun) = table.and_then(noun) {
             self.report.lose(format!(
                 "what page {number} held, if it is not named apart; each is a {noun}"
@@ -343,40 +331,36 @@ impl Search<'_> {
         }
     }
 
+    /// Takes the rows of a page that a tree of their own table leads to, and puts the others off.
+    /// The tree may be wrong: a row is recognized by its checksum.
     fn take_rows(
         &mut self,
         number: u32,
-        page: &TreePage<'_>,
-        owner: Option<&tables::Table>,
+        cells: usize,
+        records: &[PageRecord],
+        owner: Option<&RowFormat>,
     ) -> Result<()> {
         let (mut broken, mut nameless) = (0, 0);
-        for place in 0..page.cells {
-            let cell = page.cell(place);
-            let record = cell.as_ref().and_then(|cell| cell.record(self.pages));
-            let row = cell
-                .as_ref()
-                .zip(record.as_ref())
-                .and_then(|(cell, record)| self.tables.row(cell, record));
+        for position in 0..cells.max(records.len()) {
+            let record = records.get(position);
+            let row = record.and_then(|record| self.formats.row(record));
             match (row, owner) {
-                (Some(row), Some(owner)) if row.table.name == owner.name => {
+                (Some(row), Some(owner)) if row.format.name == owner.name => {
                     self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
-                    if let Some(page) = record.as_ref().and_then(|record| record.leads_on) {
-                        self.report.leads_on(page, &owner.name);
-                    }
                 }
                 (Some(row), _) => {
-                    if self.scratch.takes(&row.table.name) {
+                    if self.scratch.takes(&row.format.name) {
                         self.later.push((
-                            row.table.name == TEXTS,
+                            row.format.name == TEXTS,
                             Reverse(row.age()),
                             number,
-                            place,
+                            position,
                         ));
                     }
                 }
                 (None, Some(owner)) => {
                     broken += 1;
-                    let row = cell.and_then(|cell| cell.row);
+                    let row = record.and_then(|record| record.row);
                     if let Some(row) =
                         row.filter(|_| owner.has_row_numbers && noun(&owner.name).is_some())
                     {
@@ -394,14 +378,16 @@ impl Search<'_> {
         {
             self.report.lose(match nameless {
                 1 => format!("a {noun}, in page {number}"),
-                // A damaged page may say that it has more rows than fit into it.
-                _ => format!("up to {nameless} rows in page {number}, if they are not named apart; each is a {noun}"),
+                // A corrupt page may say that it has more rows than fit into it.
+                _ => format!(
+                    "up to {nameless} rows in page {number}, if they are not named apart; each is a {noun}"
+                ),
             });
         }
         if let Some(owner) = owner.filter(|_| broken > 0) {
             let problem = format!(
-                "{broken} of its {} rows, of {}, are not as they were written",
-                page.cells, owner.name
+                "{broken} of its {cells} rows, of {}, are not as they were written",
+                owner.name
             );
             self.report.damage(DamagedPage { number, problem });
         }
@@ -413,24 +399,18 @@ impl Search<'_> {
     fn take_the_rest(&mut self) -> Result<()> {
         self.later.sort_unstable();
         let mut found: BTreeMap<(u32, String), usize> = BTreeMap::new();
-        for (_, _, number, place) in std::mem::take(&mut self.later) {
-            let Some(bytes) = self.pages.read(number) else {
-                continue;
-            };
-            let Some(cell) = TreePage::parse(number, &bytes).and_then(|page| page.cell(place))
+        for (_, _, number, position) in std::mem::take(&mut self.later) {
+            let records = self.reader.records(number)?;
+            let Some(row) = records
+                .get(position)
+                .and_then(|record| self.formats.row(record))
             else {
                 continue;
             };
-            let record = cell.record(self.pages);
-            if let Some(row) = record
-                .as_ref()
-                .and_then(|record| self.tables.row(&cell, record))
-            {
-                if self.scratch.insert(&row)? {
-                    *found.entry((number, row.table.name.clone())).or_default() += 1;
-                } else {
-                    self.report.0.repeated += 1;
-                }
+            if self.scratch.insert(&row)? {
+                *found.entry((number, row.format.name.clone())).or_default() += 1;
+            } else {
+                self.report.0.repeated += 1;
             }
         }
         for ((number, table), count) in found {

@@ -23,7 +23,7 @@ use crate::identity::{self, StoreId};
 use crate::open::{DATABASE, OpenError, Options};
 use crate::opened::Opened;
 use crate::presence::{self, ExclusiveLock};
-use crate::repair::{Reindexed, Repaired};
+use crate::repair::{Reindexed, Repair};
 use crate::{
     answers, archive, audit, counts, decisions, doctor, facts, jobs, keyed_answers, note_files,
     read, read_only, remove, settings, source_files, tokens, tunnels, write,
@@ -255,16 +255,16 @@ impl SqliteStore {
         self.opened()?.cache.write_segment_now()
     }
 
-    /// Makes good each [`ProblemKind::Derived`] problem, and says what it did, or what it could not
-    /// do. No text is touched, and nothing that somebody filed; nothing at all is done where
-    /// something of that is damaged. Others read and write meanwhile.
+    /// Repairs each [`ProblemKind::Derived`] problem that can be repaired in place. No row that a
+    /// caller filed is changed; nothing is done where one is corrupt. Others read and write
+    /// meanwhile.
     ///
     /// [`ProblemKind::Derived`]: crate::ProblemKind::Derived
     ///
     /// # Errors
     /// `unavailable` if the database cannot be read or written; what was done until then stays
     /// done.
-    pub fn repair(&self) -> Result<Vec<Repaired>> {
+    pub fn repair(&self) -> Result<Repair> {
         let opened = self.opened()?;
         let done = opened.work().repair();
         opened.cache.forget_segment();

@@ -238,15 +238,15 @@ pub struct Restore {
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Doctor {
-    /// Repair what can be made again from what is whole: indexes, counts, permissions, leftovers of
-    /// crashes
+    /// Repair indexes, counts and permissions, and remove leftovers of crashes; rebuild a damaged
+    /// database from the rows that are whole, and keep the old one
     #[arg(long, conflicts_with = "salvage")]
     pub fix: bool,
     /// Trust the clock as it is after a jump: what has expired by it is removed for good
     #[arg(long, conflicts_with = "salvage")]
     pub trust_clock: bool,
-    /// Write what still reads of a damaged database into this file, for `loci import`; changes
-    /// nothing
+    /// Write the records of a damaged database that are whole into this file, for `loci import`;
+    /// changes nothing
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub salvage: Option<PathBuf>,
     /// Look for keys, tokens and passwords in what is stored, instead of everything else; prints

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
-use loci_core::Error;
-use loci_store_sqlite::{DAMAGED_LOG, LogState, Problem, ProblemKind, SqliteStore, look_at_log};
+use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
@@ -32,18 +31,6 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     ) && !failure.message.is_empty();
     if !may_be_damage || !settings.data.join(DATABASE).is_file() {
         return failure;
-    }
-    // Opened, it would be made good: that is for those who need what is in it.
-    if let Some(Ok(state)) = log_of_nobody(&settings.data)
-        && state.hides_commits
-    {
-        let problem = state.problem().unwrap_or_default();
-        let message = format!(
-            "{}; {problem}: {}",
-            failure.message,
-            way_out_of_log(&settings.data)
-        );
-        return Failure::new(Exit::Database, message);
     }
     let (sender, findings) = mpsc::channel();
     let (data, options) = (settings.data.clone(), settings.store);
@@ -88,6 +75,14 @@ pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
         .map(|problem| problem.text.as_str())
 }
 
+/// The problems that a repair or a rebuild mends, of these.
+pub fn faults(problems: &[Problem]) -> impl Iterator<Item = &str> {
+    problems
+        .iter()
+        .filter(|problem| problem.kind != ProblemKind::Foreign)
+        .map(|problem| problem.text.as_str())
+}
+
 /// The definitions that loci did not make, of these problems.
 pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
@@ -96,42 +91,26 @@ pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
         .map(|problem| problem.text.as_str())
 }
 
-/// How far the write-ahead log can be read of a store that nobody has open; none if somebody has,
-/// or there is none.
-pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
-    let database = data.join(DATABASE);
-    let _alone = database
-        .exists()
-        .then(|| SqliteStore::lock_alone(data).ok())
-        .flatten()?;
-    Some(look_at_log(&database))
-}
-
-/// What somebody with a damaged write-ahead log can do.
-pub fn way_out_of_log(data: &Path) -> String {
+/// The ways out for a user whose database is corrupt.
+pub fn way_out(data: &Path) -> String {
     format!(
-        "`loci doctor --salvage FILE` writes what still reads into a file; any other command keeps database and log in \
-         {}, and goes on with what comes before the damage",
-        data.join(BACKUPS).join(format!("{DAMAGED_LOG}…")).display()
+        "stop loci and copy the folder {} before anything else; `loci doctor --fix` rebuilds the database from the rows \
+         that are whole, and keeps the old one; {}",
+        data.display(),
+        restore(data)
     )
 }
 
-/// Where databases and their damaged logs were kept.
-pub fn kept_logs(data: &Path) -> Vec<PathBuf> {
-    let folder = fs::read_dir(data.join(BACKUPS))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let kept = folder.filter(|entry| entry.file_name().to_string_lossy().starts_with(DAMAGED_LOG));
-    let mut kept: Vec<_> = kept.map(|entry| entry.path()).collect();
-    kept.sort_unstable();
-    kept
+/// The ways out where a rebuild did not help.
+pub fn way_out_by_hand(data: &Path) -> String {
+    format!(
+        "`loci doctor --salvage FILE` writes the records that are whole into a file for `loci import`; {}",
+        restore(data)
+    )
 }
 
-/// What somebody with a damaged database can do.
-pub fn way_out(data: &Path) -> String {
-    let shown = data.display();
-    let restore = match newest_backup(data) {
+fn restore(data: &Path) -> String {
+    match newest_backup(data) {
         Some((backup, _)) => {
             let backup = backup.display();
             format!(
@@ -142,11 +121,7 @@ pub fn way_out(data: &Path) -> String {
             "there is no backup in {}, but you may have one elsewhere",
             data.join(BACKUPS).display()
         ),
-    };
-    format!(
-        "stop loci and copy the folder {shown} before anything else; `loci doctor --salvage FILE` writes what still \
-         reads into a file for `loci import`; {restore}"
-    )
+    }
 }
 
 /// The newest backup that is known, with when it was made.

@@ -14,11 +14,11 @@ use std::thread;
 use loci_core::Error;
 use rusqlite::Connection;
 
-use super::{Problem, check, definitions, references, tables};
+use super::{Problem, check, definitions, references, structure, tables};
 use crate::connection::Readers;
 use crate::failure::Result;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_whole};
-use crate::{reanalysis, schema, trees};
+use crate::{reanalysis, schema};
 
 /// Connections that look at once, at most.
 const CONNECTIONS_MAX: usize = 8;
@@ -113,10 +113,7 @@ fn is_part_well(connection: &Connection, part: &Part, words: bool) -> Result<boo
     };
     let mut is_well = true;
     match part {
-        Part::Structure => trees::integrity_check(&snapshot, "1", |_| {
-            is_well = false;
-            Ok(())
-        })?,
+        Part::Structure => is_well = structure::integrity_check(&snapshot, 1)?.is_empty(),
         Part::Checksums => {
             is_well = definitions(&snapshot, schema::definitions()?, &mut problems)?;
             tables::check_checksums(&snapshot, &with_words, &mut problems)?;

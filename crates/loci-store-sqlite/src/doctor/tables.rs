@@ -14,85 +14,12 @@ use super::{Named, Problem, ProblemKind, damage, damaged};
 use crate::codec::decode_terms;
 use crate::failure::{Failure, Result, readable};
 use crate::open::OpenError;
-use crate::read::POSITION_BITS;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::tables::{OF_PASSAGE, Origin, TABLES, Table};
 use crate::{
-    answers, audit, backup, decisions, facts, failure, keyed_answers, note_files, salvage,
-    settings, source_files, tokens, trees, tunnels,
+    answers, audit, backup, decisions, facts, failure, keyed_answers, note_files, settings,
+    source_files, tokens, tunnels,
 };
-
-/// A table whose rows carry checksums.
-struct Table {
-    name: &'static str,
-    /// What its rows are.
-    rows: &'static str,
-    /// What names a row `t` and tells nothing of its content.
-    key: &'static str,
-    kind: ProblemKind,
-}
-
-const fn table(
-    name: &'static str,
-    rows: &'static str,
-    key: &'static str,
-    kind: ProblemKind,
-) -> Table {
-    Table {
-        name,
-        rows,
-        key,
-        kind,
-    }
-}
-
-/// The id of the memory that a row belongs to.
-const OF_MEMORY: &str = "ifnull((SELECT id FROM memory WHERE row = t.memory), t.memory)";
-const OF_PASSAGE: &str = "ifnull((SELECT id FROM memory WHERE row = t.row >> 20), t.row >> 20)";
-const OF_VECTOR: &str =
-    "ifnull((SELECT id FROM memory WHERE row = t.passage >> 20), t.passage >> 20)";
-const _: () = assert!(POSITION_BITS == 20);
-
-/// All of them. What nobody filed can be left out or made again.
-const TABLES: [Table; 23] = [
-    table("memory", "memories", "id", Damaged),
-    table("content", "contents of memories", OF_MEMORY, Damaged),
-    table("passage", "passages of memories", OF_PASSAGE, Derived),
-    table(
-        "further_vector",
-        "further vectors of memories",
-        OF_VECTOR,
-        Derived,
-    ),
-    table("model", "names of models", "row", Derived),
-    table("token", "tokens", "id", Damaged),
-    table(
-        "access",
-        "counts of returns of memories",
-        OF_MEMORY,
-        Derived,
-    ),
-    table("job", "jobs of memories", OF_MEMORY, Derived),
-    table("cache_entry", "cached answers", "id", Derived),
-    table("decision", "decisions", "key", Damaged),
-    table("audit", "audit entries", "number", Damaged),
-    table("audit_record", "records of audit entries", "entry", Damaged),
-    table("wipe", "notes of wipes", "owner", Damaged),
-    table("analysis", "versions of the analysis", "row", Derived),
-    table("note_file", "files of notes", "path", Damaged),
-    table("note_folder", "folders of notes", "space", Damaged),
-    table("keyed_answer", "answers under keys", "row", Damaged),
-    table("secret", "secrets", "row", Damaged),
-    table("graph_name", "names in facts", "space", Damaged),
-    table("fact", "facts", "id", Damaged),
-    table("tunnel", "tunnels", "id", Damaged),
-    table("setting", "settings", "name", Damaged),
-    table(
-        "source_file",
-        "files that memories were made from",
-        "path",
-        Damaged,
-    ),
-];
 
 /// A condition that rows of the table meet whose checksums do not hold.
 pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> {
@@ -116,29 +43,6 @@ pub(super) struct Checked {
     pub(super) is_readable: bool,
 }
 
-/// Whether every table of what was filed can be read to its end.
-pub(super) fn can_be_read(connection: &Connection) -> Result<bool> {
-    let mut tables = connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table'")?;
-    let mut derived = BTreeSet::new();
-    for table in tables
-        .query_map([], |row| row.get::<_, String>(0))?
-        .collect::<rusqlite::Result<Vec<_>>>()?
-    {
-        let sql = format!("SELECT count(*) FROM \"{table}\" NOT INDEXED");
-        let read = || {
-            Ok(connection
-                .query_row(&sql, [], |row| row.get::<_, i64>(0))
-                .map(drop)?)
-        };
-        if trees::is_derived(&table) {
-            derived.insert(table);
-        } else if damage(read())?.is_some() {
-            return Ok(false);
-        }
-    }
-    Ok(check_checksums(connection, &derived, &mut Vec::new())?.is_readable)
-}
-
 /// A copy of the database, for those who look at its pages: to open the file besides SQLite would
 /// end its locks.
 pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
@@ -156,26 +60,6 @@ pub(crate) fn copy_aside(connection: &Connection) -> Result<NamedTempFile> {
     Ok(aside)
 }
 
-/// The tables that records are made from of which more rows are in the pages of the database than
-/// in the table: how many there are, and how many are found.
-pub(super) fn lost_rows(connection: &Connection) -> Result<Vec<(String, i64, i64)>> {
-    let found = salvage::found_rows(copy_aside(connection)?.path())?;
-    let mut lost = Vec::new();
-    for (table, found) in found.into_iter().filter(|(_, found)| *found > 0) {
-        let mut rows = 0;
-        let sql = format!("SELECT count(*) FROM {table} NOT INDEXED");
-        let counted = connection
-            .query_row(&sql, [], |row| row.get(0))
-            .map(|counted| rows = counted);
-        // What cannot be counted is told elsewhere.
-        damage(counted.map_err(Failure::from))?;
-        if found > rows {
-            lost.push((table, rows, found));
-        }
-    }
-    Ok(lost)
-}
-
 /// Reads all rows from their tables, not from indexes; those of some tables are left out.
 pub(super) fn check_checksums(
     connection: &Connection,
@@ -186,15 +70,10 @@ pub(super) fn check_checksums(
         broken: HashSet::new(),
         is_readable: true,
     };
-    for Table {
-        name,
-        rows,
-        key,
-        kind,
-    } in TABLES
-        .into_iter()
-        .filter(|table| !left_out.contains(table.name))
-    {
+    for table in checked_tables(left_out) {
+        let Table {
+            name, rows, key, ..
+        } = *table;
         let mut broken = Named::default();
         let sql = format!(
             "SELECT {key} FROM {name} AS t NOT INDEXED WHERE {}",
@@ -210,13 +89,33 @@ pub(super) fn check_checksums(
             ));
             Ok(())
         }))?;
-        broken.report(kind, rows, ", whose checksums do not hold", problems);
-        checked.is_readable &= problem.is_none();
-        problems.extend(
-            problem.map(|problem| damaged(format!("the {rows} cannot be read on: {problem}"))),
+        broken.report(
+            kind_of(table),
+            rows,
+            ", whose checksums do not hold",
+            problems,
         );
+        checked.is_readable &= problem.is_none();
+        problems.extend(problem.map(|problem| Problem {
+            kind: kind_of(table),
+            text: format!("the {rows} cannot be read on: {problem}"),
+        }));
     }
     Ok(checked)
+}
+
+/// The tables whose rows carry checksums, but for these.
+fn checked_tables(left_out: &BTreeSet<String>) -> impl Iterator<Item = &'static Table> {
+    TABLES
+        .iter()
+        .filter(|table| table.has_checksums() && !left_out.contains(table.name))
+}
+
+fn kind_of(table: &Table) -> ProblemKind {
+    match table.origin {
+        Origin::Filed => Damaged,
+        Origin::Derived | Origin::Counted | Origin::Internal => Derived,
+    }
 }
 
 /// Reads the other rows as loci does: they are as they were written, but loci may not have written
@@ -227,10 +126,8 @@ pub(super) fn check_values(
     left_out: &BTreeSet<String>,
     problems: &mut Vec<Problem>,
 ) -> Result<()> {
-    for Table { name, rows, .. } in TABLES
-        .into_iter()
-        .filter(|table| !left_out.contains(table.name))
-    {
+    for Table { name, rows, .. } in checked_tables(left_out) {
+        let (name, rows) = (*name, *rows);
         let Some((sql, read)) = reading(name) else {
             continue;
         };

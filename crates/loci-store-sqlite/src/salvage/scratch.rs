@@ -4,38 +4,17 @@
 use std::collections::{BTreeMap, HashMap};
 
 use loci_core::{Archived, Timestamp};
-use rusqlite::types::ValueRef;
+use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::tables::{Row, Table, Tables};
-use super::tree_page::Record;
+use super::Report;
+use super::dbdata::PageRecord;
+use super::row_formats::{Row, RowFormats};
 use super::trees::Defined;
-use super::{CarriedOver, Report, checksum};
 use crate::failure::Result;
 use crate::schema::{self, Definition};
-use crate::{archive, trees};
-
-/// The tables that what is handed out is made from, with what their rows are, and an index, if one
-/// has a key that names them, followed by the number of the row.
-const TABLES: [(&str, &str, &str); 13] = [
-    ("memory", "memory", "memory_by_id"),
-    ("content", "text", ""),
-    ("access", "count of returns", ""),
-    ("note_folder", "name of the folder of notes", ""),
-    ("note_file", "file of notes", ""),
-    ("fact", "fact", "fact_by_id"),
-    ("graph_name", "spelling of a name in facts", ""),
-    ("tunnel", "tunnel", "tunnel_by_id"),
-    ("setting", "setting", ""),
-    ("source_file", "file that memories were made from", ""),
-    (
-        "cache_entry",
-        "cached answer",
-        "sqlite_autoindex_cache_entry_1",
-    ),
-    ("decision", "decision", "sqlite_autoindex_decision_1"),
-    ("keyed_answer", "answer under a key", "keyed_answer_by_key"),
-];
+use crate::tables::{Origin, TABLES, Table};
+use crate::{archive, checksum};
 
 /// The table of texts.
 pub(crate) const TEXTS: &str = "content";
@@ -49,28 +28,52 @@ const FOREIGN_TEXTS: &str = "
     DELETE FROM content WHERE EXISTS (
         SELECT 1 FROM memory WHERE row = content.memory AND text_checksum <> loci_checksum(content.text))";
 
-/// What rows are known of, though they may be lost: by an index, or by a cell that is damaged.
+/// Deletes the halves of memories whose other half is lost.
+const HALVES: &str = "
+    DELETE FROM content WHERE memory NOT IN (SELECT row FROM memory);
+    DELETE FROM memory WHERE row NOT IN (SELECT memory FROM content);";
+
+/// The rows that an index or a corrupt record says there are, though they may be lost.
 const KNOWN: &str = "
     CREATE TEMP TABLE known (tree TEXT NOT NULL, row INTEGER NOT NULL, name TEXT, PRIMARY KEY (tree, row)) WITHOUT ROWID;";
 
+/// The rows that salvage looks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Those that records of the archive are made from, and others that callers filed.
+    Filed,
+    /// All that carry checksums.
+    All,
+}
+
+impl Wanted {
+    fn includes(self, table: &Table) -> bool {
+        match self {
+            Wanted::Filed => table.is_archived || table.origin == Origin::Filed,
+            Wanted::All => table.has_checksums(),
+        }
+    }
+}
+
+/// A database of our schema that collects rows; it is deleted with its connection.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     connection: Connection,
-    /// By tables' names, how rows are inserted.
-    insertions: HashMap<String, String>,
+    /// The statements that insert a row, by tables' names.
+    insertions: HashMap<&'static str, String>,
 }
 
 impl Scratch {
-    /// Makes one, and the tables that rows in it may be of.
-    pub(crate) fn new() -> Result<(Self, Tables)> {
-        // Kept in memory while it is small, then in the folder for temporary files.
+    /// Makes one for these rows, and the forms that its rows have.
+    pub(crate) fn new(wanted: Wanted) -> Result<(Self, RowFormats)> {
+        // SQLite keeps it in memory while it is small, then among the temporary files.
         let connection = Connection::open("")?;
         checksum::register(&connection)?;
         connection.execute_batch(
             "PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -32768;",
         )?;
         connection.execute_batch("BEGIN")?;
-        // What is counted by triggers is of no use here.
+        // Triggers would count rows that are deleted again.
         let is_needed = |definition: &&Definition| {
             matches!(definition.kind.as_str(), "table" | "index")
                 && !definition.name.starts_with("sqlite_")
@@ -79,70 +82,65 @@ impl Scratch {
             connection.execute_batch(&definition.sql)?;
         }
         connection.execute_batch(KNOWN)?;
-        let tables = Tables::of(&connection)?;
-        let is_taken =
-            |table: &&Table| noun(&table.name).is_some() || !trees::is_derived(&table.name);
-        let taken = tables.all().filter(is_taken);
-        let insertions = taken
-            .map(|table| (table.name.clone(), table.insertion()))
+        let formats = RowFormats::of(&connection)?;
+        let insertions = TABLES
+            .iter()
+            .filter(|table| wanted.includes(table))
+            .filter_map(|table| Some((table.name, formats.find(table.name)?.insertion())))
             .collect();
         Ok((
             Scratch {
                 connection,
                 insertions,
             },
-            tables,
+            formats,
         ))
     }
 
     /// How many rows there are of each table.
-    pub(crate) fn counts(&self) -> Result<BTreeMap<String, i64>> {
-        let count = |table: &String| {
+    pub(crate) fn counts(&self) -> Result<BTreeMap<&'static str, i64>> {
+        let count = |table: &&'static str| {
             let sql = format!("SELECT count(*) FROM {table}");
             Ok((
-                table.clone(),
+                *table,
                 self.connection.query_row(&sql, [], |row| row.get(0))?,
             ))
         };
         self.insertions.keys().map(count).collect()
     }
 
-    /// Gives the rows of a table to that of another database.
-    pub(crate) fn carry_over(&self, table: &str, to: &Connection) -> Result<CarriedOver> {
-        let mut carried = CarriedOver { found: 0, known: 0 };
-        let Some(insertion) = self.insertions.get(table) else {
-            return Ok(carried);
-        };
+    /// Copies all rows into a new database of the current schema, in the place of those that its
+    /// migrations put there.
+    pub(crate) fn copy_into(&self, fresh: &Connection) -> Result<()> {
+        let tables = TABLES.iter();
+        for table in tables.filter(|table| self.insertions.contains_key(table.name)) {
+            self.copy_table(table.name, fresh)?;
+        }
+        Ok(())
+    }
+
+    fn copy_table(&self, table: &str, fresh: &Connection) -> Result<()> {
         let columns =
             "SELECT group_concat(name, ', ') FROM pragma_table_xinfo(?1) WHERE hidden = 0";
         let columns: String = self
             .connection
             .query_row(columns, [table], |row| row.get(0))?;
-        let mut insert = to.prepare(insertion)?;
-        let mut statement = self
-            .connection
-            .prepare(&format!("SELECT {columns} FROM {table}"))?;
+        let sql = format!("SELECT {columns} FROM {table}");
+        let mut statement = self.connection.prepare(&sql)?;
         let width = statement.column_count();
         let mut rows = statement.query([])?;
+        let mut insert = fresh.prepare(&self.insertions[table])?;
+        let mut is_first = true;
         while let Some(row) = rows.next()? {
+            if std::mem::take(&mut is_first) {
+                fresh.execute(&format!("DELETE FROM {table}"), [])?;
+            }
             let values = (0..width)
-                .map(|column| row.get_ref(column))
+                .map(|column| row.get_ref(column).map(ToSqlOutput::Borrowed))
                 .collect::<rusqlite::Result<Vec<_>>>()?;
-            let values = values
-                .into_iter()
-                .map(rusqlite::types::ToSqlOutput::Borrowed);
-            carried.found += insert.execute(params_from_iter(values))?;
+            insert.execute(params_from_iter(values))?;
         }
-        let known = format!(
-            "SELECT count(*) FROM (SELECT row FROM known WHERE tree = ?1 UNION SELECT rowid FROM {table})"
-        );
-        let known: i64 = self
-            .connection
-            .query_row(&known, [table], |row| row.get(0))?;
-        carried.known = usize::try_from(known)
-            .unwrap_or_default()
-            .max(carried.found);
-        Ok(carried)
+        Ok(())
     }
 
     /// How many tables, indexes and triggers of this version are not defined as they are here, or
@@ -189,11 +187,11 @@ impl Scratch {
     /// Takes a row; says whether it is the first with its key. Of texts the one stays that the
     /// record tells of.
     pub(crate) fn insert(&self, row: &Row<'_>) -> Result<bool> {
-        let Some(sql) = self.insertions.get(&row.table.name) else {
+        let Some(sql) = self.insertions.get(row.format.name.as_str()) else {
             return Ok(true);
         };
         let execute = |sql: &str| -> Result<bool> {
-            let values = row.written().map(rusqlite::types::ToSqlOutput::Borrowed);
+            let values = row.written().map(ToSqlOutput::Borrowed);
             Ok(self
                 .connection
                 .prepare_cached(sql)?
@@ -201,7 +199,7 @@ impl Scratch {
                 > 0)
         };
         let is_first = execute(sql)?;
-        if !is_first && row.table.name == TEXTS {
+        if !is_first && row.format.name == TEXTS {
             execute(RIGHT_TEXT)?;
         }
         Ok(is_first)
@@ -217,39 +215,23 @@ impl Scratch {
         Ok(())
     }
 
-    /// Whether the index says which rows a table has.
-    pub(crate) fn indexed(index: &str) -> Option<&'static str> {
-        TABLES
-            .iter()
-            .find(|(.., other)| !other.is_empty() && *other == index)
-            .map(|(table, ..)| *table)
-    }
-
-    /// Notes the row that a record of such an index stands for.
-    pub(crate) fn expect_indexed(&self, table: &str, record: &Record) -> Result<()> {
-        let Some(values) = record.values() else {
+    /// Records the row that an entry of this table's index says there is.
+    pub(crate) fn expect_indexed(&self, table: &Table, entry: &PageRecord) -> Result<()> {
+        let [space, keys @ .., Value::Integer(row)] = entry.values.as_slice() else {
             return Ok(());
         };
-        let [space, keys @ .., ValueRef::Integer(row)] = values.as_slice() else {
-            return Ok(());
+        let text = |value: &Value| match value {
+            Value::Text(text) => Some(format!("`{text}`")),
+            _ => None,
         };
-        let text = |value: &ValueRef<'_>| value.as_str().ok().map(|text| format!("`{text}`"));
         let keys: Vec<_> = keys.iter().filter_map(text).collect();
         let name = format!(
             "{} in space {}",
             keys.join(" "),
             text(space).unwrap_or_default()
         );
-        self.expect(table, *row, Some(&name))
+        self.expect(table.name, *row, Some(&name))
     }
-}
-
-/// What one row of a table is called.
-pub(crate) fn noun(table: &str) -> Option<&'static str> {
-    TABLES
-        .iter()
-        .find(|(other, ..)| *other == table)
-        .map(|(_, noun, _)| *noun)
 }
 
 /// Memories of which one half is missing or both are, but for those that no read would show.
@@ -276,25 +258,21 @@ const NAMELESS_FACTS: &str = "
     ORDER BY row";
 
 impl Scratch {
-    /// Says what of all that is known of cannot be handed out, and hands out the rest.
-    pub(crate) fn hand_out(
-        &self,
-        now: Timestamp,
-        report: &mut Report,
-        visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
-    ) -> Result<u64> {
+    /// Reports each row that is known of and lost, and removes what cannot be without it.
+    pub(crate) fn report_lost(&self, now: Timestamp, report: &mut Report) -> Result<()> {
         self.report_memories(now, report)?;
-        for (table, noun, _) in TABLES
-            .iter()
-            .filter(|(table, ..)| !matches!(*table, "memory" | "content" | "access"))
-        {
-            let number = if *table == "decision" { "rowid" } else { "row" };
+        for Table {
+            name, row: noun, ..
+        } in TABLES.iter().filter(|table| {
+            table.is_archived && !matches!(table.name, "memory" | "content" | "access")
+        }) {
+            let number = if *name == "decision" { "rowid" } else { "row" };
             // Of the others no row has a number, and none is known of.
             let sql = format!(
-                "SELECT row, name FROM known WHERE tree = ?1 AND row NOT IN (SELECT {number} FROM {table}) ORDER BY row"
+                "SELECT row, name FROM known WHERE tree = ?1 AND row NOT IN (SELECT {number} FROM {name}) ORDER BY row"
             );
-            if self.connection.prepare_cached(IS_KNOWN)?.exists([table])? {
-                self.each(&sql, params![table], |row| {
+            if self.connection.prepare_cached(IS_KNOWN)?.exists([name])? {
+                self.each(&sql, params![name], |row| {
                     let (number, name): (i64, Option<String>) = (row.get(0)?, row.get(1)?);
                     report.lose(format!(
                         "{noun} {}",
@@ -305,6 +283,15 @@ impl Scratch {
             }
         }
         self.report_facts(report)?;
+        Ok(self.connection.execute_batch(HALVES)?)
+    }
+
+    /// Gives all records to `visit`; returns how many there were.
+    pub(crate) fn hand_out(
+        &self,
+        now: Timestamp,
+        visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
+    ) -> Result<u64> {
         self.connection.execute_batch("COMMIT")?;
         let mut records = 0;
         archive::all(&self.connection, now, &mut |record| {

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::Value;
 
-use super::pages::Pages;
-use super::tree_page::{Kind, Record, TreePage};
+use super::database_file::{DatabaseFile, PageKind};
+use super::dbdata::{PageReader, PageRecord};
 use super::{DamagedPage, Report};
+use crate::failure::Result;
 
 /// The tree that lists all others, in the first page and below it.
 const LIST: &str = "sqlite_schema";
@@ -15,9 +16,9 @@ const LIST: &str = "sqlite_schema";
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
     names: Vec<String>,
-    /// For each page of the database, from number 1 on, the place of its name.
+    /// For each page of the database, from number 1 on, the position of its name.
     owners: Vec<Option<u16>>,
-    /// What is said of each table, index and trigger, by its name.
+    /// The definitions of tables, indexes and triggers, by name.
     pub(crate) definitions: BTreeMap<String, Defined>,
     /// The pages of each tree behind the end of the file, where it was cut off.
     pub(crate) missing: BTreeMap<String, Missing>,
@@ -25,12 +26,12 @@ pub(crate) struct Trees {
     pub(crate) are_whole: bool,
 }
 
-/// What the list of trees says of one of them, or of a trigger.
+/// A definition in the list of trees.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Defined {
     pub(crate) kind: String,
     pub(crate) table: String,
-    /// What defines it; nothing for an index that a constraint brings.
+    /// The SQL text; none for an index that a constraint brings.
     pub(crate) sql: Option<String>,
     /// Whether it has pages.
     pub(crate) is_tree: bool,
@@ -45,43 +46,38 @@ pub(crate) struct Missing {
 }
 
 impl Trees {
-    /// Goes down all trees; says which pages should be of a tree and are not.
-    pub(crate) fn walk(pages: &Pages, report: &mut Report) -> Self {
+    /// Follows the child pointers of all trees; reports the pages that should be part of a tree and
+    /// are not.
+    pub(crate) fn walk(
+        file: &DatabaseFile,
+        reader: &PageReader,
+        report: &mut Report,
+    ) -> Result<Self> {
         let mut trees = Trees {
-            owners: vec![None; pages.count as usize],
+            owners: vec![None; file.pages as usize],
             are_whole: true,
             ..Trees::default()
         };
-        let mut roots = vec![(LIST.to_owned(), 1)];
-        let (mut broken, mut leads_on) = (Vec::new(), Vec::new());
-        let mut definitions = BTreeMap::new();
-        trees.go_down(pages, LIST.to_owned(), 1, report, &mut |number, page| {
-            for place in 0..page.cells {
-                let root = page.cell(place).and_then(|cell| {
-                    let record = cell.record(pages)?;
-                    leads_on.extend(record.leads_on);
-                    let (name, root, definition) = defined(&record)?;
-                    definitions.insert(name.clone(), definition);
-                    Some((name, root))
-                });
-                broken.extend(root.is_none().then_some(number));
-                roots.extend(root);
+        let mut roots = Vec::new();
+        for number in trees.go_down(file, reader, (LIST, 1), report)? {
+            let records = reader.records(number)?;
+            let expected = file.kind(number).map_or(0, |(_, cells)| cells);
+            let defined: Vec<_> = records.iter().filter_map(defined).collect();
+            if defined.len() < expected {
+                trees.are_whole = false;
+                let problem =
+                    format!("it does not name all tables and indexes that {LIST} has in it");
+                report.damage(DamagedPage { number, problem });
             }
-        });
-        trees.definitions = definitions;
-        trees.are_whole &= broken.is_empty();
-        broken.dedup();
-        for number in broken {
-            let problem = format!("it does not name all tables and indexes that {LIST} has in it");
-            report.damage(DamagedPage { number, problem });
+            for (name, root, definition) in defined {
+                roots.push((name.clone(), root));
+                trees.definitions.insert(name, definition);
+            }
         }
-        for number in leads_on {
-            report.leads_on(number, LIST);
+        for (name, root) in roots.iter().filter(|(_, root)| *root > 0) {
+            trees.go_down(file, reader, (name, *root), report)?;
         }
-        for (name, root) in roots.into_iter().skip(1).filter(|(_, root)| *root > 0) {
-            trees.go_down(pages, name, root, report, &mut |_, _| {});
-        }
-        trees
+        Ok(trees)
     }
 
     /// The name of the table or index that the page belongs to.
@@ -90,110 +86,89 @@ impl Trees {
         self.names.get(usize::from(owner?)).map(String::as_str)
     }
 
+    /// Visits the pages of one tree, which has this name and root; returns its leaves.
     fn go_down(
         &mut self,
-        pages: &Pages,
-        name: String,
-        root: u32,
+        file: &DatabaseFile,
+        reader: &PageReader,
+        (name, root): (&str, u32),
         report: &mut Report,
-        visit_leaf: &mut dyn FnMut(u32, &TreePage<'_>),
-    ) {
+    ) -> Result<Vec<u32>> {
+        let mut leaves = Vec::new();
         let Ok(owner) = u16::try_from(self.names.len()) else {
-            return;
+            return Ok(leaves);
         };
-        let mut is_whole = true;
-        let mut problem = |page, what: &str| {
-            is_whole = false;
-            report.damage(DamagedPage {
-                number: page,
-                problem: format!("{what}, where {name} goes on"),
-            });
-        };
-        // Each with the rows that it has: those after one, and up to another.
-        let mut waiting = vec![(root, None, None)];
-        let mut of_table = None;
-        while let Some((number, above, up_to)) = waiting.pop() {
-            // A page has one place. Whoever comes second is on a wrong way.
-            match number
-                .checked_sub(1)
-                .and_then(|place| self.owners.get_mut(place as usize))
-            {
-                Some(free @ None) => *free = Some(owner),
-                Some(Some(_)) => {
-                    problem(number, "it has another place already");
-                    continue;
-                }
-                None if pages.may_have_had(number) => {
-                    // Nobody knows of which trees it told.
+        let (mut waiting, mut of_table, mut is_whole) = (vec![root], None, true);
+        while let Some(number) = waiting.pop() {
+            let position = number.wrapping_sub(1) as usize;
+            let kind = file.kind(number).map(|(kind, _)| kind);
+            let problem = match (self.owners.get_mut(position), kind) {
+                (None, _) if file.may_have_had(number) => {
+                    // It is not known which trees it named.
                     self.are_whole &= name != LIST;
-                    let missing = self.missing.entry(name.clone()).or_default();
+                    let missing = self.missing.entry(name.to_owned()).or_default();
                     missing.pages.insert(number);
                     missing.has_root |= number == root;
                     continue;
                 }
-                None => {
-                    problem(number, "it is not in the file");
-                    continue;
+                (None, _) => Some("it is not in the file"),
+                // A page has one place. The second way to it is wrong.
+                (Some(Some(_)), _) => Some("it has another place already"),
+                (Some(free), None) => {
+                    *free = Some(owner);
+                    Some("it is not a page of a table or index")
                 }
-            }
-            let Some(bytes) = pages.read(number) else {
-                problem(number, "the disk does not give it back");
-                continue;
-            };
-            match TreePage::parse(number, &bytes) {
-                None => problem(number, "it is no page of a table or index"),
-                // It belongs to another, who may come later.
-                Some(page)
-                    if *of_table.get_or_insert(page.kind.is_of_table())
-                        != page.kind.is_of_table() =>
+                // It belongs to another tree, which may come later.
+                (Some(None), Some(kind))
+                    if *of_table.get_or_insert(kind.is_of_table()) != kind.is_of_table() =>
                 {
-                    self.owners[number as usize - 1] = None;
-                    problem(number, "it is of another kind");
+                    Some("it is of another kind")
                 }
-                Some(page) => {
-                    if !page.is_sound(above, up_to) {
-                        problem(number, "its parts do not fit together");
-                    }
-                    if matches!(page.kind, Kind::TableLeaf | Kind::IndexLeaf) {
-                        visit_leaf(number, &page);
-                    }
-                    let mut after = above;
-                    for (child, last) in page.children() {
-                        waiting.push((child, after, last.or(up_to)));
-                        after = last.or(after);
-                    }
+                (Some(free), Some(PageKind::TableLeaf | PageKind::IndexLeaf)) => {
+                    *free = Some(owner);
+                    leaves.push(number);
+                    None
                 }
+                (Some(free), Some(_)) => {
+                    *free = Some(owner);
+                    waiting.extend(reader.children(number)?);
+                    None
+                }
+            };
+            if let Some(problem) = problem {
+                is_whole = false;
+                let problem = format!("{problem}, where {name} goes on");
+                report.damage(DamagedPage { number, problem });
             }
         }
         self.are_whole &= is_whole;
-        self.names.push(name);
+        self.names.push(name.to_owned());
+        Ok(leaves)
     }
 }
 
-/// The name, the first page and the definition that a row of the list of trees has.
-fn defined(record: &Record) -> Option<(String, u32, Defined)> {
-    let values = record.values()?;
+/// The name, the first page and the definition in a row of the list of trees.
+fn defined(record: &PageRecord) -> Option<(String, u32, Defined)> {
     let [
-        ValueRef::Text(kind),
-        ValueRef::Text(name),
-        ValueRef::Text(table),
-        ValueRef::Integer(root),
+        Value::Text(kind),
+        Value::Text(name),
+        Value::Text(table),
+        Value::Integer(root),
         sql,
-    ] = values[..]
+    ] = &record.values[..]
     else {
         return None;
     };
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let sql = match sql {
-        ValueRef::Null => None,
-        ValueRef::Text(sql) => Some(text(sql)),
+        Value::Null => None,
+        Value::Text(sql) => Some(sql.clone()),
         _ => return None,
     };
     let defined = Defined {
-        kind: text(kind),
-        table: text(table),
+        kind: kind.clone(),
+        table: table.clone(),
         sql,
-        is_tree: root > 0,
+        is_tree: *root > 0,
     };
-    Some((text(name), u32::try_from(root).ok()?, defined))
+    Some((name.clone(), u32::try_from(*root).ok()?, defined))
 }

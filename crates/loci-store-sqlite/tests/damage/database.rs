@@ -10,7 +10,7 @@ use loci_testkit::Random;
 use rusqlite::Connection;
 
 use crate::content::{archive, fill, open};
-use crate::trial::{Files, Original, Outcome, Repaired, run, try_each};
+use crate::trial::{Files, Fixed, Original, Outcome, run, try_each};
 use crate::{is_complete, new_folder};
 
 const PAGE: usize = 4_096;
@@ -49,11 +49,8 @@ impl Page {
         match (self.owner.as_str(), self.kind.as_str()) {
             ("graph_name", _) => original.archive.len(),
             // With each, an answer that holds its text.
-            ("memory", "leaf") => 2 * self.cells,
-            (
-                "content" | "fact" | "tunnel" | "cache_entry" | "decision" | "keyed_answer",
-                "leaf",
-            )
+            ("memory" | "content", "leaf") => 2 * self.cells,
+            ("fact" | "tunnel" | "cache_entry" | "decision" | "keyed_answer", "leaf")
             | ("note_folder" | "note_file" | "setting" | "source_file", "leaf" | "internal") => {
                 self.cells
             }
@@ -95,19 +92,7 @@ impl Damage {
     fn records(&self, pages: &[Page], original: &Original) -> usize {
         let touched = self.pages(pages.len());
         let records = |page: &Page| page.records(original);
-        match *self {
-            // A bit of a cell is one of one row, and an answer may hold its text.
-            Damage::Flip { place, .. } if place % PAGE >= 12 + 2 * pages[touched.start].cells => {
-                let Page { owner, .. } = &pages[touched.start];
-                let most = match owner.as_str() {
-                    "graph_name" => usize::MAX,
-                    "memory" => 2,
-                    _ => 1,
-                };
-                records(&pages[touched.start]).min(most)
-            }
-            _ => pages[touched].iter().map(records).sum(),
-        }
+        pages[touched].iter().map(records).sum()
     }
 }
 
@@ -230,24 +215,29 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
     damages
 }
 
-/// What somebody filed, without what a repair may forget: how often something was returned, and
-/// cached answers, if not even salvage finds them.
-fn filed(archive: &[Archived], salvaged: &[Archived]) -> Vec<Archived> {
-    let is_filed = |archived: &&Archived| {
-        !matches!(archived.record, Record::CacheEntry(_)) || salvaged.contains(archived)
-    };
+/// The records that callers filed, without those that a repair may forget: how often a memory was
+/// returned, and cached answers.
+fn filed(archive: &[Archived]) -> Vec<Archived> {
+    let is_filed = |archived: &&Archived| !matches!(archived.record, Record::CacheEntry(_));
     let without_access = |mut archived: Archived| {
         if let Record::Memory(memory) = &mut archived.record {
             memory.access = Access::default();
         }
         archived
     };
-    archive
-        .iter()
-        .filter(is_filed)
-        .cloned()
-        .map(without_access)
-        .collect()
+    let filed = archive.iter().filter(is_filed).cloned();
+    filed.map(without_access).collect()
+}
+
+/// The records, without the memories that tunnels end at: a rebuild removes those that are lost.
+fn without_ends(archive: &[Archived]) -> Vec<Archived> {
+    let without_ends = |mut archived: Archived| {
+        if let Record::Tunnel(tunnel) = &mut archived.record {
+            (tunnel.source.memory, tunnel.target.memory) = (None, None);
+        }
+        archived
+    };
+    archive.iter().cloned().map(without_ends).collect()
 }
 
 /// Whether the report of a salvage tells of the loss of this record: by its name, or as one of some
@@ -290,6 +280,7 @@ struct Tally {
     harmless: usize,
     lossy: usize,
     repaired: usize,
+    rebuilt: usize,
     wrong: Vec<String>,
 }
 
@@ -308,48 +299,63 @@ impl Tally {
                 wrong("there is a change, and nobody noticed".to_owned());
             }
         }
-        // An index that leads to a page of a table is not told from a table that leads to one of an
-        // index.
-        let shares_page = outcome
-            .problems
-            .iter()
-            .any(|problem| problem.contains("2nd reference"));
-        match &outcome.repaired {
-            Some(Repaired {
-                problems, archive, ..
-            }) if problems.is_empty() || shares_page => {
+        match &outcome.fixed {
+            Some(Fixed { problems, done, .. }) if !problems.is_empty() => {
+                wrong(format!(
+                    "{:?} was not mended by {done:?}: {problems:?}",
+                    outcome.problems
+                ));
+            }
+            Some(Fixed {
+                rebuilt: None,
+                archive,
+                done,
+                ..
+            }) => {
                 self.repaired += 1;
-                let filed = |archive: &[Archived]| filed(archive, &outcome.handed_out);
                 let kept = archive.as_deref().map(filed);
-                let is_of_index = matches!(touched, [page] if page.is_index) && !shares_page;
-                let is_kept = if is_of_index {
-                    archive.as_ref() == Some(&original.archive)
-                } else {
-                    kept == Some(filed(&original.archive))
-                };
-                if !is_kept {
+                if kept != Some(filed(&original.archive)) {
+                    wrong(format!("a repair in place changed records: {done:?}"));
+                }
+            }
+            Some(Fixed {
+                rebuilt: Some(rebuilt),
+                archive: None,
+                ..
+            }) if !outcome.handed_out.is_empty() => {
+                wrong(format!("there is something to rebuild: {rebuilt:?}"));
+            }
+            Some(Fixed {
+                rebuilt: Some(_),
+                archive: Some(archive),
+                ..
+            }) => {
+                self.rebuilt += 1;
+                let (rebuilt, salvaged) =
+                    (without_ends(archive), without_ends(&outcome.handed_out));
+                if rebuilt != salvaged {
+                    let differ = rebuilt
+                        .iter()
+                        .zip(&salvaged)
+                        .find(|(one, other)| one != other);
                     wrong(format!(
-                        "a repair changed what was filed: {:?}",
-                        outcome.repaired
+                        "a rebuild has other records than a salvage: {} of {}, {differ:?}",
+                        rebuilt.len(),
+                        salvaged.len()
                     ));
                 }
             }
-            Some(Repaired { done, problems, .. }) => {
-                wrong(format!(
-                    "{:?} was not made good by {done:?}: {problems:?}",
-                    outcome.problems
-                ));
-            }
-            None if !shares_page
-                && outcome.is_named()
-                && matches!(touched, [page] if page.is_derived()) =>
-            {
-                wrong(format!(
-                    "what is derived is not made anew: {:?}",
-                    outcome.problems
-                ));
-            }
-            None => {}
+            _ => {}
+        }
+        // Pages that two trees lead to may be of either.
+        if outcome.is_damaged
+            && matches!(touched, [page] if page.is_derived())
+            && matches!(damage, Damage::Zeros { .. })
+        {
+            wrong(format!(
+                "only derived rows are lost: {:?}",
+                outcome.problems
+            ));
         }
         let missing = match outcome.missing(original) {
             Ok(missing) => missing,
@@ -472,10 +478,11 @@ fn every_damage_of_the_database_is_noticed_and_the_rest_is_salvaged() {
         harmless,
         lossy,
         repaired,
+        rebuilt,
         wrong,
     } = tally.into_inner().unwrap();
     eprintln!(
-        "{} damages of {} pages: {named} named, {harmless} harmless; {lossy} with a loss, {repaired} made good",
+        "{} damages of {} pages: {named} named, {harmless} harmless; {lossy} with a loss, {repaired} repaired, {rebuilt} rebuilt",
         damages.len(),
         pages.len()
     );

@@ -12,7 +12,7 @@ use loci_testkit::Random;
 use rusqlite::Connection;
 
 use crate::content::{fill, key, memory, open, others, put};
-use crate::trial::{Files, Outcome, Repaired, run, try_each};
+use crate::trial::{Files, Fixed, Outcome, run, try_each};
 use crate::{is_complete, new_folder};
 
 const PAGE: usize = 4_096;
@@ -128,27 +128,21 @@ fn filed(archive: &[Archived]) -> BTreeSet<String> {
 }
 
 fn fault(outcome: &Outcome) -> Option<String> {
-    let Some(Repaired {
+    let Fixed {
         done,
         problems,
         archive,
-    }) = &outcome.repaired
-    else {
-        return None;
-    };
-    let is_damaged = problems
-        .iter()
-        .any(|problem| problem.kind == loci_store_sqlite::ProblemKind::Damaged);
-    if !problems.is_empty() && !is_damaged {
-        return Some(format!("it cannot be made good: {done:?} {problems:?}"));
+        ..
+    } = outcome.fixed.as_ref()?;
+    if !problems.is_empty() {
+        return Some(format!("it is not mended: {done:?} {problems:?}"));
     }
     let kept = archive.as_deref().map(filed).unwrap_or_default();
     let lost: Vec<_> = filed(&outcome.handed_out)
         .difference(&kept)
         .cloned()
         .collect();
-    let is_lost = !lost.is_empty() && !is_damaged;
-    is_lost.then(|| {
+    (!lost.is_empty()).then(|| {
         format!(
             "a repair took {} records, as {:?}: {:?} {done:?}",
             lost.len(),
@@ -180,7 +174,7 @@ fn a_repair_takes_nothing_that_can_be_salvaged() {
             },
         );
         let (repaired, wrong) = &mut *tally.lock().unwrap();
-        *repaired += usize::from(outcome.repaired.is_some());
+        *repaired += usize::from(outcome.fixed.is_some());
         wrong.extend(fault(&outcome).map(|fault| format!("{what}: {fault}")));
     });
     let (repaired, wrong) = tally.into_inner().unwrap();

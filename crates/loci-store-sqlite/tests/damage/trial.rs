@@ -8,7 +8,7 @@ use std::thread;
 
 use loci_core::Archived;
 use loci_store_sqlite::{
-    LogState, Options, Problem, ProblemKind, Salvaged, SqliteStore, look_at_log, salvage,
+    Options, Problem, ProblemKind, Rebuilt, Repaired, Salvaged, SqliteStore, rebuild, salvage,
 };
 
 use crate::content::{NOW, alone, archive, key};
@@ -39,28 +39,29 @@ pub struct Files<'a> {
     pub index: &'a [u8],
 }
 
-/// What came of a damage.
+/// The outcome of a damage.
 pub struct Outcome {
-    pub log: LogState,
     pub salvaged: Salvaged,
     pub handed_out: Vec<Archived>,
-    /// What the store says: why it does not open, or what its check finds, or that it cannot be
-    /// read.
+    /// The problems that the store names: why it does not open, or its check finds, or that it
+    /// cannot be read.
     pub problems: Vec<String>,
-    /// Whether the store does not open, or its check says that something that was filed is damaged.
+    /// Whether the store does not open, or its check says that a row that was filed is damaged.
     pub is_damaged: bool,
-    /// What the store hands out, if it opens.
+    /// The records that the store hands out, if it opens.
     pub archive: Option<Vec<Archived>>,
-    /// If nothing but what is derived is wrong: what the check and the archive say once that was
-    /// rebuilt.
-    pub repaired: Option<Repaired>,
+    /// The store after `loci doctor --fix`, if there was a problem.
+    pub fixed: Option<Fixed>,
 }
 
-/// What came of a repair.
+/// The outcome of a repair, or of a rebuild.
 #[derive(Debug)]
-pub struct Repaired {
-    pub done: Vec<loci_store_sqlite::Repaired>,
+pub struct Fixed {
+    pub done: Vec<Repaired>,
+    /// None if the repair in place sufficed.
+    pub rebuilt: Option<Rebuilt>,
     pub problems: Vec<Problem>,
+    /// None if the rebuilt database was not usable.
     pub archive: Option<Vec<Archived>>,
 }
 
@@ -80,7 +81,6 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
     if !files.index.is_empty() {
         fs::write(folder.join("loci.db-shm"), files.index).unwrap();
     }
-    let state = look_at_log(&database).unwrap();
     let mut handed_out = Vec::new();
     let salvaged = salvage(&database, NOW, &mut |archived| {
         handed_out.push(archived);
@@ -96,7 +96,6 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
         fs::read(&log).unwrap_or_default() == files.log,
         "salvage leaves the log as it is"
     );
-    let mut repaired = None;
     let (problems, is_damaged, archive) = match SqliteStore::open(folder, Options::default()) {
         Err(error) => (vec![error.to_string()], true, None),
         Ok(store) => {
@@ -112,30 +111,50 @@ pub fn run(folder: &Path, files: Files<'_>) -> Outcome {
                 .map_err(|error| problems.push(error.message))
                 .ok();
             let is_derived = |problem: &Problem| problem.kind == ProblemKind::Derived;
-            let is_damaged = checked
-                .as_ref()
-                .map_or(true, |problems| !problems.iter().all(is_derived));
-            if checked.is_ok_and(|problems| !problems.is_empty() && problems.iter().all(is_derived))
-            {
-                let done = store.repair().unwrap();
-                let problems = store.integrity_check().unwrap();
-                repaired = Some(Repaired {
-                    done,
-                    problems,
-                    archive: archive(&store).ok(),
-                });
-            }
+            let is_damaged = checked.map_or(true, |problems| !problems.iter().all(is_derived));
             (problems, is_damaged, handed_out)
         }
     };
+    let fixed = (!problems.is_empty()).then(|| fix(folder));
     Outcome {
-        log: state,
         salvaged,
         handed_out,
         problems,
         is_damaged,
         archive,
-        repaired,
+        fixed,
+    }
+}
+
+/// Does what `loci doctor --fix` does with the database in the folder.
+fn fix(folder: &Path) -> Fixed {
+    let database = folder.join("loci.db");
+    let (mut done, mut rebuilt, mut needs_rebuild) = (Vec::new(), None, true);
+    let opened = SqliteStore::open(folder, Options::default()).ok();
+    if let Some(Ok(repair)) = opened.map(|store| store.repair()) {
+        (done, needs_rebuild) = (repair.done, repair.needs_rebuild);
+    }
+    if needs_rebuild {
+        let fresh = folder.join("fresh.db");
+        let made = rebuild(&database, &fresh, NOW).unwrap();
+        if made.is_usable() {
+            for suffix in ["", "-wal", "-shm"] {
+                let _ = fs::remove_file(folder.join(format!("loci.db{suffix}")));
+            }
+            fs::rename(fresh, database).unwrap();
+        }
+        rebuilt = Some(made);
+    }
+    let is_usable = rebuilt.as_ref().is_none_or(Rebuilt::is_usable);
+    let store = is_usable.then(|| SqliteStore::open(folder, Options::default()).unwrap());
+    Fixed {
+        done,
+        rebuilt,
+        problems: store
+            .as_ref()
+            .map(|store| store.integrity_check().unwrap())
+            .unwrap_or_default(),
+        archive: store.map(|store| archive(&store).unwrap()),
     }
 }
 
@@ -157,7 +176,7 @@ pub fn try_each<T: Sync>(damages: &[T], check: impl Fn(&Path, &T) + Sync) {
 impl Outcome {
     /// Whether anything was named.
     pub fn is_named(&self) -> bool {
-        !self.problems.is_empty() || self.log.problem().is_some()
+        !self.problems.is_empty()
     }
 
     /// What of the original was not handed out. It is an error in words if anything else was, or

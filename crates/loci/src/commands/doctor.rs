@@ -6,6 +6,7 @@ mod fix;
 mod languages;
 mod outside;
 mod place;
+mod rebuild;
 mod salvage;
 mod secrets;
 
@@ -76,31 +77,27 @@ pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Resu
     worst.map_or(Ok(()), |exit| Err(Failure::new(exit, "")))
 }
 
+/// The finding of a check or a repair that failed.
+fn failed(what: &'static str, failure: Failure) -> Finding {
+    (what, Verdict::Fail(failure.exit), failure.message)
+}
+
 /// Looks at everything.
 fn look(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     let mut findings = vec![place::folder(data)];
     if data.exists() {
         findings.extend(place::disk(data));
-        // Before anybody opens the database, which writes over what cannot be read of its log.
-        let log = database::log(data);
-        let is_safe = !matches!(log, Some((_, Verdict::Fail(_), _)));
-        findings.extend(log);
-        match is_safe.then(|| Parts::open_to_read(settings)) {
-            None => {
-                let why =
-                    "not looked at, since the log of who opens it is made good first".to_owned();
-                findings.push(("database", Verdict::Warn, why));
-            }
-            Some(Ok(parts)) => findings.extend(database::look(settings, &parts)),
-            Some(Err(failure)) if failure.exit == Exit::Usage => {
+        match Parts::open_to_read(settings) {
+            Ok(parts) => findings.extend(database::look(settings, &parts)),
+            Err(failure) if failure.exit == Exit::Usage => {
                 let why = format!(
                     "not looked at, since the settings are wrong: {}",
                     failure.message
                 );
                 findings.push(("database", Verdict::Warn, why));
             }
-            Some(Err(Failure { exit, message })) => {
+            Err(Failure { exit, message }) => {
                 findings.push((
                     "database",
                     Verdict::Fail(exit),
@@ -111,7 +108,6 @@ fn look(settings: &Settings) -> Vec<Finding> {
         findings.extend(place::processes(data));
         findings.extend(place::permissions(data));
         findings.extend(place::leftovers_finding(data));
-        findings.extend(place::damaged_logs(data));
         findings.push(place::backups(data));
     }
     findings.push(outside::model(settings));

@@ -239,7 +239,7 @@ fn log_of(database: &Path) -> PathBuf {
 
 /// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by
 /// a restore that was cut off before it was decided: nobody else is here.
-fn stage(data: &Path) -> io::Result<TempDir> {
+pub fn stage(data: &Path) -> io::Result<TempDir> {
     let path = data.join(STAGING);
     match fs::remove_dir_all(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -348,7 +348,8 @@ fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result
     Err(Failure::new(Exit::Usage, message))
 }
 
-fn unusable(path: &Path, error: &io::Error) -> Failure {
+/// The failure of a command that could not write there, and changed nothing.
+pub fn unusable(path: &Path, error: &io::Error) -> Failure {
     let message = format!(
         "{} cannot be written ({error}); nothing was changed",
         path.display()

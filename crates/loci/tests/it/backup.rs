@@ -462,7 +462,7 @@ fn a_database_that_cannot_be_used_is_not_taken() {
     file.write_all(b"noci").unwrap();
     there
         .run(&["restore", text(&database)])
-        .failed(5, "no database of loci");
+        .failed(5, "not a database of loci");
     // Of ours, and damaged.
     fs::copy(here.data().join("loci.db"), &database).unwrap();
     let mut bytes = Vec::new();
@@ -579,10 +579,7 @@ fn no_backup_is_made_of_a_damaged_database() {
     let refused = place
         .run(&["backup", text(&place.path("backup.tar"))])
         .failed(5, "damaged");
-    assert!(
-        refused.stderr.contains("loci doctor --salvage"),
-        "{refused:?}"
-    );
+    assert!(refused.stderr.contains("loci doctor --fix"), "{refused:?}");
     assert!(!place.path("backup.tar").exists());
 }
 

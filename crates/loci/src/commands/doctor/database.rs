@@ -26,28 +26,6 @@ const FAILED_JOBS_SHOWN_MAX: usize = 10;
 /// How long a job may have been due before somebody should look why nobody does it.
 const JOB_DUE_SECONDS_MAX: i64 = 3_600;
 
-/// What the write-ahead log holds that is not there any more once the database is opened. Where
-/// somebody has it open, that has happened already. A failure means that nothing should open it
-/// now.
-pub fn log(data: &Path) -> Option<Finding> {
-    const WHAT: &str = "log";
-    const BAD: Verdict = Verdict::Fail(Exit::Database);
-    match damage::log_of_nobody(data)? {
-        Ok(state) => state.problem().map(|problem| {
-            if state.hides_commits {
-                (
-                    WHAT,
-                    BAD,
-                    format!("{problem}: {}", damage::way_out_of_log(data)),
-                )
-            } else {
-                (WHAT, Verdict::Warn, problem)
-            }
-        }),
-        Err(error) => Some((WHAT, BAD, error.message)),
-    }
-}
-
 pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let mut findings = integrity(settings, parts);
     let is_damaged = findings

@@ -1,14 +1,16 @@
-//! `loci doctor --fix`: repairs what can be made again. Touches no text.
+//! `loci doctor --fix`: repairs derived data in place; where that does not suffice, rebuilds the
+//! database.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use loci_core::Clock;
+use loci_store_sqlite::Repair;
 
-use super::{Finding, Verdict, database, place};
+use super::{Finding, Verdict, failed, place, rebuild};
 use crate::damage;
-use crate::exit::{Exit, Failure};
+use crate::exit::Exit;
 use crate::output::moment;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
@@ -19,12 +21,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     if !data.is_dir() {
         return Vec::new();
     }
-    // It says nothing any more once the database has been opened.
-    let mut findings: Vec<_> = database::log(data).into_iter().collect();
-    if matches!(findings[..], [(_, Verdict::Fail(_), _)]) {
-        // The look says so.
-        return Vec::new();
-    }
+    let mut findings = Vec::new();
     for (path, mode) in place::open_to_others(data) {
         let shown = path.display();
         findings.push(outcome(
@@ -33,7 +30,10 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
             format!("chmod {mode:o} '{shown}'"),
         ));
     }
-    // What is wrong if it does not open, the look afterwards says.
+    if rebuild::is_corrupt(settings) {
+        findings.extend(rebuild::run(settings));
+    }
+    // Why it does not open, the checks afterwards say.
     let Ok(parts) = Parts::open(settings) else {
         return findings;
     };
@@ -49,15 +49,22 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
             format!("removed {}", path.display()),
         ));
     }
-    let repaired = repair(&parts);
-    let is_damaged = repaired
+    let (mut repaired, needs_rebuild) = repair(&parts);
+    drop(parts);
+    if needs_rebuild {
+        repaired.extend(rebuild::run(settings));
+    }
+    let is_repaired = repaired
         .iter()
-        .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(_)));
+        .all(|(_, verdict, _)| !matches!(verdict, Verdict::Fail(_)));
     findings.extend(repaired);
-    // Whatever is written may land on what still reads.
-    if is_damaged {
+    // A write may land on what can still be read of corrupt rows.
+    if !is_repaired {
         return findings;
     }
+    let Ok(parts) = Parts::open(settings) else {
+        return findings;
+    };
     match parts.engine.retry_failed() {
         Ok(0) => {}
         Ok(retried) => {
@@ -93,32 +100,29 @@ pub fn trust_clock(settings: &Settings) -> Finding {
     }
 }
 
-fn repair(parts: &Parts) -> Vec<Finding> {
+/// Repairs what can be repaired in place; returns also whether a rebuild is needed.
+fn repair(parts: &Parts) -> (Vec<Finding>, bool) {
     const WHAT: &str = "database";
-    match parts.store.integrity_check() {
-        Ok(problems) if problems.is_empty() => Vec::new(),
-        // Whatever is written into a damaged file may land on what still reads of it.
-        Ok(problems) if damage::damages(&problems).next().is_some() => {
-            let why = "it is damaged, and nothing in it was repaired: `loci doctor --salvage FILE` reads what still \
-                       reads of it";
-            vec![(WHAT, Verdict::Fail(Exit::Database), why.to_owned())]
+    let repaired = match parts.store.integrity_check() {
+        Ok(problems) if damage::faults(&problems).next().is_none() => return (Vec::new(), false),
+        Ok(_) => parts.store.repair(),
+        Err(error) => Err(error),
+    };
+    match repaired {
+        Ok(Repair {
+            done,
+            needs_rebuild,
+        }) => {
+            let finding = |tried| match tried {
+                Ok(done) => (WHAT, Verdict::Done, done),
+                // The rebuild mends it.
+                Err(problem) if needs_rebuild => (WHAT, Verdict::Warn, problem),
+                Err(problem) => (WHAT, Verdict::Fail(Exit::Database), problem),
+            };
+            (done.into_iter().map(finding).collect(), needs_rebuild)
         }
-        Ok(_) => match parts.store.repair() {
-            Ok(tried) => {
-                let finding = |tried| match tried {
-                    Ok(done) => (WHAT, Verdict::Done, done),
-                    Err(problem) => (WHAT, Verdict::Fail(Exit::Database), problem),
-                };
-                tried.into_iter().map(finding).collect()
-            }
-            Err(error) => vec![failed(WHAT, error.into())],
-        },
-        Err(error) => vec![failed(WHAT, error.into())],
+        Err(error) => (vec![failed(WHAT, error.into())], false),
     }
-}
-
-fn failed(what: &'static str, failure: Failure) -> Finding {
-    (what, Verdict::Fail(failure.exit), failure.message)
 }
 
 fn outcome(what: &'static str, outcome: io::Result<()>, done: String) -> Finding {

@@ -10,7 +10,7 @@ use loci_store_sqlite::{Holder, RESTORE_MARK, SqliteStore, file_system};
 use super::{Finding, Verdict};
 use crate::commands::backup::free_bytes;
 use crate::commands::restore::swap::STAGING;
-use crate::damage::{BACKUPS, kept_logs, newest_backup};
+use crate::damage::{BACKUPS, newest_backup};
 use crate::exit::Exit;
 use crate::wiring::SystemClock;
 
@@ -241,19 +241,6 @@ pub fn leftovers_finding(data: &Path) -> Option<Finding> {
         )
     };
     (!names.is_empty()).then(|| ("leftovers", Verdict::Warn, why()))
-}
-
-/// Logs that were damaged, with what may be in them and nowhere else.
-pub fn damaged_logs(data: &Path) -> impl Iterator<Item = Finding> {
-    kept_logs(data).into_iter().map(|kept| {
-        let kept = kept.display();
-        let why = format!(
-            "the write-ahead log was damaged; it and the database as they were are kept in {kept}: `loci doctor \
-             --salvage FILE --data '{kept}'` reads what is in them, for `loci import`; remove the folder when you have \
-             what you need"
-        );
-        ("damaged log", Verdict::Warn, why)
-    })
 }
 
 /// How old the newest backup is.

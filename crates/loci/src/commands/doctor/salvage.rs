@@ -1,5 +1,5 @@
-//! `loci doctor --salvage`: writes what still reads of a damaged database into a file for `loci
-//! import`.
+//! `loci doctor --salvage`: writes the records of a corrupt database that are whole into a file for
+//! `loci import`.
 
 use std::fmt::Write;
 use std::io::BufWriter;
@@ -61,13 +61,8 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         lost_more,
         pages,
         missing_pages,
-        ..
-    } = salvaged;
-    let Salvaged {
         damaged_pages,
         damaged_pages_more,
-        log: log_state,
-        ..
     } = salvaged;
     let page =
         |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
@@ -81,7 +76,6 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "missing_pages": missing_pages,
         "damaged_pages": damaged_pages.iter().map(page).collect::<Vec<_>>(),
         "damaged_pages_more": damaged_pages_more,
-        "log": log_state.problem(),
         "left_out": export.left_out,
     });
     let mut text = format!(
@@ -94,9 +88,6 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing"
     );
     output.either(&value, text)?;
-    if let Some(problem) = log_state.problem() {
-        status_line(format_args!("log: {problem}"));
-    }
     for what in &lost {
         status_line(format_args!("lost: {what}"));
     }

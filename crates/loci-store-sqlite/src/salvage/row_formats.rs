@@ -1,18 +1,19 @@
-//! Whose row is it? The tables of our schema, and how a row is known for one of theirs.
+//! The forms that the rows of our tables have, by which a record is recognized as a row of one.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 
-use super::checksum;
-use super::tree_page::{Cell, Record};
+use super::dbdata::PageRecord;
+use crate::checksum;
 use crate::failure::{Result, damaged};
 
-/// The tables whose rows carry checksums.
+/// The forms of all tables whose rows carry checksums.
 #[derive(Debug)]
-pub(crate) struct Tables(Vec<Table>);
+pub(crate) struct RowFormats(Vec<RowFormat>);
 
+/// The form of the rows of one table.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct RowFormat {
     pub(crate) name: String,
     /// Whether its rows have numbers; else its rows are in the pages of an index.
     pub(crate) has_row_numbers: bool,
@@ -44,7 +45,7 @@ enum Summed {
 /// A row whose checksum holds.
 #[derive(Debug)]
 pub(crate) struct Row<'a> {
-    pub(crate) table: &'a Table,
+    pub(crate) format: &'a RowFormat,
     /// In the order of the table's columns.
     pub(crate) values: Vec<ValueRef<'a>>,
 }
@@ -58,7 +59,7 @@ const ADDED: [(&str, &str, ValueRef<'static>); 3] = [
     ("memory", "by_admin", ValueRef::Integer(0)),
 ];
 
-impl Tables {
+impl RowFormats {
     /// Those of the schema that this connection has.
     pub(crate) fn of(connection: &Connection) -> Result<Self> {
         let sql = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND sql LIKE '%loci_checksum(%'";
@@ -66,31 +67,29 @@ impl Tables {
         let mut rows = statement.query([])?;
         let mut tables = Vec::new();
         while let Some(row) = rows.next()? {
-            tables.push(Table::of(
+            tables.push(RowFormat::of(
                 connection,
                 row.get(0)?,
                 &row.get::<_, String>(1)?,
             )?);
         }
-        Ok(Tables(tables))
+        Ok(RowFormats(tables))
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Table> {
-        self.0.iter()
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<&Table> {
+    pub(crate) fn find(&self, name: &str) -> Option<&RowFormat> {
         self.0.iter().find(|table| table.name == name)
     }
 
-    /// The row that is in a cell, if it is one of these tables and its checksum holds.
-    pub(crate) fn row<'a>(&'a self, cell: &Cell<'_>, record: &'a Record) -> Option<Row<'a>> {
-        let values = record.values()?;
-        self.0.iter().find_map(|table| table.row(cell.row, &values))
+    /// The row that a record is, if it is one of these tables and its checksum holds.
+    pub(crate) fn row<'a>(&'a self, record: &'a PageRecord) -> Option<Row<'a>> {
+        let values: Vec<_> = record.values.iter().map(ValueRef::from).collect();
+        self.0
+            .iter()
+            .find_map(|table| table.row(record.row, &values))
     }
 }
 
-impl Table {
+impl RowFormat {
     fn of(connection: &Connection, name: String, sql: &str) -> Result<Self> {
         let has_row_numbers = !sql.contains("WITHOUT ROWID");
         // What is computed whenever it is read (2) is not in the record. A key comes first where
@@ -135,7 +134,7 @@ impl Table {
             Some((place, added.2))
         });
         let added = added.collect();
-        Ok(Table {
+        Ok(RowFormat {
             name,
             has_row_numbers,
             columns,
@@ -198,7 +197,7 @@ impl Table {
             });
         let sum = checksum::of(summed.collect::<Option<Vec<_>>>()?.into_iter());
         let row = Row {
-            table: self,
+            format: self,
             values,
         };
         (row.number(CHECKSUM) == Some(sum)).then_some(row)
@@ -225,16 +224,16 @@ impl<'a> Row<'a> {
     /// The whole number in that column, if there is one.
     pub(crate) fn number(&self, column: &str) -> Option<i64> {
         let place = self
-            .table
+            .format
             .columns
             .iter()
             .position(|other| other.name == column)?;
         self.values.get(place)?.as_i64().ok()
     }
 
-    /// What the [insertion](Table::insertion) of the row needs, in its order.
+    /// What the [insertion](RowFormat::insertion) of the row needs, in its order.
     pub(crate) fn written(&self) -> impl Iterator<Item = ValueRef<'a>> {
-        let pairs = self.table.columns.iter().zip(&self.values);
+        let pairs = self.format.columns.iter().zip(&self.values);
         pairs
             .filter(|(column, _)| !column.is_generated)
             .map(|(_, value)| *value)
@@ -250,14 +249,14 @@ impl<'a> Row<'a> {
 }
 
 #[cfg(test)]
-impl Tables {
+impl RowFormats {
     /// That of any two tables whose columns may hold the same values, the checksums differ.
     pub(crate) fn assert_rows_are_told_apart(&self) {
         let may_be = |a: &Column, b: &Column| {
             a.is_row_number == b.is_row_number
                 && (a.kind == b.kind || [&a.kind, &b.kind].contains(&&"ANY".to_owned()))
         };
-        let texts = |table: &Table| -> Vec<String> {
+        let texts = |table: &RowFormat| -> Vec<String> {
             let text = |summed: &Summed| match summed {
                 Summed::Text(text) => Some(text.clone()),
                 Summed::Column(_) => None,

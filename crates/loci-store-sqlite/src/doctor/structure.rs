@@ -1,0 +1,147 @@
+//! Pages, trees, types and keys: SQLite's own integrity check, and whether a fault that it finds
+//! concerns rows that callers filed.
+//!
+//! The text of a fault is for people; no code depends on it. The repair is tried on a copy instead:
+//! where every table of filed rows is sound once its indexes were rebuilt, and no trace tells of
+//! more rows, only derived data was wrong.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::Connection;
+
+use super::tables::copy_aside;
+use super::{Problem, damage, damaged, derived};
+use crate::connection::{Access, Database};
+use crate::failure::{Failure, Result};
+use crate::salvage;
+use crate::tables::{Origin, TABLES, Table};
+
+/// Faults that SQLite lists, at most.
+pub(crate) const LINES_MAX: usize = 1_000;
+
+/// The faults that SQLite finds, in its words; empty if it finds none.
+pub(crate) fn integrity_check(connection: &Connection, lines_max: usize) -> Result<Vec<String>> {
+    faults(connection, &lines_max.to_string())
+}
+
+/// The faults of one table and its indexes.
+fn faults_of(connection: &Connection, table: &str) -> Result<Vec<String>> {
+    faults(connection, &format!("\"{table}\""))
+}
+
+fn faults(connection: &Connection, of: &str) -> Result<Vec<String>> {
+    const NO_FAULT: &str = "ok";
+    /// Begins the title above the faults of a database.
+    const TITLE: &str = "*** in database";
+    let mut faults = Vec::new();
+    let problem = damage((|| {
+        let mut statement = connection.prepare(&format!("PRAGMA integrity_check({of})"))?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let text: String = row.get(0)?;
+            faults.extend(
+                text.lines()
+                    .filter(|line| *line != NO_FAULT && !line.starts_with(TITLE))
+                    .map(str::to_owned),
+            );
+        }
+        Ok(())
+    })())?;
+    faults.extend(problem.map(|problem| format!("the check could not go on: {problem}")));
+    Ok(faults)
+}
+
+/// The first fault that SQLite finds in a database file that no process changes and that has no
+/// write-ahead log; none if it is sound.
+pub(crate) fn first_fault(database: &Path) -> Result<Option<String>> {
+    let database = Database {
+        access: Access::Immutable,
+        ..Database::new(database.to_owned(), Duration::ZERO)
+    };
+    let mut fault = None;
+    let problem = damage((|| {
+        fault = integrity_check(&database.open()?, 1)?.pop();
+        Ok(())
+    })())?;
+    Ok(fault.or(problem))
+}
+
+/// The problems that SQLite's check finds, inside a transaction: [`Damaged`] if filed rows may be
+/// lost, else [`Derived`].
+///
+/// [`Damaged`]: super::ProblemKind::Damaged
+/// [`Derived`]: super::ProblemKind::Derived
+pub(crate) fn check(connection: &Connection) -> Result<Vec<Problem>> {
+    let lines = integrity_check(connection, LINES_MAX)?;
+    if lines.is_empty() {
+        return Ok(Vec::new());
+    }
+    let lost = lost_rows(connection)?;
+    let problem = if lost.is_empty() { derived } else { damaged };
+    Ok(lost
+        .into_iter()
+        .map(damaged)
+        .chain(lines.into_iter().map(problem))
+        .collect())
+}
+
+/// The tables of filed rows of which rows are lost, or may be, in words.
+fn lost_rows(connection: &Connection) -> Result<Vec<String>> {
+    let aside = copy_aside(connection)?;
+    let found = salvage::found_rows(aside.path())?;
+    let database = Database::new(aside.path().to_owned(), Duration::ZERO);
+    let mut lost = Vec::new();
+    for table in TABLES.iter().filter(|table| table.origin == Origin::Filed) {
+        let found = found.get(table.name).copied().unwrap_or_default();
+        // A connection of its own, which remembers nothing of another table's faults.
+        let copy = database.open()?;
+        let mut why = None;
+        let problem = damage(why_lost(&copy, table, found).map(|reason| why = reason))?;
+        lost.extend(problem.or(why).map(|why| format!("{}: {why}", table.name)));
+    }
+    Ok(lost)
+}
+
+/// Why rows of a table are lost, or may be: fewer can be read than there are traces of, or the table
+/// stays faulty when its indexes were rebuilt. Changes the database, which is a copy.
+fn why_lost(copy: &Connection, table: &Table, found: i64) -> Result<Option<String>> {
+    let name = table.name;
+    let count = |from: &str| -> Result<i64> {
+        let sql = format!("SELECT count(*) FROM \"{name}\" {from}");
+        Ok(copy.query_row(&sql, [], |row| row.get(0))?)
+    };
+    let rows = count("NOT INDEXED")?;
+    if found > rows {
+        return Ok(Some(format!(
+            "it has {rows} rows, and there are {found} in all pages"
+        )));
+    }
+    for index in whole_indexes(copy, name)? {
+        let mut entries = 0;
+        damage(count(&format!("INDEXED BY \"{index}\"")).map(|count| entries = count))?;
+        if entries > rows {
+            return Ok(Some(format!(
+                "it has {rows} rows, and its index {index} has {entries}"
+            )));
+        }
+    }
+    let rebuilt = copy.execute_batch(&format!("REINDEX \"{name}\""));
+    // SQLite cannot free the pages of a corrupt index. All rows that there are traces of can be read.
+    if damage(rebuilt.map_err(Failure::from))?.is_some() {
+        return Ok(None);
+    }
+    let faults = faults_of(copy, name)?;
+    Ok(faults
+        .into_iter()
+        .next()
+        .map(|fault| format!("it stays faulty when its indexes are rebuilt: {fault}")))
+}
+
+/// The indexes that have an entry for each row of the table.
+fn whole_indexes(connection: &Connection, table: &str) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM pragma_index_list(?1) WHERE NOT partial AND origin <> 'pk'";
+    let mut statement = connection.prepare(sql)?;
+    let names = statement.query_map([table], |row| row.get(0))?;
+    Ok(names.collect::<rusqlite::Result<_>>()?)
+}

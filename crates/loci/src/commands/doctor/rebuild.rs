@@ -1,0 +1,99 @@
+//! The rebuild of a corrupt database: a fresh one with the rows that are whole is made beside it,
+//! checked, and put in its place. The old one is kept.
+
+use std::path::Path;
+
+use loci_core::Clock;
+use loci_store_sqlite::{OpenError, Rebuilt, Salvaged, SqliteStore};
+
+use super::{Finding, Verdict, failed};
+use crate::commands::backup::check_space;
+use crate::commands::restore::{stage, swap, unusable};
+use crate::damage::{self, DATABASE};
+use crate::exit::{Exit, Failure};
+use crate::output::moment;
+use crate::settings::Settings;
+use crate::wiring::{SystemClock, open_failure};
+
+const WHAT: &str = "rebuild";
+/// Losses that are named.
+const LOST_NAMED_MAX: usize = 100;
+
+/// Whether the database is there and so corrupt that it does not open.
+pub fn is_corrupt(settings: &Settings) -> bool {
+    let opened = || SqliteStore::open(&settings.data, settings.store);
+    settings.data.join(DATABASE).exists()
+        && matches!(
+            opened(),
+            Err(OpenError::NotADatabase { .. } | OpenError::Damaged { .. })
+        )
+}
+
+/// Rebuilds the database, and says what was lost.
+pub fn run(settings: &Settings) -> Vec<Finding> {
+    let (rebuilt, replaced) = match rebuild(&settings.data) {
+        Ok(rebuilt) => rebuilt,
+        Err(failure) => return vec![failed(WHAT, failure)],
+    };
+    let Salvaged {
+        lost, lost_more, ..
+    } = rebuilt.salvaged;
+    let done = format!(
+        "made a fresh database with {} memories from all rows that are whole; the old one is in {replaced}",
+        rebuilt.memories
+    );
+    let named = lost.len().min(LOST_NAMED_MAX);
+    let more = (lost.len() - named) as u64 + lost_more;
+    let mut findings = vec![(WHAT, Verdict::Done, done)];
+    findings.extend(
+        lost.into_iter()
+            .take(named)
+            .map(|lost| ("lost", Verdict::Warn, lost)),
+    );
+    if more > 0 {
+        let why =
+            format!("{more} more; `loci doctor --salvage FILE --data '{replaced}'` names them");
+        findings.push(("lost", Verdict::Warn, why));
+    }
+    findings
+}
+
+/// Rebuilds the database of this data folder; returns also where the old one is.
+fn rebuild(data: &Path) -> Result<(Rebuilt, String), Failure> {
+    let _alone = SqliteStore::lock_alone(data).map_err(|error| {
+        let Failure { exit, message } = open_failure(&error);
+        Failure::new(exit, format!("the database must be rebuilt, and {message}"))
+    })?;
+    let unwritable = |error| unusable(data, &error);
+    swap::resume(data).map_err(unwritable)?;
+    let database = data.join(DATABASE);
+    check_space(
+        data,
+        database.metadata().map_or(0, |metadata| metadata.len()),
+    )?;
+    let staging = stage(data).map_err(unwritable)?;
+    let now = SystemClock.now();
+    let rebuilt = loci_store_sqlite::rebuild(&database, &staging.path().join(DATABASE), now)?;
+    if !rebuilt.is_usable() {
+        let problem = damage::damages(&rebuilt.problems)
+            .next()
+            .unwrap_or("no row of loci was found in it");
+        let message = format!(
+            "the database cannot be rebuilt ({problem}), and was left as it is: {}",
+            damage::way_out_by_hand(data)
+        );
+        return Err(Failure::new(Exit::Database, message));
+    }
+    let replaced = swap::free_name(data, &moment(now)).map_err(unwritable)?;
+    let swap = swap::Swap {
+        replaced: replaced.clone(),
+        notes: data.to_owned(),
+        aside: Vec::new(),
+    };
+    // From here on it is done, now or at the next start of any loci.
+    let _ = staging.keep();
+    swap::decide(data, &swap)
+        .and_then(|()| swap::resume(data))
+        .map_err(unwritable)?;
+    Ok((rebuilt, data.join(replaced).display().to_string()))
+}
