@@ -27,7 +27,7 @@ pub fn run(settings: &Settings, options: &AgentBench, output: Output) -> Result<
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, shared, &[])?;
     let temporary = tempfile::tempdir()?;
-    let folder = options.store.as_deref().unwrap_or(temporary.path());
+    let folder = options.keep.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
     let calls = material::calls(options.seed, options.memories as usize)?;
     let stored = Stored::of(&calls, folder, &laboratory, &clock)?;

@@ -145,7 +145,7 @@ pub struct Locomo {
     pub without: Vec<String>,
     /// Keep the stores in this folder, and use those that an earlier run left there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub store: Option<PathBuf>,
+    pub keep: Option<PathBuf>,
     /// Write the figures into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,
@@ -226,7 +226,7 @@ pub struct AgentBench {
     /// Keep the store in this folder, and use the one that an earlier run of the same loci left
     /// there
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    pub store: Option<PathBuf>,
+    pub keep: Option<PathBuf>,
     /// Write the figures and the outcome of every task into this file, too, as JSON
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub out: Option<PathBuf>,

@@ -80,7 +80,7 @@ pub fn run(settings: &Settings, options: &Locomo, output: Output) -> Result<(), 
     };
     let laboratory = Laboratory::new(settings, Arc::new(SystemClock), &options.without)?;
     let temporary = tempfile::tempdir()?;
-    let folder = options.store.as_deref().unwrap_or(temporary.path());
+    let folder = options.keep.as_deref().unwrap_or(temporary.path());
     std::fs::create_dir_all(folder)?;
 
     let mut scores: Vec<ToolScores> = tools.into_iter().map(ToolScores::of).collect();

@@ -34,6 +34,7 @@ mod idempotency;
 mod identity;
 mod job;
 pub mod limits;
+mod maintenance;
 mod memory;
 mod note;
 mod passage;
@@ -43,6 +44,7 @@ mod search;
 mod setting;
 mod source_file;
 mod store;
+mod store_files;
 mod sweep_clock;
 mod time;
 mod token;
@@ -67,6 +69,9 @@ pub use id::{MemoryId, Space};
 pub use idempotency::{IdempotencyStore, IdempotentReply};
 pub use identity::{Identity, SCOPE_PREFIX, TokenVerifier};
 pub use job::{FailedJob, Job, JobCounts, JobOutcome, JobStore, check_lease, lease_end_max};
+pub use maintenance::{
+    Maintenance, OpenStore, Problem, ProblemKind, Reindexed, Repair, Repaired, Snapshot,
+};
 pub use memory::{
     ANONYMOUS, Access, Delivery, EnrichmentStatus, Link, Location, Memory, Relation, SPEAKER,
     Thread, Tier, Visibility,
@@ -92,6 +97,9 @@ pub use source_file::{
 pub use store::{
     Batch, Change, Expect, FilingOrder, LocationCount, StatusCount, Store, StoreSize, Sweep, Touch,
     Wiped,
+};
+pub use store_files::{
+    FilesLock, Holder, Inspected, OpenError, OpenFault, Rebuilt, Salvaged, StoreFiles, VisitRecord,
 };
 pub use sweep_clock::{ClockJump, SweepClock};
 pub use time::{Clock, Timestamp};

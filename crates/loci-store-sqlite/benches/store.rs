@@ -11,6 +11,7 @@
 
 #[path = "store/palace.rs"]
 mod palace;
+use loci_core::Maintenance;
 
 use std::fmt::Display;
 use std::fs::File;

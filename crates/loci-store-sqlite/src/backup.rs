@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use loci_core::Error;
+use loci_core::{Error, Inspected};
 use rusqlite::Connection;
 use rusqlite::backup::Backup;
 
 use crate::connection::Database;
-use crate::doctor::{self, Problem};
+use crate::doctor;
 use crate::failure::Failure;
 use crate::open::{OpenError, Options, analysis, version};
 use crate::opened::Opened;
@@ -23,20 +23,9 @@ pub(crate) const BACKUPS: &str = "backups";
 /// opens.
 pub const RESTORE_MARK: &str = "restoring/decided.json";
 
-/// What is known of a database that nobody uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Inspected {
-    /// The version of its schema.
-    pub schema: i64,
-    /// The memories in it, those that are softly deleted not among them.
-    pub memories: u64,
-    /// What is wrong with it.
-    pub problems: Vec<Problem>,
-}
-
 /// The database as of one moment. While it lives, the log keeps what it needs, and grows.
 #[derive(Debug)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     connection: Connection,
     /// Closed after the connection.
     _opened: Arc<Opened>,
@@ -55,13 +44,11 @@ impl Snapshot {
             _opened: opened,
         })
     }
+}
 
-    /// Copies it into this file, which may be there and be empty. The copy is durable, and a whole
-    /// database without a log beside it.
-    ///
-    /// # Errors
-    /// `unavailable` if the database cannot be read or the file cannot be written.
-    pub fn copy_to(&self, file: &Path) -> Result<(), Error> {
+impl loci_core::Snapshot for Snapshot {
+    /// The copy has no log beside it.
+    fn copy_to(&self, file: &Path) -> Result<(), Error> {
         copy(&self.connection, file).map_err(Failure::from)?;
         let flushed = fs::File::open(file).and_then(|file| file.sync_all());
         Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)

@@ -7,6 +7,7 @@ pub(crate) mod tables;
 
 use std::collections::BTreeSet;
 
+use loci_core::{Problem, ProblemKind};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -16,30 +17,6 @@ use self::tables::Checked;
 use crate::failure::{Failure, Result, readable};
 use crate::reanalysis;
 use crate::schema::{self, Definition};
-
-/// Something that is wrong with a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// Whether it can be made good.
-    pub kind: ProblemKind,
-    /// What it is, with the ids of what is concerned, never with contents.
-    pub text: String,
-}
-
-/// Whether a [`Problem`] can be made good.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProblemKind {
-    /// A row that a caller filed is not as it was written, or cannot be read: only a backup has it.
-    Damaged,
-    /// An index, or rows that are derived from others: [`SqliteStore::repair`] rebuilds them, or
-    /// [`rebuild`](crate::rebuild) does where the pages of a table are corrupt.
-    ///
-    /// [`SqliteStore::repair`]: crate::SqliteStore::repair
-    Derived,
-    /// Something that loci did not make and the database holds: a table, an index, a trigger or a
-    /// view. People may add some to a database of their own; none comes in with a restore.
-    Foreign,
-}
 
 /// Rows that a problem names, at most; the others are counted.
 const NAMED_MAX: usize = 20;

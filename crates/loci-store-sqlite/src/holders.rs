@@ -5,30 +5,9 @@
 //! file is opened to find it out: closing it again would end the locks that SQLite holds on it in
 //! this process.
 
-use std::fmt;
 use std::path::Path;
 
-/// A process that has a file of a store open.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
-    /// The number of the process.
-    pub process: u32,
-    /// The name of its program, as the system cuts it.
-    pub command: String,
-    /// Whether it holds a lock by which no other process can write.
-    pub keeps_others_out: bool,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "{} (process {})",
-            self.command.escape_debug(),
-            self.process
-        )
-    }
-}
+use loci_core::Holder;
 
 /// The other processes that have the store in the folder open, in the order of their numbers. Empty
 /// where the system does not tell.

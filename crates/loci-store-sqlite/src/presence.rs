@@ -88,7 +88,7 @@ mod tests {
             ..Options::default()
         };
         let open = || SqliteStore::open(folder.path(), options);
-        let alone = || SqliteStore::lock_alone(folder.path());
+        let alone = || lock_exclusive(folder.path());
         let (first, second) = (open().unwrap(), open().unwrap());
         drop(first);
         let refused = alone().unwrap_err();
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn who_opens_waits_for_who_is_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let lock = SqliteStore::lock_alone(folder.path()).unwrap();
+        let lock = lock_exclusive(folder.path()).unwrap();
         std::thread::scope(|scope| {
             let opened =
                 scope.spawn(|| SqliteStore::open(folder.path(), Options::default()).map(drop));

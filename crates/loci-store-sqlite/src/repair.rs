@@ -8,14 +8,14 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use loci_core::{Error, Result};
+use loci_core::{Error, ProblemKind, Reindexed, Repair, Repaired, Result};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::Readers;
 use crate::doctor::references::{COUNTS, RULES, Rule, VECTORS, differences};
 use crate::doctor::tables::is_broken;
-use crate::doctor::{ProblemKind, check, each_wrong_text, structure};
+use crate::doctor::{check, each_wrong_text, structure};
 use crate::failure::{Failure, Result as Outcome};
 use crate::read::POSITION_BITS;
 use crate::reanalysis;
@@ -27,18 +27,6 @@ const PART_MAX: Duration = Duration::from_millis(50);
 /// Vectors that one part drops.
 const VECTORS_MAX: usize = 1_000;
 
-/// Something that a repair did, in words; as an error, what it could not do.
-pub type Repaired = std::result::Result<String, String>;
-
-/// The outcome of a repair.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Repair {
-    /// What it did, and what it could not do, in words.
-    pub done: Vec<Repaired>,
-    /// Whether the database has faults that only [`rebuild`](crate::rebuild) mends.
-    pub needs_rebuild: bool,
-}
-
 /// Why a unique index cannot be rebuilt.
 const DOUBLED: &str = "two rows have the same key";
 
@@ -47,21 +35,6 @@ fn doubled(error: rusqlite::Error) -> Failure {
         return error.into();
     }
     Error::unavailable(DOUBLED).into()
-}
-
-/// What [`SqliteStore::reindex`] rebuilt.
-///
-/// [`SqliteStore::reindex`]: crate::SqliteStore::reindex
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reindexed {
-    /// Indexes of the database.
-    pub indexes: usize,
-    /// Memories whose passages and words were made from their texts.
-    pub memories: usize,
-    /// Damaged texts, which were left as they are.
-    pub damaged: usize,
-    /// Passages whose vectors were dropped.
-    pub vectors: usize,
 }
 
 /// The parts of a store that the work needs.

@@ -38,11 +38,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use loci_core::{Archived, Error, Timestamp};
+use loci_core::{Archived, Error, Salvaged, Timestamp};
 
 use self::database_file::{DatabaseFile, PageKind};
 use self::dbdata::{PageReader, PageRecord};
-pub use self::rebuild::{Rebuilt, rebuild};
+pub use self::rebuild::rebuild;
 use self::row_formats::{RowFormat, RowFormats};
 use self::scratch::{Scratch, TEXTS, Wanted};
 use self::trees::{Missing, Trees};
@@ -55,63 +55,41 @@ const LIST_MAX: usize = 1_000;
 /// The first version of the schema whose rows carry checksums.
 const FIRST_VERSION: i64 = 7;
 
-/// The outcome of a salvage.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Salvaged {
-    /// Records that were handed out.
-    pub records: u64,
-    /// Rows that were found once more and left out, the older ones if they differ.
-    pub repeated: u64,
-    /// The known losses, in words; at most 1,000 entries. Ids and keys may be in them, never
-    /// contents.
-    pub lost: Vec<String>,
-    /// How many more there are of them.
-    pub lost_more: u64,
-    /// Pages that were found of the database.
-    pub pages: u64,
-    /// Pages that it had besides, as far as that is known: it was cut off.
-    pub missing_pages: u64,
-    /// Pages in which something is wrong, in no order; at most 1,000.
-    pub damaged_pages: Vec<DamagedPage>,
-    /// How many more there are of them.
-    pub damaged_pages_more: u64,
-}
-
-impl Salvaged {
-    /// Whether nothing is wrong, so that nothing can be lost.
-    pub fn is_whole(&self) -> bool {
-        // Of a list of which there is more, there is something.
-        self.lost.is_empty() && self.damaged_pages.is_empty() && self.missing_pages == 0
-    }
-}
-
 /// A page of a database in which something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DamagedPage {
+pub(crate) struct DamagedPage {
     /// Its number; the first is 1.
-    pub number: u32,
+    number: u32,
     /// The problem, in words.
-    pub problem: String,
+    problem: String,
 }
 
 /// A report that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Report(Salvaged);
+pub(crate) struct Report {
+    salvaged: Salvaged,
+    /// Pages that the database had and that are not in the file, as far as that is known.
+    missing_pages: u64,
+}
 
 impl Report {
-    fn damage(&mut self, page: DamagedPage) {
-        if self.0.damaged_pages.len() < LIST_MAX {
-            self.0.damaged_pages.push(page);
+    fn damage(&mut self, DamagedPage { number, problem }: DamagedPage) {
+        self.damage_in_words(format!("page {number}: {problem}"));
+    }
+
+    fn damage_in_words(&mut self, what: String) {
+        if self.salvaged.damage.len() < LIST_MAX {
+            self.salvaged.damage.push(what);
         } else {
-            self.0.damaged_pages_more += 1;
+            self.salvaged.damage_more += 1;
         }
     }
 
     fn lose(&mut self, what: String) {
-        if self.0.lost.len() < LIST_MAX {
-            self.0.lost.push(what);
+        if self.salvaged.lost.len() < LIST_MAX {
+            self.salvaged.lost.push(what);
         } else {
-            self.0.lost_more += 1;
+            self.salvaged.lost_more += 1;
         }
     }
 }
@@ -131,8 +109,8 @@ pub fn salvage(
     visit: &mut dyn FnMut(Archived) -> loci_core::Result<()>,
 ) -> Result<Salvaged, Error> {
     let (scratch, mut report) = collect(database, now, Wanted::Filed)?;
-    report.0.records = scratch.hand_out(now, visit)?;
-    Ok(report.0)
+    report.salvaged.records = scratch.hand_out(now, visit)?;
+    Ok(report.salvaged)
 }
 
 /// How many rows of each table that callers filed are found in any page, whether or not a tree
@@ -150,9 +128,8 @@ fn collect(database: &Path, now: Timestamp, wanted: Wanted) -> Result<(Scratch, 
     let file = Arc::new(DatabaseFile::open(database)?);
     let (scratch, mut report) = search(&file, wanted)?;
     scratch.report_lost(now, &mut report)?;
-    report.0.pages = u64::from(file.pages);
     // A row may be lost without a trace.
-    if report.0.is_whole()
+    if report.salvaged.is_whole()
         && file.pages > 0
         && let Some(problem) = doctor::first_fault(file.path())?
     {
@@ -240,7 +217,13 @@ fn report_missing_pages(file: &DatabaseFile, trees: &Trees, report: &mut Report)
     let cut_off = file
         .pages_expected
         .map_or(0, |expected| u64::from(expected.saturating_sub(file.pages)));
-    report.0.missing_pages = claimed.max(cut_off);
+    report.missing_pages = claimed.max(cut_off);
+    if report.missing_pages > 0 {
+        report.damage_in_words(format!(
+            "the file has {} pages, and {} are missing: it was cut off",
+            file.pages, report.missing_pages
+        ));
+    }
     for (tree, Missing { pages, has_root }) in &trees.missing {
         let Some(noun) = noun(tree) else { continue };
         // The first page of a tree may be empty; any other has a row or leads to one.
@@ -257,7 +240,7 @@ fn report_missing_pages(file: &DatabaseFile, trees: &Trees, report: &mut Report)
              known{least}; each is a {noun}"
         ));
     }
-    let unclaimed = report.0.missing_pages - claimed;
+    let unclaimed = report.missing_pages - claimed;
     if unclaimed > 0 && !trees.are_whole {
         report.lose(format!(
             "what was in {unclaimed} more pages that are not in the file, if it is not named apart: of what kind is not \
@@ -346,7 +329,7 @@ impl Search<'_> {
             let row = record.and_then(|record| self.formats.row(record));
             match (row, owner) {
                 (Some(row), Some(owner)) if row.format.name == owner.name => {
-                    self.report.0.repeated += u64::from(!self.scratch.insert(&row)?);
+                    self.report.salvaged.repeated += u64::from(!self.scratch.insert(&row)?);
                 }
                 (Some(row), _) => {
                     if self.scratch.takes(&row.format.name) {
@@ -410,7 +393,7 @@ impl Search<'_> {
             if self.scratch.insert(&row)? {
                 *found.entry((number, row.format.name.clone())).or_default() += 1;
             } else {
-                self.report.0.repeated += 1;
+                self.report.salvaged.repeated += 1;
             }
         }
         for ((number, table), count) in found {

@@ -8,22 +8,18 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     CandidateQuery, Candidates, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery,
     FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
-    JobStore, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
-    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
-    StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel,
-    TunnelStore, Vector, Wiped, check_lease,
+    JobStore, Location, LocationCount, Maintenance, Memory, MemoryId, ModelId, NoteFile, NoteStore,
+    Page, Problem, QueryVector, Reindexed, Repair, Result, SettingStore, SourceFile, SourceStore,
+    Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash,
+    TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
 };
 use tempfile::TempDir;
 
-use crate::backup::{self, Inspected, Snapshot};
+use crate::backup::Snapshot;
 use crate::connection;
-use crate::doctor::Problem;
-use crate::holders::{self, Holder};
 use crate::identity::{self, StoreId};
 use crate::open::{DATABASE, OpenError, Options};
 use crate::opened::Opened;
-use crate::presence::{self, ExclusiveLock};
-use crate::repair::{Reindexed, Repair};
 use crate::{
     answers, archive, audit, counts, decisions, doctor, facts, jobs, keyed_answers, note_files,
     read, read_only, remove, settings, source_files, tokens, tunnels, write,
@@ -95,11 +91,6 @@ impl SqliteStore {
             is_read_only: false,
             copy: None,
         }
-    }
-
-    /// Whether it was opened by [`SqliteStore::open_read_only`].
-    pub fn is_read_only(&self) -> bool {
-        self.is_read_only
     }
 
     /// The folder of the copy that is read instead, if there is one. It goes with the store.
@@ -181,70 +172,6 @@ impl SqliteStore {
         ))
     }
 
-    /// Takes the folder of a store to itself: nobody has it open, and whoever opens it meanwhile
-    /// waits, and is refused after the time of its [`Options::busy_timeout`]. The folder is made if
-    /// it is not there.
-    ///
-    /// # Errors
-    /// [`OpenError::InUse`] at once if somebody has it open; what is wrong with the folder.
-    pub fn lock_alone(folder: &Path) -> Result<ExclusiveLock, OpenError> {
-        presence::lock_exclusive(folder)
-    }
-
-    /// The other processes that have the store in the folder open, in the order of their numbers.
-    /// Only Linux tells them, and only those that this user may look into.
-    pub fn holders(folder: &Path) -> Vec<Holder> {
-        holders::holders(folder)
-    }
-
-    /// Writes a row and removes it again, in a transaction that reaches the disk and leaves nothing
-    /// behind.
-    ///
-    /// # Errors
-    /// `unavailable` if the disk is full, the files are read-only, or another process keeps the
-    /// lock for longer than [`Options::busy_timeout`].
-    pub fn check_write(&self) -> Result<()> {
-        self.opened()?.writer.run(jobs::check_write)
-    }
-
-    /// The database as it is at this moment, whatever others write afterwards.
-    ///
-    /// # Errors
-    /// `unavailable` if the database cannot be read.
-    pub fn snapshot(&self) -> Result<Snapshot> {
-        Snapshot::of(self.opened()?)
-    }
-
-    /// Looks through a database that lies somewhere on its own. What its log may hold is moved into
-    /// it, and the log is gone then. It may be of an older schema, which is looked at less closely
-    /// and stays as it is.
-    ///
-    /// # Errors
-    /// Each kind of [`OpenError`] for what cannot be a store of this build.
-    pub fn inspect(file: &Path) -> Result<Inspected, OpenError> {
-        backup::inspect(file)
-    }
-
-    /// The problems of the database; none if it is whole. Each part is looked at as of a moment of
-    /// its own, since several connections read the parts at once. Reads all of it, and cuts and
-    /// analyses every text again, as the engine does, to compare what that gives with what is
-    /// stored.
-    ///
-    /// # Errors
-    /// `unavailable` if it cannot even be read.
-    pub fn integrity_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, true)
-    }
-
-    /// As [`SqliteStore::integrity_check`], but takes passages, words and vectors for what they
-    /// should be, which costs a small part of the time.
-    ///
-    /// # Errors
-    /// `unavailable` if it cannot even be read.
-    pub fn structure_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, false)
-    }
-
     /// Writes the index as a file for processes that start later, which is else done in the
     /// background when it is due. False, if another process is writing it, if this one may not, or
     /// if there are fewer memories than [`Options::segment_min`].
@@ -254,35 +181,43 @@ impl SqliteStore {
     pub fn write_segment(&self) -> Result<bool> {
         self.opened()?.cache.write_segment_now()
     }
+}
 
-    /// Repairs each [`ProblemKind::Derived`] problem that can be repaired in place. No row that a
-    /// caller filed is changed; nothing is done where one is corrupt. Others read and write
-    /// meanwhile.
-    ///
-    /// [`ProblemKind::Derived`]: crate::ProblemKind::Derived
-    ///
-    /// # Errors
-    /// `unavailable` if the database cannot be read or written; what was done until then stays
-    /// done.
-    pub fn repair(&self) -> Result<Repair> {
+impl Maintenance for SqliteStore {
+    fn is_read_only(&self) -> bool {
+        self.is_read_only
+    }
+
+    /// Checks each part as of a moment of its own, since several connections read the parts at
+    /// once.
+    fn integrity_check(&self) -> Result<Vec<Problem>> {
+        doctor::check_in_parts(&self.opened()?.readers, true)
+    }
+
+    fn structure_check(&self) -> Result<Vec<Problem>> {
+        doctor::check_in_parts(&self.opened()?.readers, false)
+    }
+
+    fn repair(&self) -> Result<Repair> {
         let opened = self.opened()?;
         let done = opened.work().repair();
         opened.cache.forget_segment();
         done
     }
 
-    /// Rebuilds all indexes, counts, passages and words, whether they are wrong or not. With
-    /// `embeddings`, first drops the vectors of all texts, of every model: until they are embedded
-    /// again, search finds those texts by their words alone. Others read and write meanwhile.
-    ///
-    /// # Errors
-    /// `unavailable` if the database cannot be read or written; what was done until then stays
-    /// done.
-    pub fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
+    fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
         let opened = self.opened()?;
         let done = opened.work().reindex(embeddings);
         opened.cache.forget_segment();
         done
+    }
+
+    fn check_write(&self) -> Result<()> {
+        self.opened()?.writer.run(jobs::check_write)
+    }
+
+    fn snapshot(&self) -> Result<Box<dyn loci_core::Snapshot>> {
+        Ok(Box::new(Snapshot::of(self.opened()?)?))
     }
 }
 

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use loci_core::{JobStore, Result};
 use loci_engine::{Engine, Wakeup, catch_panic};
-use loci_store_sqlite::SqliteStore;
 use loci_vault::{FolderWatch, Watched};
 
 use crate::mining::conversation;
@@ -104,7 +103,7 @@ impl Background {
             Ok(if enriching.enrich()? {
                 Duration::ZERO
             } else {
-                until_next_job(&enriching, &store, interval)
+                until_next_job(&enriching, &*store, interval)
             })
         });
         worker("reading transcripts", &Arc::default()).spawn(START_PAUSE, move || {
@@ -212,7 +211,7 @@ fn sweep_pause(round: Duration) -> Duration {
 }
 
 /// Jobs may come in or come due in other processes, too.
-fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> Duration {
+fn until_next_job(engine: &Engine, store: &dyn JobStore, interval: Duration) -> Duration {
     let now = engine.now();
     let next = store
         .next_job_at(now)

@@ -1,17 +1,15 @@
 //! A damaged database: telling it apart from what else fails, and the way out.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
 
-use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
+use loci_core::{Problem, ProblemKind};
 
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
-/// The name of the store's file, for people.
-pub const DATABASE: &str = "loci.db";
 /// The folder in the data folder with copies from before upgrades, and what restores replaced.
 pub const BACKUPS: &str = "backups";
 /// The file in the data folder that names the file of the last `loci backup`.
@@ -29,14 +27,18 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         failure.exit,
         Exit::DataFolder | Exit::Database | Exit::Failure
     ) && !failure.message.is_empty();
-    if !may_be_damage || !settings.data.join(DATABASE).is_file() {
+    let location = settings.store_for(&settings.data);
+    let has_files = location
+        .files()
+        .is_ok_and(|files| files.database().is_file());
+    if !may_be_damage || !has_files {
         return failure;
     }
     let (sender, findings) = mpsc::channel();
-    let (data, options) = (settings.data.clone(), settings.store);
     // Without a thread nothing is found; a look that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
-        let problems = SqliteStore::open(&data, options)
+        let problems = location
+            .open()
             .ok()
             .and_then(|store| store.integrity_check().ok());
         let _ = sender.send(problems.unwrap_or_default());
@@ -62,7 +64,7 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     };
     let message = format!(
         "the database is damaged ({named}{more}): {}",
-        way_out(&settings.data)
+        way_out(settings)
     );
     Some(Failure::new(Exit::Database, message))
 }
@@ -92,25 +94,25 @@ pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
 }
 
 /// The ways out for a user whose database is corrupt.
-pub fn way_out(data: &Path) -> String {
+pub fn way_out(settings: &Settings) -> String {
     format!(
         "stop loci and copy the folder {} before anything else; `loci doctor --fix` rebuilds the database from the rows \
          that are whole, and keeps the old one; {}",
-        data.display(),
-        restore(data)
+        settings.store_for(&settings.data).shown(),
+        restore(settings)
     )
 }
 
 /// The ways out where a rebuild did not help.
-pub fn way_out_by_hand(data: &Path) -> String {
+pub fn way_out_by_hand(settings: &Settings) -> String {
     format!(
         "`loci doctor --salvage FILE` writes the records that are whole into a file for `loci import`; {}",
-        restore(data)
+        restore(settings)
     )
 }
 
-fn restore(data: &Path) -> String {
-    match newest_backup(data) {
+fn restore(settings: &Settings) -> String {
+    match newest_backup(settings) {
         Some((backup, _)) => {
             let backup = backup.display();
             format!(
@@ -119,14 +121,24 @@ fn restore(data: &Path) -> String {
         }
         None => format!(
             "there is no backup in {}, but you may have one elsewhere",
-            data.join(BACKUPS).display()
+            backups(settings).display()
         ),
     }
 }
 
+/// The folder of the copies that loci makes by itself.
+fn backups(settings: &Settings) -> PathBuf {
+    let folder = settings
+        .store_files()
+        .map(|files| files.folder().to_owned());
+    folder
+        .unwrap_or_else(|_| settings.data.clone())
+        .join(BACKUPS)
+}
+
 /// The newest backup that is known, with when it was made.
-pub fn newest_backup(data: &Path) -> Option<(PathBuf, SystemTime)> {
-    let folder = fs::read_dir(data.join(BACKUPS))
+pub fn newest_backup(settings: &Settings) -> Option<(PathBuf, SystemTime)> {
+    let folder = fs::read_dir(backups(settings))
         .into_iter()
         .flatten()
         .flatten()
@@ -135,7 +147,7 @@ pub fn newest_backup(data: &Path) -> Option<(PathBuf, SystemTime)> {
         path.extension().is_some_and(|extension| extension == "db")
             && path.file_stem().is_some_and(|stem| stem != "unfinished")
     });
-    let last = fs::read_to_string(data.join(LAST_BACKUP))
+    let last = fs::read_to_string(settings.data.join(LAST_BACKUP))
         .ok()
         .map(PathBuf::from);
     let dated = whole.chain(last).filter_map(|path| {

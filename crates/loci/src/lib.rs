@@ -23,8 +23,8 @@ mod panics;
 pub mod progress;
 pub mod secret;
 pub mod settings;
-mod settings_file;
 mod signal;
+pub mod store;
 mod visible;
 pub mod wiring;
 

@@ -14,12 +14,14 @@ use loci_embed::CatalogueModel;
 use loci_engine::{
     FusionWeights, Phase, Phases, Policy, RankingWeights, RedactionScope, SearchMode, check,
 };
-use loci_store_sqlite::Options;
 use tracing::level_filters::LevelFilter;
 
 use crate::exit::{Exit, Failure};
-use crate::settings_file;
 
+use crate::store::StoreSettings;
+
+pub mod file;
+mod folders;
 mod list;
 mod network;
 
@@ -258,8 +260,8 @@ pub struct Settings {
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
     pub maintenance: Duration,
-    /// [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
-    pub store: Options,
+    /// [`STORE`], [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
+    pub store: StoreSettings,
     /// Every setting as it holds.
     pub rows: Vec<Row>,
 }
@@ -270,23 +272,6 @@ pub type Flags = BTreeMap<&'static str, String>;
 pub type Variables = BTreeMap<String, String>;
 
 impl Settings {
-    /// Where data and configuration are, if somebody said so, with the flag of each that says so
-    /// again.
-    pub fn named_folders(&self) -> impl Iterator<Item = (&'static str, &Path)> {
-        let is_named = |flag: &str| {
-            self.rows
-                .iter()
-                .any(|row| row.setting.flag == Some(flag) && row.origin != Origin::Default)
-        };
-        let data = DATA
-            .flag
-            .filter(|flag| is_named(flag))
-            .map(|flag| (flag, self.data.as_path()));
-        let config = (self.config_file.origin != Origin::Default)
-            .then_some((CONFIG_FLAG, Path::new(&self.config_file.text)));
-        data.into_iter().chain(config)
-    }
-
     /// Settles every setting. An empty variable counts as none.
     ///
     /// # Errors
@@ -302,7 +287,7 @@ impl Settings {
         let folders = ProjectDirs::from("", "", "loci");
         let config_file = config_file(flags, &environment, folders.as_ref())?;
         let is_named = config_file.origin != Origin::Default;
-        let mut values = settings_file::read(Path::new(&config_file.text), is_named)?;
+        let mut values = file::read(Path::new(&config_file.text), is_named)?;
         for setting in SETTINGS {
             let set = setting
                 .variables()
@@ -456,9 +441,11 @@ impl Values {
             },
             flush: self.seconds(&AUDIT_FLUSH_SECONDS),
             maintenance: self.seconds(&MAINTENANCE_SECONDS),
-            store: Options {
+            store: StoreSettings {
+                folder: StoreSettings::folder_of(self.text(&STORE))
+                    .map_err(|problem| self.wrong(&STORE, problem))?,
                 busy_timeout: self.seconds(&BUSY_TIMEOUT_SECONDS),
-                segment_min: self.whole(&INDEX_FILE_MEMORIES) as usize,
+                index_file_memories: self.whole(&INDEX_FILE_MEMORIES) as usize,
             },
             rows: SETTINGS.iter().map(|setting| self.row(setting)).collect(),
         })
@@ -766,7 +753,7 @@ mod tests {
 
     #[test]
     fn the_file_sets_everything() {
-        let file = "data = \"d\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
+        let file = "data = \"d\"\nstore = \"s\"\nvault = \"v\"\nvault_file_mode = \"640\"\nidempotency_hours = 2\nlog = \"debug\"\nredact_secrets = \"all\"\nsearch = \"words\"\nbind = \"[::1]:9\"\n\
                     allowed_origins = [\"https://a:1\", \"https://b:*\"]\nallowed_hosts = []\ntrusted_authors = [\"ann\"]\n\
                     public_url = \"https://m.example\"\ntrusted_proxies = [\"10.0.0.7\", \"10.1.0.0/16\"]\n\
                     maintenance_seconds = 5\nindex_file_memories = 13\nbusy_timeout_seconds = 6\nreply_tokens = 1234\n\
@@ -823,9 +810,10 @@ mod tests {
         assert_eq!(settings.maintenance, Duration::from_secs(5));
         assert_eq!(
             settings.store,
-            Options {
+            StoreSettings {
+                folder: Some(std::path::absolute("s").unwrap()),
                 busy_timeout: Duration::from_secs(6),
-                segment_min: 13
+                index_file_memories: 13
             }
         );
         let Network {

@@ -4,7 +4,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
 
-use loci_core::{Caller, Clock, CosineScale, Embedder, Error, ModelId, Result, Store, Timestamp};
+use loci_core::{
+    Caller, Clock, CosineScale, Embedder, Error, ModelId, OpenError, OpenFault, OpenStore, Result,
+    Store, Timestamp,
+};
 use loci_dialects::{Context, Dialect, Reply};
 use loci_embed::{CachedEmbedder, LocalModel, NoModel};
 use loci_engine::{Engine, Policy, Reconciled, Weights};
@@ -13,7 +16,6 @@ use loci_http::{
 };
 use loci_mine::GitTree;
 use loci_secrets::SecretRedactor;
-use loci_store_sqlite::{OpenError, SqliteStore};
 use loci_tokens::BpeTokens;
 use loci_vault::{VaultFolder, is_watched};
 use serde_json::{Map, Value};
@@ -24,6 +26,7 @@ use crate::exit::{Exit, Failure};
 use crate::former_models::KnownModels;
 use crate::output::status_line;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
+use crate::store::open_failure;
 
 /// How long the end of a server waits for calls whose replies nobody waits for any more. What they
 /// have not committed by then is not acknowledged either.
@@ -111,8 +114,8 @@ pub fn real(path: &Path) -> PathBuf {
 
 /// What a command works with.
 pub struct Parts {
-    /// The store, as the keeper of tokens and for its own check.
-    pub store: Arc<SqliteStore>,
+    /// The store, with the seams that the engine does not use.
+    pub store: Arc<dyn OpenStore>,
     /// The model.
     pub embedder: Arc<dyn Embedder>,
     /// The engine over both.
@@ -226,7 +229,7 @@ impl Parts {
         settings: &Settings,
         data: &Path,
         wiring: Wiring,
-        open: impl FnOnce(&Settings, &Path) -> Result<SqliteStore, Failure>,
+        open: impl FnOnce(&Settings, &Path) -> Result<Arc<dyn OpenStore>, Failure>,
     ) -> Result<Self, Failure> {
         let Wiring {
             embedder,
@@ -236,8 +239,8 @@ impl Parts {
             search_wait,
         } = wiring;
         let vault = Vault::of(settings, data)?;
-        let store = Arc::new(open(settings, data)?);
-        let shared: Arc<dyn Store> = Arc::<SqliteStore>::clone(&store);
+        let store = open(settings, data)?;
+        let shared: Arc<dyn Store> = Arc::<dyn OpenStore>::clone(&store);
         let notes = vault.notes_by(Arc::clone(&clock));
         let mut engine = Engine::new(shared, Arc::clone(&embedder), clock, settings.search)
             .with_policy(policy)
@@ -338,71 +341,53 @@ impl Drop for Parts {
     }
 }
 
-/// Opens the store in a folder.
+/// Opens the store that the settings choose, for this data folder.
 ///
 /// # Errors
 /// [`Exit::DataFolder`] or [`Exit::Database`], with what to do.
-pub fn open_store(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
-    let options = settings.store;
-    let mut opened = SqliteStore::open(data, options);
-    if matches!(opened, Err(OpenError::Restoring { .. })) {
-        restore::end(data)?;
-        opened = SqliteStore::open(data, options);
+pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
+    let location = settings.store_for(data);
+    let mut opened = location.open();
+    if matches!(&opened, Err(error) if error.fault == OpenFault::Restoring) {
+        restore::end(&*location.files()?)?;
+        opened = location.open();
     }
-    with_way_out(opened, data)
+    with_way_out(opened, settings)
 }
 
 /// The same for a command that only reads.
-fn open_store_to_read(settings: &Settings, data: &Path) -> Result<SqliteStore, Failure> {
-    let options = settings.store;
-    match SqliteStore::open(data, options) {
-        Err(OpenError::Restoring { .. }) => open_store(settings, data),
-        Err(OpenError::ReadOnly { .. }) => {
-            let store = with_way_out(SqliteStore::open_read_only(data, options), data)?;
-            let copied = if store.copy().is_some() {
+fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
+    let location = settings.store_for(data);
+    match location.open() {
+        Err(error) if error.fault == OpenFault::Restoring => open_store(settings, data),
+        Err(error) if error.fault == OpenFault::ReadOnly => {
+            let (store, is_copied) = with_way_out(location.open_read_only(), settings)?;
+            let copied = if is_copied {
                 ", from a copy in the folder for temporary files"
             } else {
                 ""
             };
-            let shown = data.display();
+            let shown = location.shown();
             status_line(format_args!(
                 "note: {shown} cannot be written; it is read as it is{copied}"
             ));
             Ok(store)
         }
-        opened => with_way_out(opened, data),
+        opened => with_way_out(opened, settings),
     }
 }
 
-fn with_way_out(
-    opened: Result<SqliteStore, OpenError>,
-    data: &Path,
-) -> Result<SqliteStore, Failure> {
+fn with_way_out<T>(opened: Result<T, OpenError>, settings: &Settings) -> Result<T, Failure> {
     opened.map_err(|error| {
         let failure = open_failure(&error);
-        match error {
-            OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => Failure {
-                message: format!("{}; {}", failure.message, way_out(data)),
+        match error.fault {
+            OpenFault::Corrupt => Failure {
+                message: format!("{}; {}", failure.message, way_out(settings)),
                 ..failure
             },
             _ => failure,
         }
     })
-}
-
-/// The exit code that goes with a store that does not open.
-pub fn open_failure(error: &OpenError) -> Failure {
-    let exit = match error {
-        OpenError::Newer { .. }
-        | OpenError::NewerAnalysis { .. }
-        | OpenError::NotADatabase { .. }
-        | OpenError::Damaged { .. }
-        | OpenError::LogAlone { .. }
-        | OpenError::ForeignLog { .. }
-        | OpenError::Upgrade { .. } => Exit::Database,
-        _ => Exit::DataFolder,
-    };
-    Failure::new(exit, error.to_string())
 }
 
 /// The model that the settings choose. Loads nothing.
@@ -590,34 +575,6 @@ mod tests {
                 assert_eq!(embedder.embed_query("a"), Ok(vec![1.0]));
             }
             assert_eq!(counting.1.load(Ordering::SeqCst), embedded, "{choice:?}");
-        }
-    }
-
-    #[test]
-    fn a_database_of_a_newer_loci_has_the_exit_code_of_databases() {
-        let database = PathBuf::from("loci.db");
-        let rows = [
-            (
-                OpenError::Newer {
-                    database: database.clone(),
-                    found: 9,
-                    known: 2,
-                },
-                Exit::Database,
-            ),
-            (
-                OpenError::NewerAnalysis {
-                    database: database.clone(),
-                    found: 9,
-                    known: 2,
-                },
-                Exit::Database,
-            ),
-            (OpenError::ReadOnly { path: database }, Exit::DataFolder),
-        ];
-        for (error, exit) in rows {
-            let failure = open_failure(&error);
-            assert_eq!((failure.exit, failure.message), (exit, error.to_string()));
         }
     }
 

@@ -9,7 +9,7 @@ use loci::mining::{self, project};
 use loci::output::status_line;
 use loci::progress::Progress;
 use loci::wiring::Parts;
-use loci_core::{Caller, Filter, Memory, MemoryId, Store, Timestamp, limits};
+use loci_core::{Caller, Filter, Memory, MemoryId, Timestamp, limits};
 use loci_engine::SOURCE_FILE;
 use loci_mine::project::propose;
 use serde_json::{Value, json};

@@ -67,7 +67,7 @@ fn questions_are_scored_by_the_evidence_that_tools_find() {
     );
     let (store, out) = (place.path("stores"), place.path("figures.json"));
     let kept = [
-        "--store",
+        "--keep",
         store.to_str().unwrap(),
         "--out",
         out.to_str().unwrap(),
@@ -333,7 +333,7 @@ fn what_an_agent_gets_is_the_same_at_every_run() {
     let store = place.path("agent");
     let store = store.to_str().unwrap();
     let agent = ["agent", "--memories", "300", "--tasks", "10"];
-    let figures = place.json(&[&agent[..], &["--store", store]].concat());
+    let figures = place.json(&[&agent[..], &["--keep", store]].concat());
     let rows = figures["rows"].as_array().unwrap();
     let all = rows.last().unwrap();
     assert_eq!(
@@ -353,7 +353,7 @@ fn what_an_agent_gets_is_the_same_at_every_run() {
     );
 
     let kept = place
-        .run(&[&["--json"], &agent[..], &["--store", store]].concat())
+        .run(&[&["--json"], &agent[..], &["--keep", store]].concat())
         .succeeded();
     assert!(
         !kept.stderr.contains("filing"),
@@ -370,7 +370,7 @@ fn what_an_agent_gets_is_the_same_at_every_run() {
         "ids of another store count the same"
     );
     let listed = place
-        .run(&[&agent[..], &["--store", store, "--show", "failed"]].concat())
+        .run(&[&agent[..], &["--keep", store, "--show", "failed"]].concat())
         .succeeded()
         .stdout;
     for task in figures["tasks"].as_array().unwrap() {

@@ -1,3 +1,4 @@
+use loci_core::{Maintenance, ProblemKind};
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +8,7 @@ use loci_core::{ErrorCode, Page, Store};
 use loci_testkit::contract::{filter, memory, passage, put};
 
 use crate::doctor::tables::is_broken;
-use crate::{Options, ProblemKind, SqliteStore, schema};
+use crate::{Options, SqliteStore, schema};
 
 use super::*;
 

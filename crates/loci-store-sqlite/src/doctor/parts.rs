@@ -11,10 +11,10 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use loci_core::Error;
+use loci_core::{Error, Problem};
 use rusqlite::Connection;
 
-use super::{Problem, check, definitions, references, structure, tables};
+use super::{check, definitions, references, structure, tables};
 use crate::connection::Readers;
 use crate::failure::Result;
 use crate::row::{COLUMNS, FURTHER_COLUMNS, NEXT_WHOLE_COLUMN, WHOLE_TABLES, read_whole};

@@ -1,9 +1,10 @@
 //! What rows say of each other, and what is counted or made from them.
 
+use loci_core::ProblemKind::{Damaged, Derived};
+use loci_core::{Problem, ProblemKind};
 use rusqlite::Connection;
 
-use super::ProblemKind::{Damaged, Derived};
-use super::{Named, Problem, ProblemKind, damage, damaged};
+use super::{Named, damage, damaged};
 use crate::failure::Result;
 use crate::read::POSITION_BITS;
 use crate::tunnels::holds;

@@ -8,10 +8,11 @@
 use std::path::Path;
 use std::time::Duration;
 
+use loci_core::Problem;
 use rusqlite::Connection;
 
 use super::tables::copy_aside;
-use super::{Problem, damage, damaged, derived};
+use super::{damage, damaged, derived};
 use crate::connection::{Access, Database};
 use crate::failure::{Failure, Result};
 use crate::salvage;
@@ -70,8 +71,8 @@ pub(crate) fn first_fault(database: &Path) -> Result<Option<String>> {
 /// The problems that SQLite's check finds, inside a transaction: [`Damaged`] if filed rows may be
 /// lost, else [`Derived`].
 ///
-/// [`Damaged`]: super::ProblemKind::Damaged
-/// [`Derived`]: super::ProblemKind::Derived
+/// [`Damaged`]: loci_core::ProblemKind::Damaged
+/// [`Derived`]: loci_core::ProblemKind::Derived
 pub(crate) fn check(connection: &Connection) -> Result<Vec<Problem>> {
     let lines = integrity_check(connection, LINES_MAX)?;
     if lines.is_empty() {

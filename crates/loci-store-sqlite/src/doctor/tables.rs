@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::path::Path;
 
-use loci_core::Error;
+use loci_core::ProblemKind::{Damaged, Derived};
+use loci_core::{Error, Problem, ProblemKind};
 use rusqlite::types::FromSqlError;
 use rusqlite::{Connection, Row};
 use tempfile::NamedTempFile;
 
-use super::ProblemKind::{Damaged, Derived};
-use super::{Named, Problem, ProblemKind, damage, damaged};
+use super::{Named, damage, damaged};
 use crate::codec::decode_terms;
 use crate::failure::{Failure, Result, readable};
 use crate::open::OpenError;

@@ -1,9 +1,12 @@
-use loci_core::{FilingOrder, Memory, Store, Timestamp};
+use crate::SqliteFiles;
+use loci_core::StoreFiles;
+use loci_core::{FilingOrder, Maintenance, Memory, Repair, Store, Timestamp};
 use loci_testkit::contract::{memory, passage, put};
+use std::path::Path;
 
-use super::ProblemKind::{Damaged, Derived};
 use super::*;
-use crate::{Options, Repair, SqliteStore, checksum, rebuild};
+use crate::{Options, SqliteStore, checksum, rebuild};
+use loci_core::ProblemKind::{Damaged, Derived};
 
 /// A store with a memory whose passages and words are what its text gives.
 fn store() -> (tempfile::TempDir, SqliteStore) {
@@ -572,7 +575,8 @@ fn what_no_migration_makes_is_named() {
         drop(store);
         let older = check_foreign(&raw(&folder), schema::VERSION).unwrap();
         // As a restore does it, which takes none of it.
-        let inspected = SqliteStore::inspect(&folder.path().join("loci.db"))
+        let inspected = SqliteFiles::new(Path::new(""))
+            .inspect(&folder.path().join("loci.db"))
             .unwrap()
             .problems;
         for problems in [inspected, older] {

@@ -1,3 +1,4 @@
+use loci_core::Maintenance;
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::Range;

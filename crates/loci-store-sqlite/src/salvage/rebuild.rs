@@ -4,44 +4,15 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use loci_core::{Error, Timestamp};
+use loci_core::{Error, Maintenance, Rebuilt, Timestamp};
 use rusqlite::Connection;
 
+use super::collect;
 use super::scratch::{Scratch, Wanted};
-use super::{Salvaged, collect};
-use crate::doctor::{Problem, ProblemKind};
 use crate::failure::Failure;
 use crate::open::{DATABASE, OpenError, Options, open};
-use crate::repair::Repaired;
 use crate::store::SqliteStore;
 use crate::{backup, folder};
-
-/// The outcome of a rebuild.
-#[derive(Debug)]
-pub struct Rebuilt {
-    /// The losses; `records` is the number of rows that were found, of all tables.
-    pub salvaged: Salvaged,
-    /// Repairs of derived data in the fresh database.
-    pub repaired: Vec<Repaired>,
-    /// Problems that the fresh database still has; with one of [`ProblemKind::Damaged`] it must not
-    /// take the place of the corrupt one.
-    pub problems: Vec<Problem>,
-    /// Memories in the fresh database that are not deleted.
-    pub memories: u64,
-}
-
-impl Rebuilt {
-    /// Whether the fresh database may take the place of the corrupt one: it is sound, and the
-    /// corrupt one was a database of loci.
-    pub fn is_usable(&self) -> bool {
-        let is_found = self.salvaged.records > 0;
-        is_found
-            && self
-                .problems
-                .iter()
-                .all(|problem| problem.kind != ProblemKind::Damaged)
-    }
-}
 
 /// Makes a fresh database, the file `fresh`, from the rows of the database in the file `database` and
 /// its write-ahead log whose checksums hold: records, texts, vectors, tokens, the audit log. Derived
@@ -53,7 +24,7 @@ impl Rebuilt {
 /// `unavailable` if the file cannot be read, or the fresh one not written.
 pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt, Error> {
     let (scratch, mut report) = collect(database, now, Wanted::All)?;
-    report.0.records = scratch.counts()?.into_values().sum::<i64>().cast_unsigned();
+    report.salvaged.records = scratch.counts()?.into_values().sum::<i64>().cast_unsigned();
     let failed = |error: io::Error| Error::from(OpenError::from_io(&error, fresh));
     let parent = fresh.parent().unwrap_or(Path::new("."));
     // In a folder of its own, since an open store keeps other files beside its database.
@@ -73,7 +44,7 @@ pub fn rebuild(database: &Path, fresh: &Path, now: Timestamp) -> Result<Rebuilt,
         .and_then(|()| folder::flush(parent))
         .map_err(failed)?;
     Ok(Rebuilt {
-        salvaged: report.0,
+        salvaged: report.salvaged,
         repaired,
         problems: inspected.problems,
         memories: inspected.memories,

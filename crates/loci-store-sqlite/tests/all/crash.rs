@@ -1,4 +1,5 @@
 //! A process that is killed at any moment loses nothing that it acknowledged.
+use loci_core::Maintenance;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! Files that are no good are refused in words, never with a panic.
+use loci_core::Maintenance;
 
 use std::fs;
 

@@ -2,6 +2,9 @@
 //! the test says so on stderr and passes.
 
 #![cfg(target_os = "linux")]
+use loci_core::Maintenance;
+use loci_core::StoreFiles;
+use loci_store_sqlite::SqliteFiles;
 
 use std::fs;
 use std::io::Write;
@@ -191,7 +194,13 @@ fn check_read_only(store: &SqliteStore, written: &Memory) {
     assert_eq!(store.structure_check(), Ok(Vec::new()));
     let copy = tempfile::NamedTempFile::new().unwrap();
     store.snapshot().unwrap().copy_to(copy.path()).unwrap();
-    assert_eq!(SqliteStore::inspect(copy.path()).unwrap().memories, 1);
+    assert_eq!(
+        SqliteFiles::new(Path::new(""))
+            .inspect(copy.path())
+            .unwrap()
+            .memories,
+        1
+    );
     let refused = store
         .commit(put(&memory("other"), vec![passage("word")]))
         .unwrap_err();

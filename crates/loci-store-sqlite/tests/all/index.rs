@@ -1,4 +1,5 @@
 //! The index in memory is the same, however it came about.
+use loci_core::Maintenance;
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Forgotten, Memory, ModelId, QueryVector, Store, Superseded,

@@ -1,4 +1,5 @@
 //! Jobs are done once, whichever processes work on them and whichever of them die.
+use loci_core::Maintenance;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Many stores, in one process and in several, on one folder.
+use loci_core::Maintenance;
+use loci_core::StoreFiles;
+use loci_store_sqlite::SqliteFiles;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -170,7 +173,7 @@ fn the_process_that_keeps_writers_out_is_named() {
     )
     .unwrap();
     assert_eq!(
-        SqliteStore::holders(folder.path()),
+        SqliteFiles::new(folder.path()).holders(),
         [],
         "this process is not among the others"
     );
@@ -182,7 +185,7 @@ fn the_process_that_keeps_writers_out_is_named() {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap() == "ready"));
         let (version, written) = (store.version(), store.check_write());
-        let holders = SqliteStore::holders(folder.path());
+        let holders = SqliteFiles::new(folder.path()).holders();
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(written.is_err(), keeps_others_out, "{written:?}");

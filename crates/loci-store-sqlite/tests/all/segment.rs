@@ -1,4 +1,5 @@
 //! The index as a file: processes find the same with it as without, whatever befalls it.
+use loci_core::Maintenance;
 
 use std::fs;
 use std::path::Path;

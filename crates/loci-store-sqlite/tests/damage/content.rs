@@ -1,4 +1,5 @@
 //! A database with something in every table and pages of every kind.
+use loci_core::Maintenance;
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,5 @@
 //! One damage, and what must hold with it.
+use loci_core::Maintenance;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,9 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use loci_core::Archived;
-use loci_store_sqlite::{
-    Options, Problem, ProblemKind, Rebuilt, Repaired, Salvaged, SqliteStore, rebuild, salvage,
-};
+use loci_core::{Problem, ProblemKind, Rebuilt, Repaired, Salvaged};
+use loci_store_sqlite::{Options, SqliteStore, rebuild, salvage};
 
 use crate::content::{NOW, alone, archive, key};
 use crate::new_folder;

@@ -10,6 +10,8 @@ use crate::settings::{self, Flags};
 pub struct Common {
     #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::DATA.help())]
     data: Option<String>,
+    #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::STORE.help())]
+    store: Option<String>,
     #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help = settings::CONFIG_MEANING)]
     config: Option<String>,
     #[arg(long, global = true, value_name = "FOLDER", value_hint = ValueHint::DirPath, help = settings::VAULT.help())]
@@ -35,6 +37,7 @@ impl Common {
     pub fn flags(&self) -> Flags {
         given([
             (settings::DATA.flag, &self.data),
+            (settings::STORE.flag, &self.store),
             (Some(settings::CONFIG_FLAG), &self.config),
             (settings::VAULT.flag, &self.vault),
             (settings::LOG.flag, &self.log),

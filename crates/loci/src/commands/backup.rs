@@ -9,7 +9,6 @@ use loci_archive::files::{flush_folder, write_privately};
 use loci_archive::listing;
 use loci_core::{Clock, NoteFolder};
 use loci_engine::NoteStatus;
-use loci_store_sqlite::SqliteStore;
 use serde_json::json;
 use tempfile::{NamedTempFile, TempPath};
 
@@ -249,7 +248,9 @@ fn append_note(
 
 /// Schema and number of memories of the copy, which a restore would take.
 fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
-    let inspected = SqliteStore::inspect(copy)
+    let inspected = settings
+        .store_files()?
+        .inspect(copy)
         .map_err(|error| Failure::new(Exit::Database, error.to_string()))?;
     if let Some(problem) = foreign(&inspected.problems).next() {
         let message = format!("no backup was made, since no restore would take it: {problem}");
@@ -258,7 +259,7 @@ fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> 
     match damages(&inspected.problems).next() {
         None => Ok((inspected.schema, inspected.memories)),
         Some(problem) => {
-            let way_out = way_out(&settings.data);
+            let way_out = way_out(settings);
             let message =
                 format!("no backup was made, since the database is damaged ({problem}): {way_out}");
             Err(Failure::new(Exit::Database, message))

@@ -87,7 +87,10 @@ fn look(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     let mut findings = vec![place::folder(data)];
     if data.exists() {
-        findings.extend(place::disk(data));
+        let files = settings.store_files();
+        if let Ok(files) = &files {
+            findings.extend(place::disk(&**files));
+        }
         match Parts::open_to_read(settings) {
             Ok(parts) => findings.extend(database::look(settings, &parts)),
             Err(failure) if failure.exit == Exit::Usage => {
@@ -101,14 +104,16 @@ fn look(settings: &Settings) -> Vec<Finding> {
                 findings.push((
                     "database",
                     Verdict::Fail(exit),
-                    place::naming_holders(data, message),
+                    place::naming_holders(settings, message),
                 ));
             }
         }
-        findings.extend(place::processes(data));
+        findings.extend(place::processes(settings));
         findings.extend(place::permissions(data));
-        findings.extend(place::leftovers_finding(data));
-        findings.push(place::backups(data));
+        if let Ok(files) = &files {
+            findings.extend(place::leftovers_finding(&**files));
+        }
+        findings.push(place::backups(settings));
     }
     findings.push(outside::model(settings));
     findings.extend(outside::identity_provider(settings));

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use loci_archive::{Counts, Export, JsonLines, MarkdownFolder, Visit};
-use loci_core::{ArchiveStore, Clock};
+use loci_core::Clock;
 use serde_json::json;
 
 use crate::cli;

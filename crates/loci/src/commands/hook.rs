@@ -14,7 +14,6 @@ use loci_core::limits::SESSION_START_BYTES_MAX;
 use loci_dialects::{Context, mempalace};
 use loci_engine::Engine;
 use loci_mine::conversation as conversation_format;
-use loci_store_sqlite::Options;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -24,6 +23,7 @@ use crate::mining::trust::Trust;
 use crate::mining::{self, conversation};
 use crate::output::{Output, counted, print, status_line};
 use crate::settings::Settings;
+use crate::store::StoreSettings;
 use crate::wiring::Parts;
 
 /// How long a hook reads on; what is left then is for whichever process comes to it. Together with
@@ -123,9 +123,9 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
         .read_to_string(&mut text)
         .map_err(|error| unusable(error.to_string()))?;
     let input: Input = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-    let store = Options {
+    let store = StoreSettings {
         busy_timeout: settings.store.busy_timeout.min(BUSY_TIMEOUT),
-        ..settings.store
+        ..settings.store.clone()
     };
     let parts = Parts::open(&Settings {
         store,

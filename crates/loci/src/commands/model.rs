@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::cli;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
+use crate::settings::file;
 use crate::settings::{EMBEDDING_PROVIDER, Origin, Settings, model_folder};
-use crate::settings_file;
 
 /// The provider of the model in the binary.
 const BUNDLED: &str = "bundled";
@@ -116,7 +116,7 @@ fn use_model(settings: &Settings, model: &CatalogueModel, output: Output) -> Res
         return Err(Failure::new(Exit::Model, message));
     }
     let file = Path::new(&settings.config_file.text);
-    settings_file::set(file, &EMBEDDING_PROVIDER, provider(model))?;
+    file::set(file, &EMBEDDING_PROVIDER, provider(model))?;
     let row = settings
         .rows
         .iter()

@@ -1,7 +1,7 @@
 //! `loci reindex`: rebuilds what is derived from the texts.
 
+use loci_core::Reindexed;
 use loci_engine::Reconciled;
-use loci_store_sqlite::Reindexed;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};

@@ -15,8 +15,7 @@ use std::time::{Duration, Instant};
 use loci_archive::backup::{Archive, DATABASE, Refused, sha256_of};
 use loci_archive::files::create_private;
 use loci_archive::{HEAD_BYTES, begins_archive, listing};
-use loci_core::Clock;
-use loci_store_sqlite::{ExclusiveLock, OpenError, RESTORE_MARK, SqliteStore};
+use loci_core::{Clock, FilesLock, OpenFault, StoreFiles};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -27,7 +26,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::wiring::{SystemClock, Vault, open_failure};
+use crate::store::{files_in, open_failure};
+use crate::wiring::{SystemClock, Vault};
 use swap::{STAGING, Swap};
 
 /// What every database of SQLite begins with.
@@ -37,20 +37,13 @@ const NAMED_MAX: usize = 3;
 /// How long to wait for others who came upon the same restore, and how often to look.
 const END_WAIT: Duration = Duration::from_secs(10);
 const END_PAUSE: Duration = Duration::from_millis(10);
-/// What the folder of a store has that may be open.
-const PRESENCE: &str = "open.lock";
 
 pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?;
     let mut source = Source::open(&arguments.file)?;
-    let _source_alone = source.alone(&settings.data)?;
-    let _alone = SqliteStore::lock_alone(&settings.data).map_err(|error| open_failure(&error))?;
-    let data = settings
-        .data
-        .canonicalize()
-        .map_err(|error| unusable(&settings.data, &error))?;
-    // An earlier one that was cut off comes first, so that what it put aside is whole.
-    swap::resume(&data).map_err(|error| unusable(&data, &error))?;
+    let _source_alone = source.alone(settings.store_files()?.folder())?;
+    let (files, _alone) = files_alone(settings)?;
+    let data = files.folder().to_owned();
     check_space(&data, source.bytes())?;
 
     let staging = stage(&data).map_err(|error| unusable(&data, &error))?;
@@ -60,14 +53,14 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         .unpack(staging.path(), |bytes| bar.advance(bytes))
         .map_err(|error| unusable(staging.path(), &error))?;
     drop(bar);
-    let memories = inspect(&source, &staging.path().join(DATABASE))?;
+    let memories = inspect(&*files, &source, &staging.path().join(DATABASE))?;
     let known = source.notes();
     let differing = match &source {
         Source::Archive(archive) => differing(&vault.folder, archive)?,
         Source::Database(_) => Vec::new(),
     };
     if !arguments.replace {
-        refuse_to_replace(&data, &vault.folder, &differing)?;
+        refuse_to_replace(&*files, &vault.folder, &differing)?;
     }
     let above = vault
         .folder
@@ -93,8 +86,8 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();
-    swap::decide(&data, &swap)
-        .and_then(|()| swap::resume(&data))
+    swap::decide(&*files, &swap)
+        .and_then(|()| swap::resume(&*files))
         .map_err(|error| {
             let message =
                 format!("the restore was cut off ({error}): the next loci command goes on with it");
@@ -120,6 +113,29 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         text += &format!("what was there is in {}\n", replaced.display());
     }
     Ok(output.either(&value, text)?)
+}
+
+/// The files of a store, and the lock that keeps other processes out.
+pub type LockedFiles = (Box<dyn StoreFiles>, Box<dyn FilesLock>);
+
+/// The files of the store, for this process alone. A restore that was cut off is ended first, so
+/// that the files that it put aside are whole.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if another process has the store open; [`Exit::Usage`] if the store has no
+/// files, or its folder cannot be written.
+pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
+    let files = settings.store_files()?;
+    let alone = files
+        .lock_exclusive()
+        .map_err(|error| open_failure(&error))?;
+    let folder = files
+        .folder()
+        .canonicalize()
+        .map_err(|error| unusable(files.folder(), &error))?;
+    let files = files_in(&folder);
+    swap::resume(&*files).map_err(|error| unusable(&folder, &error))?;
+    Ok((files, alone))
 }
 
 /// What is brought back.
@@ -155,22 +171,21 @@ impl Source {
 
     /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of
     /// a store, and not in this data folder.
-    fn alone(&self, data: &Path) -> Result<Option<ExclusiveLock>, Failure> {
+    fn alone(&self, data: &Path) -> Result<Option<Box<dyn FilesLock>>, Failure> {
         let Source::Database(path) = self else {
             return Ok(None);
         };
         let path = path
             .canonicalize()
             .map_err(|error| unusable(path, &error))?;
-        let folder = path
-            .parent()
-            .filter(|folder| folder.join(PRESENCE).exists());
         let is_here = |folder: &&Path| data.canonicalize().is_ok_and(|data| data == **folder);
+        let folder = path.parent().filter(|folder| !is_here(folder));
         match folder
-            .filter(|folder| !is_here(folder))
-            .map(SqliteStore::lock_alone)
+            .map(files_in)
+            .filter(|files| files.was_opened())
+            .map(|files| files.lock_exclusive())
         {
-            Some(Err(error @ OpenError::InUse { .. })) => {
+            Some(Err(error)) if error.fault == OpenFault::InUse => {
                 let Failure { exit, message } = open_failure(&error);
                 let message =
                     format!("{message}; or copy it with `loci backup`, which disturbs nobody");
@@ -189,7 +204,7 @@ impl Source {
                 .iter()
                 .map(|entry| entry.bytes)
                 .sum(),
-            Source::Database(path) => [path.clone(), log_of(path)]
+            Source::Database(path) => with_log(path)
                 .iter()
                 .filter_map(|path| Some(path.metadata().ok()?.len()))
                 .sum(),
@@ -214,10 +229,8 @@ impl Source {
         match self {
             Source::Archive(archive) => archive.unpack(into, advance),
             Source::Database(path) => {
-                for (from, to) in [
-                    (path.clone(), into.join(DATABASE)),
-                    (log_of(path), log_of(&into.join(DATABASE))),
-                ] {
+                let copies = with_log(&into.join(DATABASE));
+                for (from, to) in with_log(path).into_iter().zip(copies) {
                     if from.exists() {
                         let mut to = create_private(&to)?;
                         advance(io::copy(&mut File::open(from)?, &mut to)?);
@@ -230,11 +243,11 @@ impl Source {
     }
 }
 
-/// The write-ahead log that goes with a database.
-fn log_of(database: &Path) -> PathBuf {
+/// A database that was named, whatever its file is called, and the write-ahead log beside it.
+fn with_log(database: &Path) -> [PathBuf; 2] {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
-    log.into()
+    [database.to_owned(), log.into()]
 }
 
 /// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by
@@ -252,8 +265,8 @@ pub fn stage(data: &Path) -> io::Result<TempDir> {
 }
 
 /// The number of memories in a database that was unpacked, if it can be taken.
-fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
-    let inspected = SqliteStore::inspect(database).map_err(|error| {
+fn inspect(files: &dyn StoreFiles, source: &Source, database: &Path) -> Result<u64, Failure> {
+    let inspected = files.inspect(database).map_err(|error| {
         let Failure { exit, message } = open_failure(&error);
         Failure::new(
             exit,
@@ -320,15 +333,22 @@ fn is_same_disk(_one: &Path, _other: &Path) -> bool {
 }
 
 /// Refuses to touch what is there.
-fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result<(), Failure> {
+fn refuse_to_replace(
+    files: &dyn StoreFiles,
+    folder: &Path,
+    differing: &[String],
+) -> Result<(), Failure> {
     let way_out =
         "add --replace, which first moves what is there into `backups` in the data folder";
-    if data
-        .join(DATABASE)
+    if files
+        .database()
         .metadata()
         .is_ok_and(|metadata| metadata.len() > 0)
     {
-        let message = format!("{} has a database already: {way_out}", data.display());
+        let message = format!(
+            "{} has a database already: {way_out}",
+            files.folder().display()
+        );
         return Err(Failure::new(Exit::Usage, message));
     }
     if differing.is_empty() {
@@ -367,23 +387,29 @@ pub fn unusable(path: &Path, error: &io::Error) -> Failure {
     clippy::disallowed_methods,
     reason = "no system offers to wait for a file lock with a limit, so we poll"
 )]
-pub fn end(data: &Path) -> Result<(), Failure> {
+pub fn end(files: &dyn StoreFiles) -> Result<(), Failure> {
     let begun = Instant::now();
     let alone = loop {
-        match SqliteStore::lock_alone(data) {
-            // Another one has ended it, and has the store open.
-            Err(OpenError::InUse { .. }) if !data.join(RESTORE_MARK).exists() => return Ok(()),
-            Err(OpenError::InUse { .. }) if begun.elapsed() < END_WAIT => thread::sleep(END_PAUSE),
-            alone => break alone.map_err(|error| open_failure(&error))?,
+        let error = match files.lock_exclusive() {
+            Ok(alone) => break alone,
+            Err(error) => error,
+        };
+        // Another process has ended it, and has the store open.
+        if error.fault == OpenFault::InUse && !files.restore_mark().exists() {
+            return Ok(());
         }
+        if error.fault != OpenFault::InUse || begun.elapsed() >= END_WAIT {
+            return Err(open_failure(&error));
+        }
+        thread::sleep(END_PAUSE);
     };
-    if !data.join(RESTORE_MARK).exists() {
+    if !files.restore_mark().exists() {
         return Ok(());
     }
-    swap::resume(data).map_err(|error| {
+    swap::resume(files).map_err(|error| {
         let message = format!(
             "a restore into {} was cut off and cannot go on ({error})",
-            data.display()
+            files.folder().display()
         );
         Failure::new(Exit::DataFolder, message)
     })?;

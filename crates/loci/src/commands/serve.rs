@@ -296,7 +296,7 @@ fn authentication(
     if no_auth {
         return Authentication::Anonymous;
     }
-    let tokens: Arc<dyn TokenStore> = Arc::<loci_store_sqlite::SqliteStore>::clone(&parts.store);
+    let tokens: Arc<dyn TokenStore> = parts.store.clone();
     Authentication::Bearer {
         tokens,
         verifier,

@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use loci_core::{
-    Clock, Error, Scope, Scopes, Space, Timestamp, Token, TokenStore, is_reserved_subject,
-};
+use loci_core::{Clock, Error, Scope, Scopes, Space, Timestamp, Token, is_reserved_subject};
 use serde_json::{Value, json};
 
 use crate::cli;

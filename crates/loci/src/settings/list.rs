@@ -23,8 +23,12 @@ const UNNAMED: Setting = Setting {
 };
 
 macro_rules! settings {
-    ($($(#[doc = $doc:literal])+ $name:ident = $setting:expr;)+) => {
-        $($(#[doc = $doc])+ pub const $name: Setting = $setting;)+
+    ($($(#[doc = $doc:literal])+ $name:ident = { $($field:ident: $value:expr,)+ };)+) => {
+        $(
+            $(#[doc = $doc])+
+            #[allow(clippy::needless_update, reason = "some settings name every field")]
+            pub const $name: Setting = Setting { $($field: $value,)+ ..UNNAMED };
+        )+
         /// Every setting, in the order of the documentation.
         pub static SETTINGS: &[Setting] = &[$($name),+];
     };
@@ -32,295 +36,264 @@ macro_rules! settings {
 
 settings! {
     /// Where the data is.
-    DATA = Setting {
+    DATA = {
         key: "data",
         flag: Some("data"),
         variable: "LOCI_DATA",
         default: DefaultValue::Words("the platform's data folder"),
         meaning: "Folder that holds the memories",
-        ..UNNAMED
+    };
+    /// Where the store is.
+    STORE = {
+        key: "store",
+        flag: Some("store"),
+        variable: "LOCI_STORE",
+        default: DefaultValue::Words("the data folder"),
+        meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say",
     };
     /// Where the notes are.
-    VAULT = Setting {
+    VAULT = {
         key: "vault",
         flag: Some("vault"),
         variable: "LOCI_VAULT",
         default: DefaultValue::Words("`vault` in the data folder"),
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
-        ..UNNAMED
     };
     /// Who else may read notes.
-    VAULT_FILE_MODE = Setting {
+    VAULT_FILE_MODE = {
         key: "vault_file_mode",
         variable: "LOCI_VAULT_FILE_MODE",
         default: DefaultValue::Text("600"),
         form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
-        ..UNNAMED
     };
     /// How much is logged.
-    LOG = Setting {
+    LOG = {
         key: "log",
         flag: Some("log"),
         variable: "LOCI_LOG",
-        alias: None,
         default: DefaultValue::Words("info for `serve`, else warn"),
         form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
     /// How searches find candidates.
-    SEARCH = Setting {
+    SEARCH = {
         key: "search",
         flag: Some("search"),
         variable: "LOCI_SEARCH",
-        alias: None,
         default: DefaultValue::Text("hybrid"),
         form: ValueType::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
     /// Which texts secrets are taken out of.
-    REDACT_SECRETS = Setting {
+    REDACT_SECRETS = {
         key: "redact_secrets",
         variable: "LOCI_REDACT_SECRETS",
         default: DefaultValue::Text("mined"),
         form: ValueType::Choice(&["mined", "all", "none"]),
         meaning: "Texts that keys, tokens and passwords are taken out of before they are stored: mined (files and transcripts), all (what tools write as well) or none",
-        ..UNNAMED
     };
     /// The address of the HTTP server.
-    BIND = Setting {
+    BIND = {
         key: "bind",
         flag: Some("bind"),
         variable: "LOCI_BIND",
         default: DefaultValue::Text("127.0.0.1:7821"),
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
-        ..UNNAMED
     };
     /// Web pages that may call.
-    ALLOWED_ORIGINS = Setting {
+    ALLOWED_ORIGINS = {
         key: "allowed_origins",
         variable: "LOCI_ALLOWED_ORIGINS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
-        ..UNNAMED
     };
     /// Names of this server.
-    ALLOWED_HOSTS = Setting {
+    ALLOWED_HOSTS = {
         key: "allowed_hosts",
         variable: "LOCI_ALLOWED_HOSTS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
-        ..UNNAMED
     };
     /// The name of this server to others.
-    PUBLIC_URL = Setting {
+    PUBLIC_URL = {
         key: "public_url",
         flag: Some("public-url"),
         variable: "LOCI_PUBLIC_URL",
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
-        ..UNNAMED
     };
     /// Whose word counts for where a request came from.
-    TRUSTED_PROXIES = Setting {
+    TRUSTED_PROXIES = {
         key: "trusted_proxies",
         variable: "LOCI_TRUSTED_PROXIES",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
-        ..UNNAMED
     };
     /// Whose directives every reader takes.
-    TRUSTED_AUTHORS = Setting {
+    TRUSTED_AUTHORS = {
         key: "trusted_authors",
         variable: "LOCI_TRUSTED_AUTHORS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Subjects whose memories for session starts every reader takes as directives, besides its own and those of administrators; `anonymous` for callers without a token; `loci trust` does it for one reader",
-        ..UNNAMED
     };
     /// The certificate of the HTTP server.
-    TLS_CERTIFICATE = Setting {
+    TLS_CERTIFICATE = {
         key: "tls.certificate",
         flag: Some("tls-cert"),
         variable: "LOCI_TLS_CERTIFICATE",
         meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
-        ..UNNAMED
     };
     /// Its key.
-    TLS_KEY = Setting {
+    TLS_KEY = {
         key: "tls.key",
         flag: Some("tls-key"),
         variable: "LOCI_TLS_KEY",
         meaning: "PEM file with the private key of that certificate",
-        ..UNNAMED
     };
     /// How often one subject may call.
-    RATE_LIMIT_PER_MINUTE = Setting {
+    RATE_LIMIT_PER_MINUTE = {
         key: "rate_limit.per_minute",
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
         default: DefaultValue::Text("12000"),
         form: ValueType::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
-        ..UNNAMED
     };
     /// How many calls it may save up.
-    RATE_LIMIT_BURST = Setting {
+    RATE_LIMIT_BURST = {
         key: "rate_limit.burst",
         variable: "LOCI_RATE_LIMIT_BURST",
         default: DefaultValue::Text("2000"),
         form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
-        ..UNNAMED
     };
     /// Who issues tokens besides loci itself.
-    OIDC_ISSUER = Setting {
+    OIDC_ISSUER = {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
-        default: DefaultValue::Unset,
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
-        ..UNNAMED
     };
     /// For whom tokens must be.
-    OIDC_AUDIENCE = Setting {
+    OIDC_AUDIENCE = {
         key: "oidc.audience",
         variable: "LOCI_OIDC_AUDIENCE",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
-        ..UNNAMED
     };
     /// Who the bearer is.
-    OIDC_SUBJECT_CLAIM = Setting {
+    OIDC_SUBJECT_CLAIM = {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
         default: DefaultValue::Text("sub"),
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
-        ..UNNAMED
     };
     /// What people call the bearer.
-    OIDC_ACTOR_CLAIMS = Setting {
+    OIDC_ACTOR_CLAIMS = {
         key: "oidc.actor_claims",
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
         default: DefaultValue::Text("email,preferred_username"),
         form: ValueType::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
-        ..UNNAMED
     };
     /// What the bearer may do.
-    OIDC_SCOPE_CLAIM = Setting {
+    OIDC_SCOPE_CLAIM = {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
         default: DefaultValue::Words("scope, else scp"),
         meaning: "Claim with the scopes, a string with spaces or an array",
-        ..UNNAMED
     };
     /// How scopes are called there.
-    OIDC_SCOPE_PREFIX = Setting {
+    OIDC_SCOPE_PREFIX = {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
         default: DefaultValue::Text("memory:"),
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
-        ..UNNAMED
     };
     /// What a token without scopes allows.
-    OIDC_DEFAULT_SCOPES = Setting {
+    OIDC_DEFAULT_SCOPES = {
         key: "oidc.default_scopes",
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
         default: DefaultValue::Text("read,write"),
         form: ValueType::List,
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
-        ..UNNAMED
     };
     /// Which space a token opens.
-    OIDC_SPACE_CLAIM = Setting {
+    OIDC_SPACE_CLAIM = {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
-        default: DefaultValue::Unset,
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
-        ..UNNAMED
     };
     /// Which kinds of token are taken.
-    OIDC_TOKEN_TYPES = Setting {
+    OIDC_TOKEN_TYPES = {
         key: "oidc.token_types",
         variable: "LOCI_OIDC_TOKEN_TYPES",
         default: DefaultValue::Text("at+jwt,JWT"),
         form: ValueType::List,
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
-        ..UNNAMED
     };
     /// How often the provider's keys are fetched.
-    OIDC_REFRESH_SECONDS = Setting {
+    OIDC_REFRESH_SECONDS = {
         key: "oidc.refresh_seconds",
         variable: "LOCI_OIDC_REFRESH_SECONDS",
         default: DefaultValue::Text("600"),
         form: ValueType::Seconds,
         meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
-        ..UNNAMED
     };
     /// Which kind of model.
-    EMBEDDING_PROVIDER = Setting {
+    EMBEDDING_PROVIDER = {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
         default: DefaultValue::Text("bundled"),
         form: ValueType::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
-        ..UNNAMED
     };
     /// A model on disk.
-    EMBEDDING_MODEL_FOLDER = Setting {
+    EMBEDDING_MODEL_FOLDER = {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
-        default: DefaultValue::Unset,
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
-        ..UNNAMED
     };
     /// What runs a model that is here.
-    EMBEDDING_RUNTIME = Setting {
+    EMBEDDING_RUNTIME = {
         key: "embedding.runtime",
         variable: "LOCI_EMBEDDING_RUNTIME",
         default: DefaultValue::Text("rten"),
         form: ValueType::Choice(&["rten", "onnxruntime"]),
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
-        ..UNNAMED
     };
     /// A model behind an endpoint.
-    EMBEDDING_URL = Setting {
+    EMBEDDING_URL = {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
-        default: DefaultValue::Unset,
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
-        ..UNNAMED
     };
     /// Its name there.
-    EMBEDDING_MODEL = Setting {
+    EMBEDDING_MODEL = {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
-        default: DefaultValue::Unset,
         meaning: "Name of the model at that endpoint",
-        ..UNNAMED
     };
     /// The key for it.
-    EMBEDDING_API_KEY = Setting {
+    EMBEDDING_API_KEY = {
         key: "embedding.api_key",
         variable: "LOCI_EMBEDDING_API_KEY",
-        default: DefaultValue::Unset,
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
-        ..UNNAMED
     };
     /// Patience with it.
-    EMBEDDING_TIMEOUT_SECONDS = Setting {
+    EMBEDDING_TIMEOUT_SECONDS = {
         key: "embedding.timeout_seconds",
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),
         form: ValueType::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
-        ..UNNAMED
     };
     /// How long messages are kept.
-    MESSAGE_TTL_HOURS = Setting {
+    MESSAGE_TTL_HOURS = {
         key: "conversation.message_ttl_hours",
         flag: None,
         variable: "LOCI_CONVERSATION_MESSAGE_TTL_HOURS",
@@ -330,7 +303,7 @@ settings! {
         meaning: "Hours that a message of a conversation is kept (its short-term memory)",
     };
     /// How many results one search may have.
-    RESULTS_MAX = Setting {
+    RESULTS_MAX = {
         key: "conversation.results_max",
         flag: None,
         variable: "LOCI_CONVERSATION_RESULTS_MAX",
@@ -340,16 +313,15 @@ settings! {
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
     /// How much of long texts a reply shows.
-    REPLY_TOKENS = Setting {
+    REPLY_TOKENS = {
         key: "reply_tokens",
         variable: "LOCI_REPLY_TOKENS",
         default: DefaultValue::Text("25000"),
         form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
-        ..UNNAMED
     };
     /// How long soft deletion can be undone by hand.
-    PURGE_DAYS = Setting {
+    PURGE_DAYS = {
         key: "conversation.purge_days",
         flag: None,
         variable: "LOCI_CONVERSATION_PURGE_DAYS",
@@ -359,7 +331,7 @@ settings! {
         meaning: "Days after which softly deleted memories are removed for good",
     };
     /// How near a cached question must be.
-    CACHE_SIMILARITY_THRESHOLD = Setting {
+    CACHE_SIMILARITY_THRESHOLD = {
         key: "cache.similarity_threshold",
         flag: None,
         variable: "LOCI_CACHE_SIMILARITY_THRESHOLD",
@@ -369,7 +341,7 @@ settings! {
         meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
     };
     /// How long answers are cached.
-    CACHE_TTL_SECONDS = Setting {
+    CACHE_TTL_SECONDS = {
         key: "cache.ttl_seconds",
         flag: None,
         variable: "LOCI_CACHE_TTL_SECONDS",
@@ -379,7 +351,7 @@ settings! {
         meaning: "Seconds that a cached answer is kept",
     };
     /// What a place by meaning counts.
-    FUSION_VECTOR_WEIGHT = Setting {
+    FUSION_VECTOR_WEIGHT = {
         key: "fusion.vector_weight",
         flag: None,
         variable: "LOCI_FUSION_VECTOR_WEIGHT",
@@ -389,7 +361,7 @@ settings! {
         meaning: "Weight of the search by meaning in `hybrid_search`",
     };
     /// What a place by words counts.
-    FUSION_TEXT_WEIGHT = Setting {
+    FUSION_TEXT_WEIGHT = {
         key: "fusion.text_weight",
         flag: None,
         variable: "LOCI_FUSION_TEXT_WEIGHT",
@@ -399,43 +371,39 @@ settings! {
         meaning: "Weight of the search by words in `hybrid_search`",
     };
     /// What recency counts.
-    RANKING_RECENCY = Setting {
+    RANKING_RECENCY = {
         key: "ranking.recency_weight",
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
         default: DefaultValue::Text("0.2"),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
-        ..UNNAMED
     };
     /// What importance counts.
-    RANKING_IMPORTANCE = Setting {
+    RANKING_IMPORTANCE = {
         key: "ranking.importance_weight",
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
         default: DefaultValue::Text("0.3"),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
-        ..UNNAMED
     };
     /// What relevance counts.
-    RANKING_RELEVANCE = Setting {
+    RANKING_RELEVANCE = {
         key: "ranking.relevance_weight",
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
         default: DefaultValue::Text("0.5"),
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
-        ..UNNAMED
     };
     /// How fast recency fades.
-    RANKING_DECAY_DAYS = Setting {
+    RANKING_DECAY_DAYS = {
         key: "ranking.decay_days",
         variable: "LOCI_RANKING_DECAY_DAYS",
         default: DefaultValue::Text("30"),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days in which recency falls to 1/e (37 %) in `recall_memory`",
-        ..UNNAMED
     };
     /// The web search service.
-    WEB_SEARCH_URL = Setting {
+    WEB_SEARCH_URL = {
         key: "web_search.url",
         flag: None,
         variable: "LOCI_WEB_SEARCH_URL",
@@ -445,128 +413,111 @@ settings! {
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
     /// The key for it.
-    WEB_SEARCH_API_KEY = Setting {
+    WEB_SEARCH_API_KEY = {
         key: "web_search.api_key",
         flag: None,
         variable: "LOCI_WEB_SEARCH_API_KEY",
         alias: Some("TAVILY_API_KEY"),
-        default: DefaultValue::Unset,
         form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
     /// A language model.
-    LLM_URL = Setting {
+    LLM_URL = {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
-        default: DefaultValue::Unset,
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
-        ..UNNAMED
     };
     /// Its name there.
-    LLM_MODEL = Setting {
+    LLM_MODEL = {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
-        default: DefaultValue::Unset,
         meaning: "Name of the model at that endpoint",
-        ..UNNAMED
     };
     /// The key for it.
-    LLM_API_KEY = Setting {
+    LLM_API_KEY = {
         key: "llm.api_key",
         variable: "LOCI_LLM_API_KEY",
-        default: DefaultValue::Unset,
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
-        ..UNNAMED
     };
     /// Patience with it.
-    LLM_TIMEOUT_SECONDS = Setting {
+    LLM_TIMEOUT_SECONDS = {
         key: "llm.timeout_seconds",
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
         default: DefaultValue::Text("30"),
         form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
-        ..UNNAMED
     };
     /// How long the audit log reaches back.
-    AUDIT_RETENTION_DAYS = Setting {
+    AUDIT_RETENTION_DAYS = {
         key: "audit.retention_days",
         variable: "LOCI_AUDIT_RETENTION_DAYS",
         default: DefaultValue::Text("90"),
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
-        ..UNNAMED
     };
     /// How long entries wait.
-    AUDIT_FLUSH_SECONDS = Setting {
+    AUDIT_FLUSH_SECONDS = {
         key: "audit.flush_seconds",
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
         default: DefaultValue::Text("2"),
         form: ValueType::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
-        ..UNNAMED
     };
     /// How many entries wait.
-    AUDIT_FLUSH_ENTRIES = Setting {
+    AUDIT_FLUSH_ENTRIES = {
         key: "audit.flush_entries",
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
         default: DefaultValue::Text("100"),
         form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
-        ..UNNAMED
     };
     /// What phases of work ask.
-    PHASES_QUERIES = Setting {
+    PHASES_QUERIES = {
         key: "phases.queries",
         variable: "LOCI_PHASES_QUERIES",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
-        ..UNNAMED
     };
     /// What phases of work prefer.
-    PHASES_TAGS = Setting {
+    PHASES_TAGS = {
         key: "phases.tags",
         variable: "LOCI_PHASES_TAGS",
         default: DefaultValue::Text(""),
         form: ValueType::List,
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
-        ..UNNAMED
     };
     /// How long answers are kept under their keys.
-    IDEMPOTENCY_HOURS = Setting {
+    IDEMPOTENCY_HOURS = {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
         default: DefaultValue::Text("24"),
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
-        ..UNNAMED
     };
     /// The rhythm of background work.
-    MAINTENANCE_SECONDS = Setting {
+    MAINTENANCE_SECONDS = {
         key: "maintenance_seconds",
         variable: "LOCI_MAINTENANCE_SECONDS",
         default: DefaultValue::Text("60"),
         form: ValueType::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
-        ..UNNAMED
     };
     /// Where the index lies.
-    INDEX_FILE_MEMORIES = Setting {
+    INDEX_FILE_MEMORIES = {
         key: "index_file_memories",
         variable: "LOCI_INDEX_FILE_MEMORIES",
         default: DefaultValue::Text("2000"),
         form: ValueType::Whole { min: 1, max: 1_000_000_000 },
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
-        ..UNNAMED
     };
     /// Patience with other processes.
-    BUSY_TIMEOUT_SECONDS = Setting {
+    BUSY_TIMEOUT_SECONDS = {
         key: "busy_timeout_seconds",
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",
         default: DefaultValue::Text("10"),
         form: ValueType::Seconds,
         meaning: "Seconds that a write waits for other processes that write to the same data",
-        ..UNNAMED
     };
 }

@@ -1,4 +1,5 @@
 //! What is in a data folder.
+use loci_core::Maintenance;
 
 use std::path::Path;
 

@@ -102,3 +102,31 @@ fn secrets_are_never_shown() {
         json!(null)
     );
 }
+
+#[test]
+fn the_store_may_lie_in_a_folder_of_its_own() {
+    let place = Place::new();
+    let store = place.path("fast");
+    let named = ["--store", store.to_str().unwrap()];
+    let run = |arguments: &[&str]| place.run(&[&named[..], arguments].concat());
+    run(&["add", "Tea is at four."]).succeeded();
+    assert!(store.join("loci.db").is_file() && !place.data().join("loci.db").exists());
+    assert!(
+        run(&["list"])
+            .succeeded()
+            .stdout
+            .contains("Tea is at four.")
+    );
+    assert!(!place.run(&["list"]).succeeded().stdout.contains("Tea"));
+
+    let backup = place.path("b.tar");
+    run(&["backup", backup.to_str().unwrap()]).succeeded();
+    run(&["restore", backup.to_str().unwrap(), "--replace"]).succeeded();
+    assert!(store.join("backups").is_dir() && !place.data().join("backups").exists());
+    run(&["doctor"]).succeeded();
+    run(&["doctor", "--salvage", "rescued.jsonl"]).succeeded();
+
+    let refused = place.run(&["--store", "postgres://ann:secret@host/loci", "list"]);
+    assert!(!refused.stderr.contains("secret"), "{refused:?}");
+    refused.failed(2, "postgres://");
+}

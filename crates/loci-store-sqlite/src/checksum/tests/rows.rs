@@ -1,4 +1,5 @@
 //! What is damaged in tables besides those of memories.
+use loci_core::Maintenance;
 
 use loci_core::{
     ArchiveStore, AuditQuery, AuditStore, Batch, CacheStore, Change, ContentHash, Decision,

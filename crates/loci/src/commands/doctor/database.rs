@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{
-    Caller, Clock, ClockJump, CollectionFilter, JobStore, Store, SweepClock, Timestamp, TokenStore,
-    lease_end_max,
+    Caller, Clock, ClockJump, CollectionFilter, OpenStore, Problem, ProblemKind, SweepClock,
+    Timestamp, lease_end_max,
 };
 use loci_engine::{List, ModelState, NoteStatus};
-use loci_store_sqlite::{Problem, ProblemKind, SqliteStore};
 
 use super::{Finding, Verdict, languages, place};
 use crate::damage;
@@ -50,7 +49,7 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
             format!("{valid} of {} are valid", tokens.len()),
         ));
     }
-    findings.extend(token_file(&secret::file_in(&settings.data), &parts.store));
+    findings.extend(token_file(&secret::file_in(&settings.data), &*parts.store));
     findings.extend(newest(parts));
     findings.extend(jumped_clock(parts));
     findings
@@ -75,10 +74,7 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         }
     };
     let (verdict, why) = if damage::damages(&problems).next().is_some() {
-        (
-            BAD,
-            format!("is damaged: {}", damage::way_out(&settings.data)),
-        )
+        (BAD, format!("is damaged: {}", damage::way_out(settings)))
     } else if problems
         .iter()
         .any(|problem| problem.kind == ProblemKind::Derived)
@@ -121,7 +117,7 @@ fn writing(settings: &Settings, parts: &Parts) -> Finding {
             (
                 WHAT,
                 Verdict::Fail(exit),
-                place::naming_holders(&settings.data, message),
+                place::naming_holders(settings, message),
             )
         }
     }
@@ -158,7 +154,7 @@ fn embeddings(parts: &Parts) -> Option<Finding> {
 }
 
 /// Whether the owner's token in its file opens anything.
-fn token_file(file: &Path, store: &SqliteStore) -> Option<Finding> {
+fn token_file(file: &Path, store: &dyn OpenStore) -> Option<Finding> {
     const WHAT: &str = "token file";
     let shown = file.display();
     Some(match secret::look(file, store) {

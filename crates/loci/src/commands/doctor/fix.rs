@@ -5,8 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use loci_core::Clock;
-use loci_store_sqlite::Repair;
+use loci_core::{Clock, Repair};
 
 use super::{Finding, Verdict, failed, place, rebuild};
 use crate::damage;
@@ -37,7 +36,9 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     let Ok(parts) = Parts::open(settings) else {
         return findings;
     };
-    for path in place::leftovers(data) {
+    let files = settings.store_files();
+    let leftovers = files.map(|files| place::leftovers(&*files));
+    for path in leftovers.unwrap_or_default() {
         let removed = if path.is_dir() {
             fs::remove_dir_all(&path)
         } else {

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use loci_core::Clock;
-use loci_store_sqlite::{Holder, RESTORE_MARK, SqliteStore, file_system};
+use loci_core::{Clock, Holder, StoreFiles};
 
 use super::{Finding, Verdict};
 use crate::commands::backup::free_bytes;
 use crate::commands::restore::swap::STAGING;
 use crate::damage::{BACKUPS, newest_backup};
 use crate::exit::Exit;
+use crate::settings::Settings;
 use crate::wiring::SystemClock;
 
 /// Free space below which writes will soon fail.
@@ -49,8 +49,8 @@ pub fn folder(data: &Path) -> Finding {
 }
 
 /// The other processes that have the store open, if there are any.
-pub fn processes(data: &Path) -> Option<Finding> {
-    let holders = SqliteStore::holders(data);
+pub fn processes(settings: &Settings) -> Option<Finding> {
+    let holders = settings.store_files().ok()?.holders();
     (!holders.is_empty()).then(|| {
         (
             "processes",
@@ -61,8 +61,9 @@ pub fn processes(data: &Path) -> Option<Finding> {
 }
 
 /// The message of a failure, with the processes that keep others out of the store.
-pub fn naming_holders(data: &Path, message: String) -> String {
-    let mut holders = SqliteStore::holders(data);
+pub fn naming_holders(settings: &Settings, message: String) -> String {
+    let files = settings.store_files();
+    let mut holders = files.map(|files| files.holders()).unwrap_or_default();
     holders.retain(|holder| holder.keeps_others_out);
     if holders.is_empty() {
         message
@@ -106,9 +107,11 @@ pub fn unwritable(_folder: &Path) -> Option<String> {
     None
 }
 
-pub fn disk(data: &Path) -> Option<Finding> {
-    let free = free_bytes(data)? >> 20;
-    let kind = file_system(data).map_or_else(String::new, |kind| format!(" on {kind}"));
+pub fn disk(files: &dyn StoreFiles) -> Option<Finding> {
+    let free = free_bytes(files.folder())? >> 20;
+    let kind = files
+        .file_system()
+        .map_or_else(String::new, |kind| format!(" on {kind}"));
     Some(if free < FREE_BYTES_MIN >> 20 {
         (
             "disk",
@@ -192,7 +195,8 @@ pub fn permissions(data: &Path) -> Vec<Finding> {
 
 /// What processes left that ended in the middle of something. Nobody restores now if the store can
 /// be opened.
-pub fn leftovers(data: &Path) -> Vec<PathBuf> {
+pub fn leftovers(files: &dyn StoreFiles) -> Vec<PathBuf> {
+    let data = files.folder();
     let now = Duration::from_micros(SystemClock.now().microseconds().max(0).cast_unsigned());
     let is_old = |path: &PathBuf| {
         let modified = path
@@ -213,7 +217,7 @@ pub fn leftovers(data: &Path) -> Vec<PathBuf> {
     });
     let unfinished = ["unfinished.db", "unfinished.db-journal", "unfinished-log"]
         .map(|name| data.join(BACKUPS).join(name));
-    let staging = (!data.join(RESTORE_MARK).exists()).then(|| data.join(STAGING));
+    let staging = (!files.restore_mark().exists()).then(|| data.join(STAGING));
     temporary
         .chain(unfinished)
         .chain(staging)
@@ -221,8 +225,8 @@ pub fn leftovers(data: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-pub fn leftovers_finding(data: &Path) -> Option<Finding> {
-    let leftovers = leftovers(data);
+pub fn leftovers_finding(files: &dyn StoreFiles) -> Option<Finding> {
+    let leftovers = leftovers(files);
     let mut names: Vec<_> = leftovers
         .iter()
         .take(NAMED_MAX)
@@ -244,9 +248,9 @@ pub fn leftovers_finding(data: &Path) -> Option<Finding> {
 }
 
 /// How old the newest backup is.
-pub fn backups(data: &Path) -> Finding {
+pub fn backups(settings: &Settings) -> Finding {
     const WHAT: &str = "backup";
-    let Some((path, made)) = newest_backup(data) else {
+    let Some((path, made)) = newest_backup(settings) else {
         return (
             WHAT,
             Verdict::Ok,

@@ -1,19 +1,17 @@
 //! The rebuild of a corrupt database: a fresh one with the rows that are whole is made beside it,
 //! checked, and put in its place. The old one is kept.
 
-use std::path::Path;
-
-use loci_core::Clock;
-use loci_store_sqlite::{OpenError, Rebuilt, Salvaged, SqliteStore};
+use loci_archive::backup::DATABASE;
+use loci_core::{Clock, Rebuilt, Salvaged};
 
 use super::{Finding, Verdict, failed};
 use crate::commands::backup::check_space;
-use crate::commands::restore::{stage, swap, unusable};
-use crate::damage::{self, DATABASE};
+use crate::commands::restore::{files_alone, stage, swap, unusable};
+use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
 use crate::settings::Settings;
-use crate::wiring::{SystemClock, open_failure};
+use crate::wiring::SystemClock;
 
 const WHAT: &str = "rebuild";
 /// Losses that are named.
@@ -21,17 +19,12 @@ const LOST_NAMED_MAX: usize = 100;
 
 /// Whether the database is there and so corrupt that it does not open.
 pub fn is_corrupt(settings: &Settings) -> bool {
-    let opened = || SqliteStore::open(&settings.data, settings.store);
-    settings.data.join(DATABASE).exists()
-        && matches!(
-            opened(),
-            Err(OpenError::NotADatabase { .. } | OpenError::Damaged { .. })
-        )
+    settings.store_files().is_ok_and(|files| files.is_corrupt())
 }
 
 /// Rebuilds the database, and says what was lost.
 pub fn run(settings: &Settings) -> Vec<Finding> {
-    let (rebuilt, replaced) = match rebuild(&settings.data) {
+    let (rebuilt, replaced) = match rebuild(settings) {
         Ok(rebuilt) => rebuilt,
         Err(failure) => return vec![failed(WHAT, failure)],
     };
@@ -58,42 +51,43 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Rebuilds the database of this data folder; returns also where the old one is.
-fn rebuild(data: &Path) -> Result<(Rebuilt, String), Failure> {
-    let _alone = SqliteStore::lock_alone(data).map_err(|error| {
-        let Failure { exit, message } = open_failure(&error);
+/// Rebuilds the database; returns also where the old one is.
+fn rebuild(settings: &Settings) -> Result<(Rebuilt, String), Failure> {
+    let (files, _alone) = files_alone(settings).map_err(|Failure { exit, message }| {
         Failure::new(exit, format!("the database must be rebuilt, and {message}"))
     })?;
-    let unwritable = |error| unusable(data, &error);
-    swap::resume(data).map_err(unwritable)?;
-    let database = data.join(DATABASE);
+    let data = files.folder().to_owned();
+    let unwritable = |error| unusable(&data, &error);
     check_space(
-        data,
-        database.metadata().map_or(0, |metadata| metadata.len()),
+        &data,
+        files
+            .database()
+            .metadata()
+            .map_or(0, |metadata| metadata.len()),
     )?;
-    let staging = stage(data).map_err(unwritable)?;
+    let staging = stage(&data).map_err(unwritable)?;
     let now = SystemClock.now();
-    let rebuilt = loci_store_sqlite::rebuild(&database, &staging.path().join(DATABASE), now)?;
+    let rebuilt = files.rebuild(&staging.path().join(DATABASE), now)?;
     if !rebuilt.is_usable() {
         let problem = damage::damages(&rebuilt.problems)
             .next()
             .unwrap_or("no row of loci was found in it");
         let message = format!(
             "the database cannot be rebuilt ({problem}), and was left as it is: {}",
-            damage::way_out_by_hand(data)
+            damage::way_out_by_hand(settings)
         );
         return Err(Failure::new(Exit::Database, message));
     }
-    let replaced = swap::free_name(data, &moment(now)).map_err(unwritable)?;
+    let replaced = swap::free_name(&data, &moment(now)).map_err(unwritable)?;
     let swap = swap::Swap {
         replaced: replaced.clone(),
-        notes: data.to_owned(),
+        notes: data.clone(),
         aside: Vec::new(),
     };
     // From here on it is done, now or at the next start of any loci.
     let _ = staging.keep();
-    swap::decide(data, &swap)
-        .and_then(|()| swap::resume(data))
+    swap::decide(&*files, &swap)
+        .and_then(|()| swap::resume(&*files))
         .map_err(unwritable)?;
     Ok((rebuilt, data.join(replaced).display().to_string()))
 }

@@ -1,28 +1,26 @@
 //! `loci doctor --salvage`: writes the records of a corrupt database that are whole into a file for
 //! `loci import`.
 
-use std::fmt::Write;
 use std::io::BufWriter;
 use std::path::Path;
 
 use loci_archive::{Export, JsonLines};
-use loci_core::Clock;
-use loci_store_sqlite::{DamagedPage, OpenError, Salvaged, SqliteStore, salvage};
+use loci_core::{Clock, OpenFault, Salvaged};
 use serde_json::json;
 
 use crate::commands::backup::Target;
-use crate::damage::DATABASE;
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
-use crate::wiring::{SystemClock, Vault, open_failure};
+use crate::store::open_failure;
+use crate::wiring::{SystemClock, Vault};
 
 /// Ends with [`Exit::Database`] if anything is lost or may be.
 pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failure> {
     let target = Target::new(file)?;
-    let database = settings.data.join(DATABASE);
-    let log = settings.data.join(format!("{DATABASE}-wal"));
+    let files = settings.store_files()?;
+    let (database, log) = (files.database(), files.log());
     if !database.exists() && !log.metadata().is_ok_and(|metadata| metadata.len() > 0) {
         return Err(Failure::new(
             Exit::Usage,
@@ -30,9 +28,9 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         ));
     }
     let vault = Vault::of(settings, &settings.data)?;
-    let _alone = match SqliteStore::lock_alone(&settings.data) {
+    let _alone = match files.lock_exclusive() {
         // Where no lock can be made, no process writes either.
-        Err(OpenError::ReadOnly { .. }) => None,
+        Err(error) if error.fault == OpenFault::ReadOnly => None,
         alone => Some(alone.map_err(|error| open_failure(&error))?),
     };
     let draft = target.draft(".part")?;
@@ -40,7 +38,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     let mut lines = JsonLines::as_of(BufWriter::new(draft.as_file()), now);
     let mut export = Export::new(vault.notes(), vault.folder.clone());
     let progress = Progress::new("memories");
-    let salvaged = export.write(|visit| salvage(&database, now, visit), &mut lines, &|| {
+    let salvaged = export.write(|visit| files.salvage(now, visit), &mut lines, &|| {
         progress.advance(1);
     })?;
     drop(progress);
@@ -59,35 +57,30 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         repeated,
         lost,
         lost_more,
-        pages,
-        missing_pages,
-        damaged_pages,
-        damaged_pages_more,
+        damage,
+        damage_more,
     } = salvaged;
-    let page =
-        |DamagedPage { number, problem }: &DamagedPage| json!({"page": number, "problem": problem});
     let value = json!({
         "file": target.file,
         "records": counts,
         "repeated": repeated,
         "lost": lost,
         "lost_more": lost_more,
-        "pages": pages,
-        "missing_pages": missing_pages,
-        "damaged_pages": damaged_pages.iter().map(page).collect::<Vec<_>>(),
-        "damaged_pages_more": damaged_pages_more,
+        "damage": damage,
+        "damage_more": damage_more,
         "left_out": export.left_out,
     });
-    let mut text = format!(
+    let text = format!(
         "salvaged {records} records into {}; bring them back with `loci import`\n",
         target.file.display()
     );
-    let damaged = damaged_pages.len() as u64 + damaged_pages_more;
-    let _ = writeln!(
-        text,
-        "pages: {pages} found, {damaged} of them damaged; {missing_pages} missing"
-    );
     output.either(&value, text)?;
+    for what in &damage {
+        status_line(format_args!("damage: {what}"));
+    }
+    if damage_more > 0 {
+        status_line(format_args!("damage: {damage_more} more"));
+    }
     for what in &lost {
         status_line(format_args!("lost: {what}"));
     }

@@ -15,7 +15,7 @@ use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::Settings;
-use crate::settings_file;
+use crate::settings::file;
 
 /// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the
 /// same form.
@@ -340,8 +340,7 @@ fn edit(
             writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
             backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
         }
-        settings_file::replace(&real, &format!("{new:#}\n"))
-            .map_err(|error| failed("written", error))?;
+        file::replace(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
     }
     Ok(Outcome {
         file,

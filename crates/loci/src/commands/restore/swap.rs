@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use loci_archive::backup::{DATABASE, NOTES, sha256_of};
 use loci_archive::files::{create_private, flush_folder, write_privately};
 use loci_archive::listing;
-use loci_store_sqlite::{INDEX_FOLDER, RESTORE_MARK};
+use loci_core::StoreFiles;
 use serde::{Deserialize, Serialize};
 
 use crate::damage::BACKUPS;
@@ -65,11 +65,12 @@ pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
 ///
 /// # Errors
 /// The disk refuses; then it may be decided or not.
-pub fn decide(data: &Path, swap: &Swap) -> io::Result<()> {
+pub fn decide(files: &dyn StoreFiles, swap: &Swap) -> io::Result<()> {
+    let folder = files.folder();
     // Whatever lies in there must be found again if its mark is.
-    flush_folder(&data.join(STAGING))?;
-    flush_folder(data)?;
-    write_privately(&data.join(RESTORE_MARK), &serde_json::to_vec(swap)?)
+    flush_folder(&folder.join(STAGING))?;
+    flush_folder(folder)?;
+    write_privately(&files.restore_mark(), &serde_json::to_vec(swap)?)
 }
 
 /// Carries out what was decided, from wherever it was cut off; does nothing if nothing was. Whoever
@@ -77,35 +78,37 @@ pub fn decide(data: &Path, swap: &Swap) -> io::Result<()> {
 ///
 /// # Errors
 /// The disk refuses; then it can go on later.
-pub fn resume(data: &Path) -> io::Result<()> {
-    carry_out(data, &mut |_| Ok(()))
+pub fn resume(files: &dyn StoreFiles) -> io::Result<()> {
+    carry_out(files, &mut |_| Ok(()))
 }
 
 /// Calls `before` with the name of each step.
 fn carry_out(
-    data: &Path,
+    files: &dyn StoreFiles,
     before: &mut dyn FnMut(&'static str) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mark = data.join(RESTORE_MARK);
+    let (folder, mark) = (files.folder(), files.restore_mark());
     let swap: Swap = match fs::read(&mark) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         text => serde_json::from_slice(&text?)?,
     };
-    let (staging, replaced) = (data.join(STAGING), data.join(&swap.replaced));
+    let (staging, replaced) = (folder.join(STAGING), folder.join(&swap.replaced));
     if staging.join(DATABASE).exists() {
         before("the index of the old database")?;
-        match fs::remove_dir_all(data.join(INDEX_FOLDER)) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-            _ => {}
+        for cache in files.caches() {
+            match fs::remove_dir_all(cache) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
-        for name in [DATABASE, "loci.db-wal", "loci.db-shm", "loci.db-journal"] {
+        for file in files.state() {
             before("a file of the old database")?;
-            put_aside(&data.join(name), &replaced.join(name))?;
+            put_aside(&file, &replaced.join(file.file_name().unwrap_or_default()))?;
         }
-        flush_folder(data)?;
+        flush_folder(folder)?;
         before("the new database")?;
-        fs::rename(staging.join(DATABASE), data.join(DATABASE))?;
-        flush_folder(data)?;
+        fs::rename(staging.join(DATABASE), files.database())?;
+        flush_folder(folder)?;
     }
     for path in &swap.aside {
         before("a note that is not in the backup")?;

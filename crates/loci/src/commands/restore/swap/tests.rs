@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use crate::store::files_in;
 
 /// Every file below a folder with what is in it, hidden ones too.
 fn files(folder: &Path) -> BTreeMap<String, String> {
@@ -61,7 +62,7 @@ fn decided(data: &Path) {
         notes: data.join("vault"),
         aside,
     };
-    decide(data, &swap).unwrap();
+    decide(&*files_in(data), &swap).unwrap();
 }
 
 fn expected() -> BTreeMap<String, String> {
@@ -95,7 +96,7 @@ fn cut_off_after(data: &Path, mut steps: usize) -> bool {
             .ok_or_else(|| io::Error::other("killed"))?;
         Ok(())
     };
-    carry_out(data, &mut before).is_ok()
+    carry_out(&*files_in(data), &mut before).is_ok()
 }
 
 #[test]
@@ -116,12 +117,12 @@ fn a_swap_goes_on_after_any_step() {
             .map(|(path, text)| (path.clone(), text.clone()))
             .eq(expected());
         assert!(
-            is_whole || data.join(RESTORE_MARK).exists(),
+            is_whole || files_in(data).restore_mark().exists(),
             "a mixture opens after {steps} steps: {left:?}"
         );
         // And is cut off once more.
         cut_off_after(data, 1);
-        resume(data).unwrap();
+        resume(&*files_in(data)).unwrap();
         let mut left = files(data);
         // If nothing but this was left to do, doctor does it.
         left.retain(|path, _| !path.starts_with(STAGING));
@@ -148,7 +149,7 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
             ("vault/changed.md", "stranger"),
         ],
     );
-    resume(data).unwrap();
+    resume(&*files_in(data)).unwrap();
     let left = files(data);
     let rows = [
         ("loci.db", "new"),
@@ -173,7 +174,7 @@ fn nothing_happens_before_it_is_decided() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     write(data, &[("loci.db", "old"), ("restoring/loci.db", "new")]);
-    resume(data).unwrap();
+    resume(&*files_in(data)).unwrap();
     assert_eq!(files(data)["loci.db"], "old");
 }
 
@@ -186,7 +187,7 @@ fn no_link_leads_out() {
     decided(data);
     write(outside.path(), &[("b/new.md", "outside")]);
     std::os::unix::fs::symlink(outside.path(), data.join("vault/a")).unwrap();
-    resume(data).unwrap();
+    resume(&*files_in(data)).unwrap();
     assert_eq!(
         files(outside.path()),
         [("b/new.md".to_owned(), "outside".to_owned())].into()

@@ -1,0 +1,121 @@
+//! The care of a store: checks, repairs, and copies for a backup.
+
+use std::path::Path;
+
+use crate::{Error, Result, Store, TokenStore};
+
+/// A fault of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Whether it can be repaired.
+    pub kind: ProblemKind,
+    /// The fault in words, with the ids that it concerns, never with contents.
+    pub text: String,
+}
+
+/// Whether a [`Problem`] can be repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// A row that a caller filed is not as it was written, or cannot be read: only a backup has it.
+    Damaged,
+    /// An index, or rows that are derived from others: [`Maintenance::repair`] rebuilds them, or
+    /// says that [`StoreFiles::rebuild`](crate::StoreFiles::rebuild) has to.
+    Derived,
+    /// A definition that loci did not make and the database holds: a table, an index, a trigger or
+    /// a view. Users may add some to a database of their own; none comes in with a restore.
+    Foreign,
+}
+
+/// An action of a repair, in words; as an error, an action that failed.
+pub type Repaired = std::result::Result<String, String>;
+
+/// The outcome of a repair.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What it did, and what it could not do.
+    pub done: Vec<Repaired>,
+    /// Whether the store has faults that only a rebuild mends.
+    pub needs_rebuild: bool,
+}
+
+/// The counts of what [`Maintenance::reindex`] rebuilt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reindexed {
+    /// Indexes of the database.
+    pub indexes: usize,
+    /// Memories whose passages and words were made from their texts.
+    pub memories: usize,
+    /// Corrupt texts, which were left as they are.
+    pub damaged: usize,
+    /// Passages whose vectors were dropped.
+    pub vectors: usize,
+}
+
+/// The care of an open store, for its administrator.
+pub trait Maintenance: Send + Sync {
+    /// Whether the store was opened to be read alone: every write fails.
+    fn is_read_only(&self) -> bool;
+
+    /// Checks the whole store; returns the problems, none if it is sound. Analyses every text again
+    /// and compares the outcome with what is stored.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot even be read.
+    fn integrity_check(&self) -> Result<Vec<Problem>>;
+
+    /// Checks the whole store, but takes passages, words and vectors for what they should be, which
+    /// costs a small part of the time.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot even be read.
+    fn structure_check(&self) -> Result<Vec<Problem>>;
+
+    /// Repairs each [`ProblemKind::Derived`] problem that can be repaired in place. No row that a
+    /// caller filed is changed; nothing is done where one is corrupt. Others read and write
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read or written; earlier repairs stay done.
+    fn repair(&self) -> Result<Repair>;
+
+    /// Rebuilds all indexes, counts, passages and words, whether they are wrong or not. With
+    /// `embeddings`, first drops the vectors of all texts, of every model: until they are embedded
+    /// again, search finds those texts by their words alone. Others read and write meanwhile.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read or written; what was rebuilt stays so.
+    fn reindex(&self, embeddings: bool) -> Result<Reindexed>;
+
+    /// Writes a row and removes it again, in a transaction that reaches the disk.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written now.
+    fn check_write(&self) -> Result<()>;
+
+    /// The store as of this moment, to be copied into a file.
+    ///
+    /// # Errors
+    /// `invalid` if the store is not kept in files, with what to do instead; `unavailable` if it
+    /// cannot be read.
+    fn snapshot(&self) -> Result<Box<dyn Snapshot>> {
+        Err(Error::invalid(
+            "store",
+            "is not kept in files: back it up with the tools of its server, or use `loci export`",
+        ))
+    }
+}
+
+/// A store as of one moment, whatever others write afterwards.
+pub trait Snapshot: Send {
+    /// Copies it into this file, which may exist and be empty. The copy is durable and whole by
+    /// itself.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be read or the file cannot be written.
+    fn copy_to(&self, file: &Path) -> Result<()>;
+}
+
+/// An open store with all its seams.
+pub trait OpenStore: Store + TokenStore + Maintenance {}
+
+impl<T: Store + TokenStore + Maintenance> OpenStore for T {}

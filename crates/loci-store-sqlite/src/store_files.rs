@@ -1,0 +1,124 @@
+//! The files of a store in SQLite, for commands that work on them while it is closed.
+
+use std::path::{Path, PathBuf};
+
+use loci_core::{
+    FilesLock, Holder, Inspected, OpenFault, Rebuilt, Result, Salvaged, StoreFiles, Timestamp,
+    VisitRecord,
+};
+
+use crate::backup::{self, RESTORE_MARK};
+use crate::files::log_of;
+use crate::open::{DATABASE, OpenError, Options};
+use crate::presence::{self, ExclusiveLock};
+use crate::salvage::{rebuild, salvage};
+use crate::segment::INDEX_FOLDER;
+use crate::store::SqliteStore;
+use crate::{folder, holders};
+
+/// The files of the store in a folder.
+#[derive(Debug, Clone)]
+pub struct SqliteFiles {
+    folder: PathBuf,
+}
+
+impl SqliteFiles {
+    /// Those in this folder, which may be missing.
+    pub fn new(folder: &Path) -> Self {
+        SqliteFiles {
+            folder: folder.to_owned(),
+        }
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        self.folder.join(format!("{DATABASE}{suffix}"))
+    }
+}
+
+impl FilesLock for ExclusiveLock {}
+
+impl StoreFiles for SqliteFiles {
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder.join(DATABASE)
+    }
+
+    fn log(&self) -> PathBuf {
+        log_of(&self.database())
+    }
+
+    fn state(&self) -> Vec<PathBuf> {
+        ["", "-wal", "-shm", "-journal"]
+            .map(|suffix| self.beside(suffix))
+            .to_vec()
+    }
+
+    fn caches(&self) -> Vec<PathBuf> {
+        vec![self.folder.join(INDEX_FOLDER)]
+    }
+
+    fn restore_mark(&self) -> PathBuf {
+        self.folder.join(RESTORE_MARK)
+    }
+
+    fn file_system(&self) -> Option<String> {
+        folder::file_system(&self.folder)
+    }
+
+    fn lock_exclusive(&self) -> Result<Box<dyn FilesLock>, loci_core::OpenError> {
+        Ok(Box::new(presence::lock_exclusive(&self.folder)?))
+    }
+
+    fn was_opened(&self) -> bool {
+        self.folder.join(presence::LOCK).exists()
+    }
+
+    fn holders(&self) -> Vec<Holder> {
+        holders::holders(&self.folder)
+    }
+
+    fn is_corrupt(&self) -> bool {
+        let opened = || SqliteStore::open(&self.folder, Options::default());
+        self.database().exists()
+            && matches!(
+                opened(),
+                Err(OpenError::NotADatabase { .. } | OpenError::Damaged { .. })
+            )
+    }
+
+    fn inspect(&self, copy: &Path) -> Result<Inspected, loci_core::OpenError> {
+        Ok(backup::inspect(copy)?)
+    }
+
+    fn salvage(&self, now: Timestamp, visit: &mut VisitRecord<'_>) -> Result<Salvaged> {
+        salvage(&self.database(), now, visit)
+    }
+
+    fn rebuild(&self, fresh: &Path, now: Timestamp) -> Result<Rebuilt> {
+        rebuild(&self.database(), fresh, now)
+    }
+}
+
+impl From<OpenError> for loci_core::OpenError {
+    fn from(error: OpenError) -> Self {
+        let fault = match &error {
+            OpenError::InUse { .. } => OpenFault::InUse,
+            OpenError::ReadOnly { .. } => OpenFault::ReadOnly,
+            OpenError::Restoring { .. } => OpenFault::Restoring,
+            OpenError::NotADatabase { .. } | OpenError::Damaged { .. } => OpenFault::Corrupt,
+            OpenError::Newer { .. }
+            | OpenError::NewerAnalysis { .. }
+            | OpenError::LogAlone { .. }
+            | OpenError::ForeignLog { .. }
+            | OpenError::Upgrade { .. } => OpenFault::Database,
+            _ => OpenFault::Place,
+        };
+        loci_core::OpenError {
+            fault,
+            message: error.to_string(),
+        }
+    }
+}
