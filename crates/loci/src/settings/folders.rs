@@ -40,7 +40,7 @@ impl Settings {
     /// The files of the store.
     ///
     /// # Errors
-    /// [`Exit::Usage`] if it is not kept in files.
+    /// [`Exit::Usage`](crate::exit::Exit::Usage) if it is not kept in files.
     pub fn store_files(&self) -> Result<Box<dyn StoreFiles>, Failure> {
         self.store_for(&self.data).files()
     }
