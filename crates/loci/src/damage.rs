@@ -1,4 +1,4 @@
-//! A damaged database: telling it apart from what else fails, and the way out.
+//! A corrupt database: how to tell it from other failures, and how to recover.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,20 @@ use crate::settings::Settings;
 
 /// The name of the store's file, for people.
 pub const DATABASE: &str = "loci.db";
-/// The folder in the data folder with copies from before upgrades, and what restores replaced.
+/// The folder in the data folder with the copies from before upgrades, and the files that restores
+/// replaced.
 pub const BACKUPS: &str = "backups";
 /// The file in the data folder that names the file of the last `loci backup`.
 pub const LAST_BACKUP: &str = "last-backup";
 
-/// How long a command that failed may look for damage; reading a large database takes longer.
+/// The longest time for which a failed command looks for corruption; reading a large database takes
+/// longer.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Findings that a sentence names; `loci doctor` shows all.
+/// The largest number of findings that a sentence names; `loci doctor` shows all.
 const FINDINGS_NAMED_MAX: usize = 2;
 
-/// The failure of a command; where that may come from a damaged database and the database is one,
-/// a failure that says so.
+/// Returns the failure of a command, or one that reports a corrupt database, if the database is
+/// corrupt and the failure may come from that.
 pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     let may_be_damage = matches!(
         failure.exit,
@@ -33,7 +35,7 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     if !may_be_damage || !settings.data.join(DATABASE).is_file() {
         return failure;
     }
-    // Opened, it would be made good: that is for those who need what is in it.
+    // Opening the database would repair the log, and the user may need its content.
     if let Some(Ok(state)) = log_of_nobody(&settings.data)
         && state.hides_commits
     {
@@ -47,7 +49,7 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     }
     let (sender, findings) = mpsc::channel();
     let (data, options) = (settings.data.clone(), settings.store);
-    // Without a thread nothing is found; a look that takes too long ends with the process.
+    // Without a thread nothing is found; a check that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
         let problems = SqliteStore::open(&data, options)
             .ok()
@@ -55,12 +57,12 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         let _ = sender.send(problems.unwrap_or_default());
     });
     let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
-    // Without a finding, nothing that was filed is damaged, or the look took too long.
+    // Without a finding, no record is corrupt, or the check took too long.
     told(&problems, settings).unwrap_or(failure)
 }
 
-/// The failure of a command that cannot go on with these problems; none if nothing that was filed
-/// is damaged.
+/// Returns the failure of a command that cannot go on with these problems; `None` if no record is
+/// corrupt.
 pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     let damage: Vec<_> = damages(problems).collect();
     if damage.is_empty() {
@@ -80,7 +82,7 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     Some(Failure::new(Exit::Database, message))
 }
 
-/// What is damaged among these, and not merely to be rebuilt.
+/// Returns the corruption among these problems, without what can be rebuilt.
 pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
         .iter()
@@ -88,7 +90,7 @@ pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
         .map(|problem| problem.text.as_str())
 }
 
-/// The definitions that loci did not make, of these problems.
+/// Returns the definitions among these problems that loci did not make.
 pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
         .iter()
@@ -96,8 +98,8 @@ pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
         .map(|problem| problem.text.as_str())
 }
 
-/// How far the write-ahead log can be read of a store that nobody has open; none if somebody has,
-/// or there is none.
+/// Returns the state of the write-ahead log of a store that no process has open; `None` if one has,
+/// or there is no database.
 pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
     let database = data.join(DATABASE);
     let _alone = database
@@ -107,7 +109,7 @@ pub fn log_of_nobody(data: &Path) -> Option<Result<LogState, Error>> {
     Some(look_at_log(&database))
 }
 
-/// What somebody with a damaged write-ahead log can do.
+/// Describes how to recover from a corrupt write-ahead log.
 pub fn way_out_of_log(data: &Path) -> String {
     format!(
         "`loci doctor --salvage FILE` writes what still reads into a file; any other command keeps database and log in \
@@ -116,7 +118,7 @@ pub fn way_out_of_log(data: &Path) -> String {
     )
 }
 
-/// Where databases and their damaged logs were kept.
+/// Returns the folders in which databases and their corrupt logs were kept.
 pub fn kept_logs(data: &Path) -> Vec<PathBuf> {
     let folder = fs::read_dir(data.join(BACKUPS))
         .into_iter()
@@ -128,7 +130,7 @@ pub fn kept_logs(data: &Path) -> Vec<PathBuf> {
     kept
 }
 
-/// What somebody with a damaged database can do.
+/// Describes how to recover from a corrupt database.
 pub fn way_out(data: &Path) -> String {
     let shown = data.display();
     let restore = match newest_backup(data) {
@@ -149,7 +151,7 @@ pub fn way_out(data: &Path) -> String {
     )
 }
 
-/// The newest backup that is known, with when it was made.
+/// Returns the newest known backup, with its time.
 pub fn newest_backup(data: &Path) -> Option<(PathBuf, SystemTime)> {
     let folder = fs::read_dir(data.join(BACKUPS))
         .into_iter()

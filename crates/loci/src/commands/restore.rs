@@ -1,7 +1,7 @@
-//! `loci restore`: brings a backup back.
+//! `loci restore`: restores a backup.
 //!
-//! Everything is unpacked and checked in the data folder's own `restoring` before anything is
-//! touched; then it is decided, and carried out by renaming (`swap.rs`).
+//! It first unpacks and checks everything in the folder `restoring` of the data folder, then
+//! decides and renames the files into place (`swap.rs`).
 
 pub mod swap;
 
@@ -30,14 +30,14 @@ use crate::settings::Settings;
 use crate::wiring::{SystemClock, Vault, open_failure};
 use swap::{STAGING, Swap};
 
-/// What every database of SQLite begins with.
+/// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Paths that a refusal names.
+/// The largest number of paths that a refusal names.
 const NAMED_MAX: usize = 3;
-/// How long to wait for others who came upon the same restore, and how often to look.
+/// The longest wait for other processes that found the same restore, and the pause between checks.
 const END_WAIT: Duration = Duration::from_secs(10);
 const END_PAUSE: Duration = Duration::from_millis(10);
-/// What the folder of a store has that may be open.
+/// A file that is in every folder of a store that has been open.
 const PRESENCE: &str = "open.lock";
 
 pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
@@ -49,7 +49,8 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         .data
         .canonicalize()
         .map_err(|error| unusable(&settings.data, &error))?;
-    // An earlier one that was cut off comes first, so that what it put aside is whole.
+    // An earlier restore that was interrupted is completed first, so that the files it replaced are
+    // kept as a whole.
     swap::resume(&data).map_err(|error| unusable(&data, &error))?;
     check_space(&data, source.bytes())?;
 
@@ -91,7 +92,7 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         notes,
         aside,
     };
-    // From here on it is done, now or at the next start of any loci.
+    // From here on the restore will be completed, now or at the next start of any loci.
     let _ = staging.keep();
     swap::decide(&data, &swap)
         .and_then(|()| swap::resume(&data))
@@ -122,11 +123,11 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
     Ok(output.either(&value, text)?)
 }
 
-/// What is brought back.
+/// The source of a restore.
 enum Source {
-    /// What `loci backup` wrote.
+    /// A file that `loci backup` wrote.
     Archive(Archive),
-    /// A database alone, such as the copy that an upgrade makes, with its log if it has one.
+    /// A single database, such as the copy that an upgrade makes, with its log if it has one.
     Database(PathBuf),
 }
 
@@ -153,8 +154,8 @@ impl Source {
         Archive::open(file).map(Source::Archive).map_err(refused)
     }
 
-    /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of
-    /// a store, and not in this data folder.
+    /// Locks a database while it is copied, if it lies in the folder of another store, so that no
+    /// process writes into it.
     fn alone(&self, data: &Path) -> Result<Option<ExclusiveLock>, Failure> {
         let Source::Database(path) = self else {
             return Ok(None);
@@ -176,7 +177,7 @@ impl Source {
                     format!("{message}; or copy it with `loci backup`, which disturbs nobody");
                 Err(Failure::new(exit, message))
             }
-            // A disk that nobody can write needs none; and the copy is looked through.
+            // A read-only disk needs no lock; and the copy is checked.
             alone => Ok(alone.and_then(Result::ok)),
         }
     }
@@ -230,15 +231,16 @@ impl Source {
     }
 }
 
-/// The write-ahead log that goes with a database.
+/// Returns the path of the write-ahead log of a database.
 fn log_of(database: &Path) -> PathBuf {
     let mut log = database.as_os_str().to_owned();
     log.push("-wal");
     log.into()
 }
 
-/// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by
-/// a restore that was cut off before it was decided: nobody else is here.
+/// Makes a folder for the unpacked files, which is deleted unless it is kept. An existing one is
+/// from a restore that was interrupted before its decision, since no other process uses the data
+/// folder now.
 fn stage(data: &Path) -> io::Result<TempDir> {
     let path = data.join(STAGING);
     match fs::remove_dir_all(&path) {
@@ -251,7 +253,7 @@ fn stage(data: &Path) -> io::Result<TempDir> {
         .tempdir_in(data)
 }
 
-/// The number of memories in a database that was unpacked, if it can be taken.
+/// Checks an unpacked database; returns its number of memories.
 fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
     let inspected = SqliteStore::inspect(database).map_err(|error| {
         let Failure { exit, message } = open_failure(&error);
@@ -287,7 +289,7 @@ fn inspect(source: &Source, database: &Path) -> Result<u64, Failure> {
     Ok(inspected.memories)
 }
 
-/// The files of the folder of notes that the backup does not have, or not like that.
+/// Returns the files of the folder of notes that the backup lacks or has with other content.
 fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
     let notes: BTreeMap<_, _> = archive.manifest.notes().collect();
     let differs = |path: &String| {
@@ -306,7 +308,7 @@ fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
     Ok(listed)
 }
 
-/// Whether what is renamed from one to the other needs no room there.
+/// Returns true if a rename from one to the other needs no space there.
 #[cfg(unix)]
 fn is_same_disk(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -319,7 +321,7 @@ fn is_same_disk(_one: &Path, _other: &Path) -> bool {
     true
 }
 
-/// Refuses to touch what is there.
+/// Fails if the data folder has a database or differing notes, which a restore would replace.
 fn refuse_to_replace(data: &Path, folder: &Path, differing: &[String]) -> Result<(), Failure> {
     let way_out =
         "add --replace, which first moves what is there into `backups` in the data folder";
@@ -356,12 +358,12 @@ fn unusable(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Usage, message)
 }
 
-/// Ends a restore into this data folder that was cut off when it was decided already. Whoever
-/// looked at the mark when we did has the folder open for a moment, and one of us is the first: so
-/// it waits a little.
+/// Completes an interrupted restore into this data folder that was already decided. Processes that
+/// look at the mark at the same time have the folder open for a moment, and one of them is first:
+/// so this waits a little.
 ///
 /// # Errors
-/// [`Exit::DataFolder`] if somebody uses the folder, or the disk refuses.
+/// [`Exit::DataFolder`] if another process uses the folder, or the disk refuses.
 #[expect(
     clippy::disallowed_methods,
     reason = "no system offers to wait for a file lock with a limit, so we poll"
@@ -370,7 +372,7 @@ pub fn end(data: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
     let alone = loop {
         match SqliteStore::lock_alone(data) {
-            // Another one has ended it, and has the store open.
+            // Another process has completed it, and has the store open.
             Err(OpenError::InUse { .. }) if !data.join(RESTORE_MARK).exists() => return Ok(()),
             Err(OpenError::InUse { .. }) if begun.elapsed() < END_WAIT => thread::sleep(END_PAUSE),
             alone => break alone.map_err(|error| open_failure(&error))?,

@@ -1,4 +1,4 @@
-//! `loci doctor --fix`: repairs what can be made again. Touches no text.
+//! `loci doctor --fix`: repairs what can be rebuilt. Changes no text.
 
 use std::fs;
 use std::io;
@@ -13,16 +13,16 @@ use crate::output::moment;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
-/// Says each thing that was done, or could not be.
+/// Reports each repair, with the failures among them.
 pub fn run(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     if !data.is_dir() {
         return Vec::new();
     }
-    // It says nothing any more once the database has been opened.
+    // Opening the database changes the log, so this comes first.
     let mut findings: Vec<_> = database::log(data).into_iter().collect();
     if matches!(findings[..], [(_, Verdict::Fail(_), _)]) {
-        // The look says so.
+        // The checks report it.
         return Vec::new();
     }
     for (path, mode) in place::open_to_others(data) {
@@ -33,7 +33,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
             format!("chmod {mode:o} '{shown}'"),
         ));
     }
-    // What is wrong if it does not open, the look afterwards says.
+    // If the store does not open, the checks report why.
     let Ok(parts) = Parts::open(settings) else {
         return findings;
     };
@@ -54,7 +54,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
         .iter()
         .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(_)));
     findings.extend(repaired);
-    // Whatever is written may land on what still reads.
+    // A write may overwrite what is still readable.
     if is_damaged {
         return findings;
     }
@@ -80,7 +80,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Takes the word of a person for the clock.
+/// Trusts the clock, since the user says that it is right.
 pub fn trust_clock(settings: &Settings) -> Finding {
     const WHAT: &str = "clock";
     match Parts::open(settings).and_then(|parts| Ok(parts.engine.trust_clock()?)) {
@@ -97,7 +97,7 @@ fn repair(parts: &Parts) -> Vec<Finding> {
     const WHAT: &str = "database";
     match parts.store.integrity_check() {
         Ok(problems) if problems.is_empty() => Vec::new(),
-        // Whatever is written into a damaged file may land on what still reads of it.
+        // A write into a corrupt file may overwrite what is still readable.
         Ok(problems) if damage::damages(&problems).next().is_some() => {
             let why = "it is damaged, and nothing in it was repaired: `loci doctor --salvage FILE` reads what still \
                        reads of it";

@@ -1,4 +1,4 @@
-//! `loci doctor --salvage`: writes what still reads of a damaged database into a file for `loci
+//! `loci doctor --salvage`: writes the readable rows of a corrupt database into a file for `loci
 //! import`.
 
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{SystemClock, Vault, open_failure};
 
-/// Ends with [`Exit::Database`] if anything is lost or may be.
+/// Writes the file. Ends with [`Exit::Database`] if anything is lost or may be.
 pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failure> {
     let target = Target::new(file)?;
     let database = settings.data.join(DATABASE);
@@ -31,7 +31,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
     }
     let vault = Vault::of(settings, &settings.data)?;
     let _alone = match SqliteStore::lock_alone(&settings.data) {
-        // Where no lock can be made, no process writes either.
+        // Where no lock file can be made, no process writes either.
         Err(OpenError::ReadOnly { .. }) => None,
         alone => Some(alone.map_err(|error| open_failure(&error))?),
     };
@@ -107,7 +107,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         status_line(format_args!("left out: {problem}"));
     }
     if is_whole && export.left_out.is_empty() {
-        // So it is at first, and what is stored then is in the log alone.
+        // A new database looks like this: its rows are only in the log.
         if records == 0 && !log.exists() {
             let log = log.display();
             status_line(format_args!(
