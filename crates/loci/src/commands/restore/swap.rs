@@ -1,16 +1,16 @@
 //! Replaces the old store by the unpacked one, so that a crash at any instant leaves the old store
 //! or the new one.
 //!
-//! - 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the
-//!   old store opens, and `restoring` is a leftover.
-//! - 2. [`decide`] writes `restoring/decided.json`, which names the moves. This one rename decides:
-//!   from then on no loci opens the store before [`resume`] has ended.
-//! - 3. [`resume`] deletes the old index, and moves the old database with its log files into
-//!   `replaced`; only when that is durable, so that no program can ever apply the old log to the
-//!   new database, it moves the new database in. Then note by note: the old file to `replaced`, the
-//!   new one in. The files that still lie in `restoring` are not done yet, so that it can start
-//!   again after any step.
-//! - 4. It deletes the mark: the new store opens.
+//! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the
+//!    old store opens, and `restoring` is a leftover.
+//! 2. [`decide`] writes `restoring/decided.json`, which names the moves. This one rename decides:
+//!    from then on no loci opens the store before [`resume`] has ended.
+//! 3. [`resume`] deletes the old index, and moves the old database with its log files into
+//!    `replaced`; only when that is durable, so that no program can ever apply the old log to the
+//!    new database, it moves the new database in. Then note by note: the old file to `replaced`,
+//!    the new one in. The files that still lie in `restoring` are not done yet, so that it can
+//!    start again after any step.
+//! 4. It deletes the mark: the new store opens.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -29,7 +29,7 @@ pub const STAGING: &str = "restoring";
 /// The temporary name of a note that is copied from another disk, hidden from readers of the
 /// folder.
 const ARRIVING: &str = ".loci-restore.part";
-/// The largest number of restores in one second.
+/// The exclusive end of the numbers that are tried for a free name.
 const NAMES_MAX: u32 = 1_000;
 
 /// The decision of a restore.
