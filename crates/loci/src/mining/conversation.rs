@@ -793,7 +793,7 @@ mod tests {
                 until: Some(Instant::now()),
                 is_verbatim: false,
             };
-            // A mark of an earlier read does not count.
+            // The entry of an earlier read does not count.
             left_unread::name(&engine, SHARED, &path, !is_shared).unwrap();
             assert!(
                 file(&engine, &transcripts, &path)

@@ -1,17 +1,18 @@
-//! The list itself. Help texts, `loci config` and the reference page are made from it.
+//! The settings themselves. Help texts, `loci config` and the reference page are made from them.
 
 use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
 use super::{DefaultValue, Setting, ValueType};
 
-/// Hours in the longest time to live.
+/// The hours of the longest time to live.
 const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
-/// Seconds of one request to a language model: three tries fit into the lease of a job.
+/// The longest timeout of a request to a language model, in seconds: three tries fit into the lease
+/// of a job.
 const LLM_SECONDS_MAX: u64 = 90;
-/// The largest weight. Only the ratio of weights counts, so this keeps nothing from anyone.
+/// The largest weight. It restricts no one, since only the ratio of weights counts.
 const WEIGHT_MAX: f64 = 1_000.0;
 
-/// A text without a flag, another variable and a default.
+/// A text setting without a flag, alias and default.
 const UNNAMED: Setting = Setting {
     key: "",
     flag: None,
@@ -31,7 +32,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Where the data is.
+    /// The data folder.
     DATA = Setting {
         key: "data",
         flag: Some("data"),
@@ -40,7 +41,7 @@ settings! {
         meaning: "Folder that holds the memories",
         ..UNNAMED
     };
-    /// Where the notes are.
+    /// The folder of notes.
     VAULT = Setting {
         key: "vault",
         flag: Some("vault"),
@@ -49,7 +50,7 @@ settings! {
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
         ..UNNAMED
     };
-    /// Who else may read notes.
+    /// The permissions of new notes.
     VAULT_FILE_MODE = Setting {
         key: "vault_file_mode",
         variable: "LOCI_VAULT_FILE_MODE",
@@ -58,7 +59,7 @@ settings! {
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
         ..UNNAMED
     };
-    /// How much is logged.
+    /// The log level.
     LOG = Setting {
         key: "log",
         flag: Some("log"),
@@ -68,7 +69,7 @@ settings! {
         form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
-    /// How searches find candidates.
+    /// The search mode.
     SEARCH = Setting {
         key: "search",
         flag: Some("search"),
@@ -78,7 +79,7 @@ settings! {
         form: ValueType::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
-    /// Which texts secrets are taken out of.
+    /// The texts in which secrets are redacted.
     REDACT_SECRETS = Setting {
         key: "redact_secrets",
         variable: "LOCI_REDACT_SECRETS",
@@ -96,7 +97,7 @@ settings! {
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
         ..UNNAMED
     };
-    /// Web pages that may call.
+    /// The origins of web pages that may call.
     ALLOWED_ORIGINS = Setting {
         key: "allowed_origins",
         variable: "LOCI_ALLOWED_ORIGINS",
@@ -105,7 +106,7 @@ settings! {
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
         ..UNNAMED
     };
-    /// Names of this server.
+    /// The names of this server.
     ALLOWED_HOSTS = Setting {
         key: "allowed_hosts",
         variable: "LOCI_ALLOWED_HOSTS",
@@ -114,7 +115,7 @@ settings! {
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
         ..UNNAMED
     };
-    /// The name of this server to others.
+    /// The URL of this server for clients.
     PUBLIC_URL = Setting {
         key: "public_url",
         flag: Some("public-url"),
@@ -122,7 +123,7 @@ settings! {
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
         ..UNNAMED
     };
-    /// Whose word counts for where a request came from.
+    /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES = Setting {
         key: "trusted_proxies",
         variable: "LOCI_TRUSTED_PROXIES",
@@ -131,7 +132,7 @@ settings! {
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
         ..UNNAMED
     };
-    /// Whose directives every reader takes.
+    /// The authors whose directives every reader takes.
     TRUSTED_AUTHORS = Setting {
         key: "trusted_authors",
         variable: "LOCI_TRUSTED_AUTHORS",
@@ -148,7 +149,7 @@ settings! {
         meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
         ..UNNAMED
     };
-    /// Its key.
+    /// The private key of the certificate.
     TLS_KEY = Setting {
         key: "tls.key",
         flag: Some("tls-key"),
@@ -156,7 +157,7 @@ settings! {
         meaning: "PEM file with the private key of that certificate",
         ..UNNAMED
     };
-    /// How often one subject may call.
+    /// The rate limit of one subject.
     RATE_LIMIT_PER_MINUTE = Setting {
         key: "rate_limit.per_minute",
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
@@ -165,7 +166,7 @@ settings! {
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
         ..UNNAMED
     };
-    /// How many calls it may save up.
+    /// The burst of one subject.
     RATE_LIMIT_BURST = Setting {
         key: "rate_limit.burst",
         variable: "LOCI_RATE_LIMIT_BURST",
@@ -174,7 +175,7 @@ settings! {
         meaning: "Requests that one subject may make at once, if it made few before",
         ..UNNAMED
     };
-    /// Who issues tokens besides loci itself.
+    /// The issuer of tokens besides loci itself.
     OIDC_ISSUER = Setting {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
@@ -182,7 +183,7 @@ settings! {
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
         ..UNNAMED
     };
-    /// For whom tokens must be.
+    /// The accepted audiences of tokens.
     OIDC_AUDIENCE = Setting {
         key: "oidc.audience",
         variable: "LOCI_OIDC_AUDIENCE",
@@ -191,7 +192,7 @@ settings! {
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
         ..UNNAMED
     };
-    /// Who the bearer is.
+    /// The claim with the subject.
     OIDC_SUBJECT_CLAIM = Setting {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
@@ -199,7 +200,7 @@ settings! {
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
         ..UNNAMED
     };
-    /// What people call the bearer.
+    /// The claims with a name for people.
     OIDC_ACTOR_CLAIMS = Setting {
         key: "oidc.actor_claims",
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
@@ -208,7 +209,7 @@ settings! {
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
         ..UNNAMED
     };
-    /// What the bearer may do.
+    /// The claim with the scopes.
     OIDC_SCOPE_CLAIM = Setting {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
@@ -216,7 +217,7 @@ settings! {
         meaning: "Claim with the scopes, a string with spaces or an array",
         ..UNNAMED
     };
-    /// How scopes are called there.
+    /// The prefix of scopes in tokens.
     OIDC_SCOPE_PREFIX = Setting {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
@@ -224,7 +225,7 @@ settings! {
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
         ..UNNAMED
     };
-    /// What a token without scopes allows.
+    /// The scopes of a token without the claim.
     OIDC_DEFAULT_SCOPES = Setting {
         key: "oidc.default_scopes",
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
@@ -233,7 +234,7 @@ settings! {
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
         ..UNNAMED
     };
-    /// Which space a token opens.
+    /// The claim with the space of a token.
     OIDC_SPACE_CLAIM = Setting {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
@@ -241,7 +242,7 @@ settings! {
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
         ..UNNAMED
     };
-    /// Which kinds of token are taken.
+    /// The accepted types of tokens.
     OIDC_TOKEN_TYPES = Setting {
         key: "oidc.token_types",
         variable: "LOCI_OIDC_TOKEN_TYPES",
@@ -250,7 +251,7 @@ settings! {
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
         ..UNNAMED
     };
-    /// How often the provider's keys are fetched.
+    /// The interval between fetches of the provider's keys.
     OIDC_REFRESH_SECONDS = Setting {
         key: "oidc.refresh_seconds",
         variable: "LOCI_OIDC_REFRESH_SECONDS",
@@ -259,7 +260,7 @@ settings! {
         meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
         ..UNNAMED
     };
-    /// Which kind of model.
+    /// The kind of embedding model.
     EMBEDDING_PROVIDER = Setting {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
@@ -268,7 +269,7 @@ settings! {
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
         ..UNNAMED
     };
-    /// A model on disk.
+    /// The folder of a model on disk.
     EMBEDDING_MODEL_FOLDER = Setting {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
@@ -276,7 +277,7 @@ settings! {
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
         ..UNNAMED
     };
-    /// What runs a model that is here.
+    /// The runtime of a local model.
     EMBEDDING_RUNTIME = Setting {
         key: "embedding.runtime",
         variable: "LOCI_EMBEDDING_RUNTIME",
@@ -285,7 +286,7 @@ settings! {
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
         ..UNNAMED
     };
-    /// A model behind an endpoint.
+    /// The endpoint of an embedding model.
     EMBEDDING_URL = Setting {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
@@ -293,7 +294,7 @@ settings! {
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
         ..UNNAMED
     };
-    /// Its name there.
+    /// The name of the model at that endpoint.
     EMBEDDING_MODEL = Setting {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
@@ -301,7 +302,7 @@ settings! {
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
-    /// The key for it.
+    /// The API key for that endpoint.
     EMBEDDING_API_KEY = Setting {
         key: "embedding.api_key",
         variable: "LOCI_EMBEDDING_API_KEY",
@@ -310,7 +311,7 @@ settings! {
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
         ..UNNAMED
     };
-    /// Patience with it.
+    /// The timeout of that endpoint.
     EMBEDDING_TIMEOUT_SECONDS = Setting {
         key: "embedding.timeout_seconds",
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
@@ -319,7 +320,7 @@ settings! {
         meaning: "Seconds that one request to that endpoint may take",
         ..UNNAMED
     };
-    /// How long messages are kept.
+    /// The retention of messages.
     MESSAGE_TTL_HOURS = Setting {
         key: "conversation.message_ttl_hours",
         flag: None,
@@ -329,7 +330,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours that a message of a conversation is kept (its short-term memory)",
     };
-    /// How many results one search may have.
+    /// The limit for the results of one search.
     RESULTS_MAX = Setting {
         key: "conversation.results_max",
         flag: None,
@@ -339,7 +340,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
-    /// How much of long texts a reply shows.
+    /// The token budget of a reply.
     REPLY_TOKENS = Setting {
         key: "reply_tokens",
         variable: "LOCI_REPLY_TOKENS",
@@ -348,7 +349,7 @@ settings! {
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
         ..UNNAMED
     };
-    /// How long soft deletion can be undone by hand.
+    /// The retention of softly deleted memories.
     PURGE_DAYS = Setting {
         key: "conversation.purge_days",
         flag: None,
@@ -358,7 +359,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days after which softly deleted memories are removed for good",
     };
-    /// How near a cached question must be.
+    /// The least similarity of a cached question.
     CACHE_SIMILARITY_THRESHOLD = Setting {
         key: "cache.similarity_threshold",
         flag: None,
@@ -368,7 +369,7 @@ settings! {
         form: ValueType::Number { max: 1.0 },
         meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
     };
-    /// How long answers are cached.
+    /// The retention of cached answers.
     CACHE_TTL_SECONDS = Setting {
         key: "cache.ttl_seconds",
         flag: None,
@@ -378,7 +379,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds that a cached answer is kept",
     };
-    /// What a place by meaning counts.
+    /// The weight of the rank by meaning.
     FUSION_VECTOR_WEIGHT = Setting {
         key: "fusion.vector_weight",
         flag: None,
@@ -388,7 +389,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by meaning in `hybrid_search`",
     };
-    /// What a place by words counts.
+    /// The weight of the rank by words.
     FUSION_TEXT_WEIGHT = Setting {
         key: "fusion.text_weight",
         flag: None,
@@ -398,7 +399,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by words in `hybrid_search`",
     };
-    /// What recency counts.
+    /// The weight of recency.
     RANKING_RECENCY = Setting {
         key: "ranking.recency_weight",
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
@@ -407,7 +408,7 @@ settings! {
         meaning: "Weight of recency in `recall_memory`",
         ..UNNAMED
     };
-    /// What importance counts.
+    /// The weight of importance.
     RANKING_IMPORTANCE = Setting {
         key: "ranking.importance_weight",
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
@@ -416,7 +417,7 @@ settings! {
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
         ..UNNAMED
     };
-    /// What relevance counts.
+    /// The weight of relevance.
     RANKING_RELEVANCE = Setting {
         key: "ranking.relevance_weight",
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
@@ -425,7 +426,7 @@ settings! {
         meaning: "Weight of relevance in `recall_memory`",
         ..UNNAMED
     };
-    /// How fast recency fades.
+    /// The decay time of recency.
     RANKING_DECAY_DAYS = Setting {
         key: "ranking.decay_days",
         variable: "LOCI_RANKING_DECAY_DAYS",
@@ -444,7 +445,7 @@ settings! {
         form: ValueType::Text,
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
-    /// The key for it.
+    /// The API key for that service.
     WEB_SEARCH_API_KEY = Setting {
         key: "web_search.api_key",
         flag: None,
@@ -454,7 +455,7 @@ settings! {
         form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
-    /// A language model.
+    /// The endpoint of a language model.
     LLM_URL = Setting {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
@@ -462,7 +463,7 @@ settings! {
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
         ..UNNAMED
     };
-    /// Its name there.
+    /// The name of the model at that endpoint.
     LLM_MODEL = Setting {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
@@ -470,7 +471,7 @@ settings! {
         meaning: "Name of the model at that endpoint",
         ..UNNAMED
     };
-    /// The key for it.
+    /// The API key for that endpoint.
     LLM_API_KEY = Setting {
         key: "llm.api_key",
         variable: "LOCI_LLM_API_KEY",
@@ -479,7 +480,7 @@ settings! {
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
         ..UNNAMED
     };
-    /// Patience with it.
+    /// The timeout of that endpoint.
     LLM_TIMEOUT_SECONDS = Setting {
         key: "llm.timeout_seconds",
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
@@ -488,7 +489,7 @@ settings! {
         meaning: "Seconds that one request to that endpoint may take, at most 90",
         ..UNNAMED
     };
-    /// How long the audit log reaches back.
+    /// The retention of the audit log.
     AUDIT_RETENTION_DAYS = Setting {
         key: "audit.retention_days",
         variable: "LOCI_AUDIT_RETENTION_DAYS",
@@ -497,7 +498,7 @@ settings! {
         meaning: "Days that an entry of the audit log is kept",
         ..UNNAMED
     };
-    /// How long entries wait.
+    /// The longest time for which audit entries are buffered.
     AUDIT_FLUSH_SECONDS = Setting {
         key: "audit.flush_seconds",
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
@@ -506,7 +507,7 @@ settings! {
         meaning: "Seconds after which entries of the audit log and access counts are written",
         ..UNNAMED
     };
-    /// How many entries wait.
+    /// The number of buffered audit entries that are written at once.
     AUDIT_FLUSH_ENTRIES = Setting {
         key: "audit.flush_entries",
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
@@ -515,7 +516,7 @@ settings! {
         meaning: "Entries of the audit log that are written without waiting for their time",
         ..UNNAMED
     };
-    /// What phases of work ask.
+    /// The queries of the phases of work.
     PHASES_QUERIES = Setting {
         key: "phases.queries",
         variable: "LOCI_PHASES_QUERIES",
@@ -524,7 +525,7 @@ settings! {
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
         ..UNNAMED
     };
-    /// What phases of work prefer.
+    /// The preferred tags of the phases of work.
     PHASES_TAGS = Setting {
         key: "phases.tags",
         variable: "LOCI_PHASES_TAGS",
@@ -533,7 +534,7 @@ settings! {
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
         ..UNNAMED
     };
-    /// How long answers are kept under their keys.
+    /// The retention of replies under their idempotency keys.
     IDEMPOTENCY_HOURS = Setting {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
@@ -542,7 +543,7 @@ settings! {
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
         ..UNNAMED
     };
-    /// The rhythm of background work.
+    /// The interval of background work.
     MAINTENANCE_SECONDS = Setting {
         key: "maintenance_seconds",
         variable: "LOCI_MAINTENANCE_SECONDS",
@@ -551,7 +552,7 @@ settings! {
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
         ..UNNAMED
     };
-    /// Where the index lies.
+    /// The number of memories from which the index is a file.
     INDEX_FILE_MEMORIES = Setting {
         key: "index_file_memories",
         variable: "LOCI_INDEX_FILE_MEMORIES",
@@ -560,7 +561,7 @@ settings! {
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
         ..UNNAMED
     };
-    /// Patience with other processes.
+    /// The longest wait of a write for other processes.
     BUSY_TIMEOUT_SECONDS = Setting {
         key: "busy_timeout_seconds",
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",
