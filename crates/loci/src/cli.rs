@@ -48,7 +48,7 @@ pub enum Command {
     Add(Add),
     /// Store many memories from a file of JSON lines, or bring an export back
     ///
-    /// What `loci export` wrote, a file or a folder, comes back whole: every memory, note, fact,
+    /// A file or a folder that `loci export` wrote comes back whole: every memory, note, fact,
     /// tunnel, setting, cached answer and decision; what is there already is left as it is. Of
     /// other files, each line is an object with `content` and, if wanted, id, project, type, tags,
     /// weight, delivery, supersedes, expires_at, created_at, updated_at, visibility and owner, as
@@ -536,7 +536,7 @@ pub enum Token {
         /// Who its bearer is; the owner of what it writes
         #[arg(long, value_name = "NAME")]
         subject: String,
-        /// What it allows: read, write, admin
+        /// Its scopes: read, write, admin
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read,write", value_parser = scope)]
         scopes: Vec<Scope>,
         /// The space that it opens
