@@ -315,7 +315,7 @@ fn files_about_marks_of_what_is_private_are_mined_whole() {
         export.contains("after `</private>` it") && !export.contains("hidden"),
         "{export}"
     );
-    // A placeholder in a text is not a secret for the doctor either.
+    // A closing tag that stayed is not a secret for the doctor either.
     assert_eq!(place.json(&["doctor", "--secrets"])["secrets"], json!({}));
 }
 
