@@ -37,7 +37,7 @@ fn algorithms_are_ours_to_choose() {
     ] {
         refused(&verifier, &rsa.token(&header, &claims), "not signed by");
     }
-    // A key is for its own algorithm alone.
+    // A key is only for its own algorithm.
     for (name, id) in [
         ("RS256", "b"),
         ("ES256", "a"),
@@ -52,7 +52,7 @@ fn algorithms_are_ours_to_choose() {
     assert_eq!(provider.asked(crate::support::KEYS), 1);
 }
 
-/// The public key is no secret, so it must never serve as one.
+/// The public key is not secret, so it must never be used as an HMAC key.
 #[test]
 fn a_public_key_is_no_shared_secret() {
     let signer = Signer::rsa();
@@ -208,6 +208,6 @@ fn extensions_and_keys_that_the_token_brings_do_not_count() {
         "signature does not hold",
     );
     assert_eq!(provider.asked("/other"), 0);
-    // They do no harm either.
+    // They are harmless, too.
     assert!(verify(&verifier, &signer.token(&header, &claims)).is_ok());
 }
