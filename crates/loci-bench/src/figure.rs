@@ -4,7 +4,7 @@ use loci::exit::Failure;
 use loci::output::Output;
 use serde_json::{Value, json};
 
-/// One measurement.
+/// A measurement.
 pub struct Figure {
     /// The name of the measurement.
     pub name: String,

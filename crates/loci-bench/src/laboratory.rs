@@ -55,8 +55,8 @@ pub struct Laboratory<'a> {
 }
 
 impl<'a> Laboratory<'a> {
-    /// Takes the user's settings for the model, the search and the ranking, without these steps of
-    /// it.
+    /// Returns a laboratory with the user's settings for the model, the search and the ranking,
+    /// without these steps of it.
     ///
     /// # Errors
     /// [`Exit::Usage`] if there is no such step, or the model's endpoint is invalid.

@@ -35,8 +35,8 @@ const SENTENCES: usize = 6;
 const STORED_TOGETHER: usize = 1_000;
 /// The number of measured calls of each tool.
 const CALLS: usize = 50;
-/// The number of drawers that are added one after the other, and of those between two series of
-/// flushes.
+/// The number of drawers that are added one after the other, and of those between two rounds of as
+/// many flushes.
 const ADDED: usize = 200;
 const ADDED_BLOCK: usize = 20;
 /// The number of files of the mined project.

@@ -36,7 +36,7 @@ use crate::arguments;
 enum Through {
     /// Messages of conversations; each thread is one of a single user.
     Messages,
-    /// Facts of one project.
+    /// Global facts.
     Facts,
     /// Drawers of one room.
     Drawers,

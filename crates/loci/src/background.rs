@@ -227,7 +227,7 @@ fn until_next_job(engine: &Engine, store: &SqliteStore, interval: Duration) -> D
     Duration::from_secs_f64(next.clamp(1.0, interval.as_secs_f64().max(1.0)))
 }
 
-/// One kind of work, in a thread of its own.
+/// The thread for one kind of work.
 struct Worker {
     work: &'static str,
     /// Rings when there is something to do, and at the end.

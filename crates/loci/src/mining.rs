@@ -40,7 +40,7 @@ pub struct Report {
     pub files: u64,
     /// Files that were read and filed.
     pub read: u64,
-    /// Of these, files that were moved since they were filed.
+    /// The number of these files that were moved since they were filed.
     pub moved: u64,
     /// Files that have not changed.
     pub unchanged: u64,

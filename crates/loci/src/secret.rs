@@ -94,7 +94,7 @@ pub fn file_in(data: &Path) -> PathBuf {
 pub enum OwnersToken {
     /// The token was made just now; its secret may be shown this once.
     New(String),
-    /// In its file since an earlier start.
+    /// The token is in its file since an earlier start.
     InFile,
     /// There is no file, or its token was revoked: clients have other tokens.
     Elsewhere,

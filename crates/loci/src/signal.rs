@@ -36,8 +36,7 @@ pub fn signal() -> impl Future<Output = ()> {
     }
 }
 
-/// From this call on a signal runs `work` and then ends the process, within the time of a server's
-/// shutdown.
+/// Makes a signal run `work` and then end the process, within the time of a server's shutdown.
 pub fn before_end(work: impl FnOnce() + Send + 'static) {
     let watching = start().and_then(|(runtime, mut signals)| {
         let watch = move || {

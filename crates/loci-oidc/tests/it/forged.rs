@@ -62,7 +62,8 @@ fn a_public_key_is_no_shared_secret() {
         panic!("an RSA key")
     };
     let pkcs1 = key.public_key().as_ref().to_vec();
-    // SubjectPublicKeyInfo (RFC 5280, section 4.1) of a modulus of 2048 bits and the exponent 65537.
+    // SubjectPublicKeyInfo (RFC 5280, section 4.1) of a modulus of 2048 bits and the exponent
+    // 65537.
     let prefix = [
         0x30, 0x82, 0x01, 0x22, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
         0x01, 0x01, 0x05, 0x00, 0x03, 0x82, 0x01, 0x0f, 0x00,

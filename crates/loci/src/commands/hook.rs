@@ -72,7 +72,7 @@ struct Session<'a> {
     kept: Kept,
 }
 
-/// How messages are kept.
+/// The options for storing messages.
 #[derive(Clone, Copy)]
 struct Kept {
     /// True if the other callers in the space may read them, too.

@@ -145,7 +145,8 @@ fn wait(random: &mut Random) {
     }
 }
 
-/// Compares the stored records with the acknowledged ones, before and after the notes are reconciled.
+/// Compares the stored records with the acknowledged ones, before and after the notes are
+/// reconciled.
 fn check(place: &Place, run: &mut Run, with_doctor: bool) {
     for with_index in [false, true] {
         let (found, mut problems) = inspect(&place.data(), with_index).unwrap();
