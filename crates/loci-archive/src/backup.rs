@@ -1,7 +1,7 @@
-//! The file of a backup: a tar archive whose last entry says what must be in it.
+//! The file of a backup: a tar archive whose last entry is a manifest of its content.
 //!
-//! The manifest names each entry with its size and checksum, and has one checksum over the whole
-//! archive up to itself, so that a change of any byte is noticed before anything is taken out.
+//! The manifest names each entry with its size and checksum, and has a checksum of the whole
+//! archive before it, so that a change of any byte is detected before anything is unpacked.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,41 +17,42 @@ use sha2::{Digest, Sha256};
 use crate::files::{create_private, flush_folder};
 use crate::lines::problem;
 
-/// The entry that is the database.
+/// The path of the database entry.
 pub const DATABASE: &str = "loci.db";
-/// What the entries begin with that are files of the folder of notes.
+/// The prefix of the entries from the folder of notes.
 pub const NOTES: &str = "vault/";
 const MANIFEST: &str = "manifest.json";
-/// What PAX calls the moment of the last change, which a header has in whole seconds.
+/// The PAX key for the time of the last change, which a tar header has in whole seconds.
 const MODIFIED: &str = "mtime";
 /// The version of the format.
 const VERSION: u64 = 1;
-/// Bytes of a manifest: some 500,000 files.
+/// The largest size of a manifest in bytes, for some 500,000 files.
 const MANIFEST_BYTES_MAX: u64 = 128 << 20;
-/// How often a file is read that changes meanwhile.
+/// The number of attempts to read a file that changes meanwhile.
 const ATTEMPTS: usize = 5;
-/// Bytes of a block of a tar archive; two of zeros are its end.
+/// The size of a tar block in bytes; two blocks of zeros end an archive.
 const BLOCK: u64 = 512;
-/// Bytes of an entry that says more of the next one, such as a long name.
+/// The largest size in bytes of an entry that extends the next one, such as a long name.
 const EXTENSION_BYTES_MAX: u64 = 64 << 10;
 
-/// What a backup says of itself.
+/// The description of a backup's content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// The version of the format.
     version: u64,
-    /// When it was made, RFC 3339.
+    /// The time of the backup, RFC 3339.
     pub moment: String,
     /// The version of the loci that made it.
     pub loci: String,
     /// The version of the database's schema.
     pub schema: i64,
-    /// The memories in the database.
+    /// The number of memories in the database.
     pub memories: u64,
-    /// What else is in the archive, in order.
+    /// The other entries of the archive, in order.
     pub entries: Vec<Entry>,
-    /// Of all bytes before the manifest itself, then of the manifest with this field empty.
+    /// The checksum of all bytes before the manifest itself, then of the manifest with this field
+    /// empty.
     sha256: String,
 }
 
@@ -68,7 +69,7 @@ pub struct Entry {
 }
 
 impl Manifest {
-    /// One without entries.
+    /// Returns a manifest without entries.
     pub fn new(moment: String, schema: i64, memories: u64) -> Self {
         let loci = env!("CARGO_PKG_VERSION").to_owned();
         Manifest {
@@ -82,14 +83,14 @@ impl Manifest {
         }
     }
 
-    /// The paths of the notes within their folder.
+    /// Returns the notes by their paths within their folder.
     pub fn notes(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries
             .iter()
             .filter_map(|entry| Some((entry.path.strip_prefix(NOTES)?, entry)))
     }
 
-    /// The checksum that belongs into it.
+    /// Computes the checksum of the manifest.
     fn checksum(&self, before: impl Read) -> io::Result<String> {
         let mut hash = Hashing::new(before);
         io::copy(&mut hash, &mut io::sink())?;
@@ -102,7 +103,7 @@ impl Manifest {
     }
 }
 
-/// Counts and hashes what is read through it.
+/// Counts and hashes the bytes that are read through it.
 struct Hashing<Source> {
     source: Source,
     digest: Sha256,
@@ -132,7 +133,7 @@ impl<Source: Read> Read for Hashing<Source> {
     }
 }
 
-/// The checksum of a file.
+/// Returns the checksum of a file.
 ///
 /// # Errors
 /// It cannot be read.
@@ -149,7 +150,7 @@ pub struct ArchiveWriter {
 }
 
 impl ArchiveWriter {
-    /// Into an empty file.
+    /// Starts an archive in an empty file.
     pub fn new(file: File) -> Self {
         ArchiveWriter {
             builder: tar::Builder::new(file),
@@ -157,7 +158,7 @@ impl ArchiveWriter {
         }
     }
 
-    /// Appends a file as it was at one moment: one that changes while it is read is read again.
+    /// Appends a file as of one moment: one that changes while it is read is read again.
     ///
     /// # Errors
     /// It cannot be read, changes all the time, or the archive cannot be written.
@@ -198,13 +199,13 @@ impl ArchiveWriter {
         ))
     }
 
-    /// Appends the manifest and makes all of it durable. Returns the manifest, with its entries.
+    /// Appends the manifest and makes the archive durable. Returns the manifest, with its entries.
     ///
     /// # Errors
     /// The archive cannot be written, or not be read again for its checksum.
     pub fn finish(mut self, mut manifest: Manifest) -> io::Result<Manifest> {
         manifest.entries = self.entries;
-        // As long as the one that it gets, so that its own header is covered, too.
+        // A placeholder of the same length, so that the checksum covers the manifest's header, too.
         manifest.sha256 = "0".repeat(2 * Sha256::output_size());
         let mut header = header(serde_json::to_vec(&manifest)?.len() as u64, 0);
         header.set_path(MANIFEST)?;
@@ -228,19 +229,19 @@ fn header(bytes: u64, modified_seconds: u64) -> tar::Header {
     header
 }
 
-/// Why a file cannot be taken for a backup: in words that follow its name.
+/// The reason why a file is not accepted as a backup, in words that follow its name.
 #[derive(Debug)]
 pub struct Refused(pub String);
 
 impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
-        // What the format does not allow has one of these two kinds.
+        // Violations of the format have one of these kinds.
         match error.kind() {
             ErrorKind::Other
             | ErrorKind::UnexpectedEof
             | ErrorKind::InvalidData
             | ErrorKind::InvalidInput => {
-                // What the library says of it may hold what is in it.
+                // The library's message may quote the archive.
                 damaged("its form is not that of one")
             }
             _ => Refused(format!("cannot be read: {error}")),
@@ -254,17 +255,17 @@ fn damaged(what: impl std::fmt::Display) -> Refused {
     ))
 }
 
-/// An archive whose bytes are what its manifest says.
+/// An archive whose bytes match its manifest.
 #[derive(Debug)]
 pub struct Archive {
     file: File,
-    /// What it says of itself.
+    /// The manifest.
     pub manifest: Manifest,
-    /// Where each entry begins, and when it was changed last.
+    /// The offset of each entry, and the time of its last change.
     places: Vec<(u64, SystemTime)>,
 }
 
-/// What a header says: path, size, where the content begins, when it was changed.
+/// The values of a header: path, size, offset of the content, time of the last change.
 struct Found {
     path: String,
     bytes: u64,
@@ -276,8 +277,8 @@ impl Archive {
     /// Opens an archive and checks all of it.
     ///
     /// # Errors
-    /// It is damaged, made by a newer loci, holds a link or leads out of its folders; what is to be
-    /// done about it.
+    /// It is corrupt, made by a newer loci, holds a link or leads out of its folders, with what the
+    /// user can do about it.
     pub fn open(mut file: File) -> Result<Self, Refused> {
         let mut found = headers(&file)?;
         let Some(last) = found
@@ -316,11 +317,11 @@ impl Archive {
         })
     }
 
-    /// Takes everything out into a folder, durable, and calls `advance` with the bytes that were
+    /// Unpacks all entries durably into a folder, and calls `advance` with the bytes that were
     /// written.
     ///
     /// # Errors
-    /// The folder cannot be written, or what is read is not what was checked.
+    /// The folder cannot be written, or the bytes differ from those that were checked.
     pub fn unpack(&mut self, into: &Path, mut advance: impl FnMut(u64)) -> io::Result<()> {
         let mut folders = BTreeSet::from([into.to_owned()]);
         for (entry, (begin, modified)) in self.manifest.entries.iter().zip(&self.places) {
@@ -349,7 +350,7 @@ impl Archive {
     }
 }
 
-/// Everything in the archive.
+/// Reads all headers of the archive.
 fn headers(file: &File) -> Result<Vec<Found>, Refused> {
     check_sizes(file)?;
     let mut found = Vec::new();
@@ -375,7 +376,8 @@ fn headers(file: &File) -> Result<Vec<Found>, Refused> {
     Ok(found)
 }
 
-/// When an entry was changed last, as exactly as it says; none if it cannot have been.
+/// Returns the time of an entry's last change, as exact as it is stored; `None` if it is
+/// impossible.
 fn modified(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Option<SystemTime>> {
     let mut since_1970 = Duration::from_secs(entry.header().mtime()?);
     for extension in entry.pax_extensions()?.into_iter().flatten() {
@@ -387,7 +389,7 @@ fn modified(entry: &mut tar::Entry<'_, impl Read>) -> io::Result<Option<SystemTi
     Ok(UNIX_EPOCH.checked_add(since_1970))
 }
 
-/// Seconds with nine digits after the point, as an [`ArchiveWriter`] notes them.
+/// Parses seconds with nine digits after the point, as [`ArchiveWriter`] writes them.
 fn exact(text: &str) -> Option<Duration> {
     let (seconds, nanoseconds) = text
         .split_once('.')
@@ -398,8 +400,8 @@ fn exact(text: &str) -> Option<Duration> {
     ))
 }
 
-/// Whether everything ends within the file, so that no sum of sizes is larger than that, and what
-/// the library reads into memory by itself is short.
+/// Checks that all entries end within the file, so that no sum of sizes exceeds it, and that the
+/// headers that the library reads into memory are short.
 fn check_sizes(file: &File) -> Result<(), Refused> {
     let length = file.metadata()?.len();
     for entry in tar::Archive::new(file).entries_with_seek()?.raw(true) {
@@ -427,7 +429,7 @@ fn manifest(text: &[u8]) -> Result<Manifest, Refused> {
     }
 }
 
-/// Whether the entries are those of the manifest, and may be written where they say.
+/// Checks that the entries are those of the manifest, and that their paths may be written.
 fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
     let named = manifest
         .entries
@@ -452,8 +454,8 @@ fn check_entries(manifest: &Manifest, found: &[Found]) -> Result<(), Refused> {
     }
 }
 
-/// Whether a path stays within its folder, and is one that a backup takes: nothing hidden, which
-/// may belong to other programs.
+/// Returns true if a path stays within its folder and has no hidden part, since backups leave out
+/// hidden files, which may belong to other programs.
 pub fn is_within(path: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && !name.starts_with('.') && !name.contains('\0');
     path.split('/').all(is_name) && !(cfg!(windows) && path.contains(['\\', ':']))

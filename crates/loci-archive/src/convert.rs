@@ -1,4 +1,4 @@
-//! Lines of an export as records, and the other way round.
+//! Converts lines of an export to records and back.
 
 use loci_core::{
     Archived, CacheEntry, Decision, Fact, FileStamp, IdempotentReply, Memory, Record, SourceFile,
@@ -13,7 +13,7 @@ use super::words::{AsText, ExportTimestamp};
 use super::{Entry, Note};
 
 impl Line {
-    /// The kind, as the line names it.
+    /// Returns the kind, as the line names it.
     pub fn kind(&self) -> &'static str {
         match self {
             Line::Memory(_) => "memory",

@@ -1,4 +1,4 @@
-//! Writes an export: every record of a store, with the files of notes beside what is known of them.
+//! Writes an export: every record of a store, and the files of notes with their index entries.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use loci_vault::VaultFolder;
 
 use crate::{JsonLines, MarkdownFolder, NOTE_FILE_BYTES_MAX, Note, NoteBytes, listing};
 
-/// What an export is written into.
+/// The target of an export.
 pub trait Sink {
     /// Adds a record.
     ///
@@ -46,21 +46,21 @@ impl Sink for MarkdownFolder {
     }
 }
 
-/// Takes records one after the other.
+/// A callback that receives the records one by one.
 pub type Visit<'a> = dyn FnMut(Archived) -> Result<(), Error> + 'a;
 
-/// Puts the files of notes beside what is known of them.
+/// Combines the files of notes with their index entries.
 pub struct Export {
     notes: VaultFolder,
     folder: PathBuf,
-    /// Paths of notes that are written.
+    /// The paths of the notes that are written.
     seen: HashSet<String>,
-    /// Files of notes that are not in the export, and why.
+    /// The files of notes that are not in the export, with the reasons.
     pub left_out: Vec<String>,
 }
 
 impl Export {
-    /// An export with these notes, which lie in that folder. Writes nothing yet.
+    /// Prepares an export with these notes, which lie in that folder. Writes nothing yet.
     pub fn new(notes: VaultFolder, folder: PathBuf) -> Self {
         Export {
             notes,
@@ -70,7 +70,7 @@ impl Export {
         }
     }
 
-    /// Writes everything that `read` hands out, and the notes; calls `on_memory` for each memory.
+    /// Writes all records that `read` passes, and the notes; calls `on_memory` for each memory.
     /// Returns the result of `read`, or the error of the sink.
     ///
     /// # Errors
@@ -87,7 +87,7 @@ impl Export {
                 on_memory();
             }
             written = self.add(archived, sink)?;
-            // What is said of it is above.
+            // The caller gets the error in `written` instead.
             if written.is_ok() {
                 Ok(())
             } else {
@@ -98,7 +98,7 @@ impl Export {
             return Ok(Err(error));
         }
         let outcome = outcome?;
-        // A file that nobody has looked at yet is no less somebody's.
+        // Files that no process has indexed yet are exported as well.
         let FolderScan {
             files,
             skipped,
@@ -115,7 +115,7 @@ impl Export {
                  name may be no UTF-8, it may lie too deep, or there may be too many files"
             )
         }));
-        // A folder that cannot be read is named above.
+        // Unreadable folders are already in the list.
         let links = listing::list(&self.folder)
             .unwrap_or_default()
             .passed_over
@@ -136,7 +136,7 @@ impl Export {
 
     fn add(&mut self, archived: Archived, sink: &mut dyn Sink) -> Result<io::Result<()>, Error> {
         match archived.record {
-            // Which folder it was says nothing elsewhere, and here it is found out again.
+            // The identity of the folder is meaningless elsewhere, and is found again here.
             Record::NoteFolder(_) => Ok(Ok(())),
             Record::NoteFile(file) if archived.space == Space::default() => {
                 self.add_note(file.path.clone(), Some(file), sink)
@@ -145,8 +145,8 @@ impl Export {
         }
     }
 
-    /// Adds a file of notes as it is now: it may be newer than what is known of it, and is read
-    /// again then.
+    /// Adds a file of notes in its current state, which may be newer than its index entry; an
+    /// import reads it again then.
     fn add_note(
         &mut self,
         path: String,

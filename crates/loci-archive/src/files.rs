@@ -1,13 +1,13 @@
-//! Files and folders that only their owner may read, and names that last.
+//! Files and folders that only their owner may read, and durable names.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
-/// Makes a file for its owner alone, where there is none.
+/// Makes a new file that only its owner can access.
 ///
 /// # Errors
-/// There is one, or the folder cannot be written.
+/// It exists, or the folder cannot be written.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -16,7 +16,8 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Makes a folder that only its owner may look into, and those above it; not if it is there.
+/// Makes a folder that only its owner can access, and those above it. Leaves existing ones as they
+/// are.
 ///
 /// # Errors
 /// The folder above cannot be written.
@@ -27,7 +28,7 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Writes a file for its owner alone; whole or not at all, in the place of what was there.
+/// Writes a file that only its owner can access, atomically, and replaces an existing one.
 ///
 /// # Errors
 /// The folder cannot be written.
@@ -42,7 +43,7 @@ pub fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
     flush_folder(folder)
 }
 
-/// Makes a change of names in a folder durable.
+/// Makes new and changed names in a folder durable.
 ///
 /// # Errors
 /// The disk refuses.

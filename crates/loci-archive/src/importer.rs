@@ -15,55 +15,55 @@ use super::markdown::GLOBAL;
 use super::shapes::{Counts, Line};
 use super::{Entry, NOTE_FILE_BYTES_MAX, Note, NoteBytes, Notice, Part, REFUSALS_TOLD, Refusals};
 
-/// Records that are stored together, at most.
+/// The largest number of records that are stored together.
 const BATCH_RECORDS: usize = 1_000;
-/// Bytes of what was read for them with which they are enough, too.
+/// The number of bytes read with which a batch is full, too.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// What came back so far, and what waits for it.
+/// An import in progress: its waiting records and its counts.
 pub struct Importer<'a> {
     engine: &'a Engine,
     notes: &'a VaultFolder,
     notice: Notice<'a>,
-    /// Why no notes can be brought back, if so.
+    /// The reason why no notes can be imported, if there is one.
     away: Option<String>,
     records: Vec<Archived>,
-    /// Where each of them is.
+    /// The position of each record in the export.
     places: Vec<String>,
     files: Vec<(String, Note)>,
     bytes: usize,
     brought: ImportReport,
-    /// What was read, by kind.
+    /// The parts that were read, by kind.
     read: Counts,
-    /// What the export says to have, once that was read.
+    /// The counts that the end of the export states, once it was read.
     end: Option<Counts>,
     refused: Refusals,
-    /// Parts among these that say nothing, so that they are of no kind.
+    /// The number of invalid parts, whose kind is unknown.
     unread: u64,
     written: u64,
     same: u64,
-    /// Paths of notes in whose place another file is, or the file of another memory.
+    /// The paths of notes where another file is, or the file of another memory.
     others: BTreeSet<String>,
-    /// Paths of notes that have another one now, with that.
+    /// The former and current paths of notes that have another one here.
     moved: Vec<(String, String)>,
-    /// Paths of notes that are known but whose files are neither in the export nor in the folder.
+    /// The paths of notes in the index whose files are neither in the export nor in the folder.
     missing: Vec<String>,
-    /// What the memories say that may be those of files to come.
+    /// The digests of memories in the export whose files may follow.
     said: HashMap<MemoryId, u64>,
-    /// Paths of notes whose memories were changed, or removed, before their files came.
+    /// The paths of notes whose memories were changed or removed before their files came.
     changed: Vec<String>,
 }
 
-/// Whether a file of notes may come into the folder.
+/// The decision whether a file of notes may be placed in the folder.
 enum Admission {
     No,
-    /// It is its memory already, or no memory.
+    /// The file already belongs to its memory, or to none.
     Yes,
-    /// If this is there of its memory until it has come.
+    /// Only if its memory has this state when the file is placed.
     If(Expect),
 }
 
-/// A file of notes that may come into the folder.
+/// A file of notes that may be placed in the folder.
 struct Admitted {
     place: String,
     note: Note,
@@ -71,8 +71,8 @@ struct Admitted {
 }
 
 impl<'a> Importer<'a> {
-    /// An import that has read nothing yet. With `away`, the reason why the folder of notes is not
-    /// there, it stops at the first note. Without `waits`, it waits for no model.
+    /// Starts an import. With `away`, the reason why the folder of notes is missing, it stops at
+    /// the first note. Without `waits`, it does not wait for the model.
     pub fn new(
         engine: &'a Engine,
         notes: &'a VaultFolder,
@@ -106,17 +106,17 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// How many records are stored now.
+    /// Returns the number of records stored so far.
     pub fn stored(&self) -> u64 {
         self.brought.stored
     }
 
-    /// Takes the next part of an export. One that says nothing, or cannot be stored, is told and
-    /// counted.
+    /// Takes the next part of an export. Reports and counts a part that is invalid or cannot be
+    /// stored.
     ///
     /// # Errors
-    /// If the store or the folder of notes does not answer, or there are notes while that is away;
-    /// then it says what is stored.
+    /// If the store or the folder of notes does not answer, or there are notes while the folder is
+    /// missing, with the number of stored records.
     pub fn take(
         &mut self,
         Part {
@@ -164,7 +164,7 @@ impl<'a> Importer<'a> {
         Ok(())
     }
 
-    /// Stores what waits.
+    /// Stores the waiting records and files.
     ///
     /// # Errors
     /// As for [`take`](Importer::take).
@@ -179,7 +179,8 @@ impl<'a> Importer<'a> {
         if files.is_empty() {
             return Ok(());
         }
-        // Nobody looks at the folder until it is known which memories its new files are.
+        // The lock lasts until the memories of the new files are recorded, so that no process
+        // indexes them before.
         let _lock = self.notes.lock().map_err(|error| self.stopped(error))?;
         let mut admitted = Vec::new();
         for (place, note) in files {
@@ -222,8 +223,8 @@ impl<'a> Importer<'a> {
         self.bring(&rows, &places)
     }
 
-    /// Whether a file of notes may come into the folder, as far as can be told without that. Who
-    /// changed or removed a memory before its file came has the last word.
+    /// Decides whether a file of notes may be placed, as far as that can be told without the
+    /// folder. A change or removal of its memory before the file came takes precedence.
     fn admits(&mut self, note: &Note) -> Result<Admission, Error> {
         VaultFolder::check_path(&note.path)?;
         if note.space != Space::default() {
@@ -274,8 +275,8 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// Notes which memories the files are that come now, and leaves out those that were changed
-    /// this very moment.
+    /// Records the memories of the files that will be placed, and drops files whose memories were
+    /// changed just now.
     fn expect(&mut self, admitted: Vec<Admitted>) -> Result<Vec<Admitted>, Error> {
         let expectation = |it: &Admitted| Some((it.note.known.clone()?, it.expect?));
         let expected: Vec<_> = admitted.iter().map(expectation).collect();
@@ -296,7 +297,7 @@ impl<'a> Importer<'a> {
         Ok(left)
     }
 
-    /// Puts a file of notes into the folder, and says whether what is known of it holds there.
+    /// Places a file of notes in the folder; returns true if its index entry is valid there.
     fn place(&mut self, note: &Note) -> Result<bool, Error> {
         if let Some(NoteBytes::Inline(copy)) = &note.file {
             let count = match self.notes.put_copy(&note.path, copy)? {
@@ -310,15 +311,15 @@ impl<'a> Importer<'a> {
             }
             self.others.insert(note.path.clone());
         }
-        // The folder says nothing of notes of another space.
+        // The folder holds no notes of other spaces.
         let memory = memory_of(note).filter(|_| note.space == Space::default());
         memory.map_or(Ok(true), |memory| self.is_file_of(&note.path, memory))
     }
 
-    /// Whether the file at that path may be this memory. If it is gone or another note, the memory
-    /// stays, without it.
+    /// Returns true if the file at that path may be this memory. If it is missing or another note,
+    /// the memory stays without a file.
     fn is_file_of(&mut self, path: &str, memory: &MemoryId) -> Result<bool, Error> {
-        // Without the folder, nothing is said of what is in it.
+        // Without the folder, its files are unknown.
         let found = self
             .notes
             .identity()?
@@ -369,7 +370,7 @@ impl<'a> Importer<'a> {
         Error { message, ..error }
     }
 
-    /// What came of it all, for programs.
+    /// Returns the outcome as JSON.
     pub fn value(&self) -> Value {
         let moved = self
             .moved
@@ -390,7 +391,7 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// The same for people.
+    /// Returns the outcome as a sentence.
     pub fn text(&self) -> String {
         let ImportReport {
             stored, present, ..
@@ -401,10 +402,10 @@ impl<'a> Importer<'a> {
         )
     }
 
-    /// Whether everything is there now.
+    /// Checks that the export was imported completely.
     ///
     /// # Errors
-    /// The message that says what is not there, and why.
+    /// A message that lists the problems.
     pub fn verdict(&self) -> Result<(), String> {
         for path in self.others.iter().take(REFUSALS_TOLD as usize) {
             (self.notice)(&format!(
@@ -443,8 +444,8 @@ impl<'a> Importer<'a> {
         ))
     }
 
-    /// What there is of an export that is to have so much, if that is not all, or more; parts that
-    /// say nothing may be of any kind.
+    /// Describes how the parts read differ from the counts that the export states; `None` if the
+    /// invalid parts may explain it.
     fn difference(&self, said: &Counts) -> Option<String> {
         let kinds: BTreeSet<&String> = said.keys().chain(self.read.keys()).collect();
         let counts = kinds.into_iter().map(|kind| {
@@ -470,7 +471,7 @@ impl<'a> Importer<'a> {
     }
 }
 
-/// The memory that a file of notes is, unless it is missing.
+/// Returns the memory of a file of notes, unless the file is missing.
 fn memory_of(note: &Note) -> Option<&MemoryId> {
     note.known
         .as_ref()
@@ -486,7 +487,8 @@ fn row(space: &Space, known: NoteFile) -> Archived {
     }
 }
 
-/// What tells whether that of a memory which its file says was changed since an export.
+/// Returns a digest of the fields that a note's file can express, to detect changes since an
+/// export.
 fn digest(memory: &Memory) -> u64 {
     let mut hasher = DefaultHasher::new();
     let Memory {

@@ -1,8 +1,8 @@
-//! The archive: how everything that a store holds leaves it, and how it comes back.
+//! The archive: exports, imports and backups of all records of a store.
 //!
 //! An export (`docs/archive.md`) is JSON lines, or Markdown files with JSON lines beside them;
-//! [`Export`] writes one and [`Importer`] stores what one says. A [`backup`] is a tar archive
-//! of the database and the notes. Nothing here prints: messages for people go to a [`Notice`].
+//! [`Export`] writes it and [`Importer`] stores it. A [`backup`] is a tar archive of the database
+//! and the notes. Nothing here prints: messages for people go to a [`Notice`].
 //!
 //! ```
 //! use loci_archive::JsonLines;
@@ -50,28 +50,29 @@ pub use shapes::Counts;
 use loci_core::{Archived, NoteFile, Space};
 use loci_vault::FileCopy;
 
-/// Bytes of a file of notes; a larger one is left out of exports. No note is as large.
+/// The largest size in bytes of a file of notes in an export; a larger one is left out. No note is
+/// as large.
 pub const NOTE_FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// One line, or one file, of an export.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// Where it is.
+    /// Its position.
     pub place: String,
-    /// How many bytes were read for it.
+    /// The number of bytes read for it.
     pub bytes: usize,
-    /// What it says; why, if it says nothing.
+    /// The entry; if it is invalid, the reason.
     pub entry: Result<Entry, String>,
 }
 
-/// What a part of an export says.
+/// The content of a part of an export.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Entry {
-    /// A record that is all in the store.
+    /// A record that is completely in the store.
     Record(Archived),
     /// A file of notes.
     Note(Note),
-    /// The end of the export, with what is in it.
+    /// The end of the export, with its counts.
     End(Counts),
 }
 
@@ -82,36 +83,36 @@ pub struct Note {
     pub space: Space,
     /// Its path in the folder of notes.
     pub path: String,
-    /// What the store knows of it.
+    /// The index entry of the file.
     pub known: Option<Box<NoteFile>>,
     /// The file itself.
     pub file: Option<NoteBytes>,
 }
 
-/// Where the bytes of a file of notes are.
+/// The place of the bytes of a file of notes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoteBytes {
-    /// Here.
+    /// In the export itself.
     Inline(FileCopy),
-    /// In a file beside the export, under the path of the note.
+    /// In a file next to the export, under the path of the note.
     Beside,
 }
 
-/// Takes a message for a person, of one line.
+/// A callback for one-line messages to the user.
 pub type Notice<'a> = &'a dyn Fn(&str);
 
-/// Refusals that are told one by one.
+/// The largest number of refusals that are reported one by one.
 const REFUSALS_TOLD: u64 = 20;
 
 /// Parts of a file that are not stored.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    /// How many.
+    /// The number of them.
     pub count: u64,
 }
 
 impl Refusals {
-    /// Counts one; tells it if few were told before.
+    /// Counts a refusal; reports it, unless many were reported before.
     pub fn add(&mut self, place: &str, problem: &str, notice: Notice<'_>) {
         self.count += 1;
         if self.count <= REFUSALS_TOLD {

@@ -1,5 +1,4 @@
-//! Exports as JSON lines: a line that says what it is, one for each record, and one that counts
-//! them.
+//! Exports as JSON lines: a header, one line for each record, and a last line with their counts.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -11,15 +10,16 @@ use super::shapes::{Counts, ExportEnd, Line};
 use super::words::ExportTimestamp;
 use super::{Entry, Note, Part};
 
-/// The version of the form.
+/// The version of the format.
 const VERSION: u64 = 1;
-/// What an export calls itself.
+/// The value of `loci` in the header of an export.
 const NAME: &str = "export";
-/// Bytes of a line: more than the largest memory has in the worst of encodings.
+/// The largest length of a line in bytes: more than the largest memory needs in its longest
+/// encoding.
 pub(super) const LINE_BYTES_MAX: u64 = 16 << 20;
-/// Bytes of a line that begins in one of [`LARGE_KINDS`]: more than the largest file of notes has.
+/// The largest length in bytes of a line of [`LARGE_KINDS`]: more than the largest file of notes.
 const LARGE_LINE_BYTES_MAX: u64 = 128 << 20;
-/// How a line begins that may be large: a file of notes, and an answer under a key.
+/// The beginnings of lines that may be large: a file of notes, and an idempotent reply.
 const LARGE_KINDS: [&[u8]; 2] = [b"{\"note_file\":", b"{\"keyed_answer\":"];
 
 #[derive(Serialize, Deserialize)]
@@ -33,13 +33,13 @@ struct Header {
 /// Writes an export.
 pub struct JsonLines<W> {
     write: W,
-    /// The moment of the header, until it is written.
+    /// The moment for the header, until it is written.
     begin: Option<Timestamp>,
     counts: Counts,
 }
 
 impl<W: Write> JsonLines<W> {
-    /// An export as of that moment. Writes nothing yet.
+    /// Starts an export as of that moment. Writes nothing yet.
     pub fn as_of(write: W, moment: Timestamp) -> Self {
         JsonLines {
             write,
@@ -48,7 +48,7 @@ impl<W: Write> JsonLines<W> {
         }
     }
 
-    /// Adds a record; of a file of notes, what is known of it.
+    /// Adds a record; of a file of notes, its index entry.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -69,12 +69,12 @@ impl<W: Write> JsonLines<W> {
         *self.counts.entry(kind.to_owned()).or_default() += 1;
     }
 
-    /// How many records of each kind there are so far.
+    /// Returns the number of records of each kind so far.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Writes the last line, without which the export is not whole.
+    /// Writes the last line, without which the export counts as cut off.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -110,10 +110,11 @@ impl<W: Write> JsonLines<W> {
     }
 }
 
-/// JSON on one line, for those as well who take more characters for ends of lines than JSON does.
+/// Returns a value as JSON on one line, also for readers that take more characters for line ends
+/// than JSON does.
 ///
 /// # Errors
-/// If it has none.
+/// If it cannot be serialized.
 pub fn json(value: &impl Serialize) -> io::Result<String> {
     let json = serde_json::to_string(value)?;
     let is_escaped = |character: char| {
@@ -125,7 +126,7 @@ pub fn json(value: &impl Serialize) -> io::Result<String> {
     if !json.contains(is_escaped) {
         return Ok(json);
     }
-    // They can be within strings alone.
+    // These characters can only be within strings.
     let escaped = |text: String, character: char| {
         if is_escaped(character) {
             text + &format!("\\u{:04x}", u32::from(character))
@@ -138,10 +139,10 @@ pub fn json(value: &impl Serialize) -> io::Result<String> {
         .fold(String::with_capacity(json.len() + 16), escaped))
 }
 
-/// Bytes of the first line that are looked at to tell what a file is.
+/// The bytes of the first line that suffice to recognise a file.
 pub const HEAD_BYTES: u64 = 4 << 10;
 
-/// Whether the first line of a file says that it is an export, of whichever version.
+/// Returns true if the first line of a file is the header of an export of any version.
 pub fn begins_archive(line: &[u8]) -> bool {
     serde_json::from_slice(line).is_ok_and(|value: Value| value.get("loci").is_some())
 }
@@ -156,7 +157,7 @@ impl<R: BufRead> Lines<R> {
     /// Reads the first line.
     ///
     /// # Errors
-    /// If it cannot be read; within, why it is no export that this loci can read.
+    /// If it cannot be read; within, why this loci cannot read the file as an export.
     pub fn open(input: R) -> io::Result<Result<Self, String>> {
         let mut lines = Lines { input, number: 0 };
         Ok(match lines.line()? {
@@ -165,17 +166,17 @@ impl<R: BufRead> Lines<R> {
         })
     }
 
-    /// Lines of something else, after so many.
+    /// Reads lines without a header, after that number of lines.
     pub fn after(input: R, number: u64) -> Self {
         Lines { input, number }
     }
 
-    /// The number of the line that was read last.
+    /// Returns the number of the last line read.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The next line that is not blank. None at the end.
+    /// Reads the next line that is not blank. `None` at the end.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -196,8 +197,8 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// The next line, with what ends it; why, if it is too long, which reads over it. None at the
-    /// end.
+    /// Reads the next line, with its line end; skips a too long line and returns the problem.
+    /// `None` at the end.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -250,16 +251,16 @@ fn check_header(line: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What a line says.
+/// Parses a line.
 fn entry(line: &[u8]) -> Result<Entry, String> {
     let text = str::from_utf8(line).map_err(|_| "is damaged: it is no UTF-8".to_owned())?;
     let line: Line = serde_json::from_str(text).map_err(|error| problem(&error))?;
     Entry::try_from(line).map_err(|problem| format!("is damaged: {problem}"))
 }
 
-/// What is wrong with a record, without anything that it says.
+/// Describes the problem of a record without any of its content.
 pub fn problem(error: &serde_json::Error) -> String {
-    // The names of fields alone are no contents.
+    // These messages only contain names of fields.
     const OF_FIELDS: [&str; 4] = [
         "unknown variant",
         "unknown field",

@@ -1,24 +1,23 @@
-//! The files of the folder of notes: all that belongs to a person's notes, pictures and other
-//! attachments too.
+//! The files of the folder of notes: notes, and their pictures and other attachments.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// What is in a folder.
+/// The content of a folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listed {
     /// The paths of its files, in order, with `/` between their parts.
     pub files: Vec<String>,
-    /// Links, names that are no text and the like, which no backup takes.
+    /// Links, names that are not text and the like, which no backup includes.
     pub passed_over: Vec<String>,
 }
 
-/// Everything in the folder and its folders, but for what is hidden: that belongs to other
-/// programs, or is half written. Links are not followed.
+/// Lists all files in the folder and its subfolders except hidden ones, which belong to other
+/// programs or are incomplete. Does not follow links.
 ///
 /// # Errors
-/// A folder cannot be read: what is not seen would be missing. It says which.
+/// A folder cannot be read, since its files would be missing. The error names it.
 pub fn list(root: &Path) -> io::Result<Listed> {
     let mut listed = Listed::default();
     let mut folders = vec![String::new()];

@@ -1,5 +1,5 @@
-//! Exports as folders: each memory in a Markdown file, each file of notes as it is, and the rest in
-//! JSON lines.
+//! Exports as folders: each memory in a Markdown file, each file of notes as it is, and the other
+//! records in JSON lines.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -17,23 +17,23 @@ use crate::files::create_private_folder;
 
 /// The folder of the files of notes.
 const NOTES: &str = "notes";
-/// The file of all that is no memory, whose end says that the folder is whole.
+/// The file of all records that are not memories; its last line shows that the folder is complete.
 const RECORDS: &str = "records.jsonl";
-/// The folder of what is in no collection.
+/// The folder of memories without a collection.
 pub(super) const GLOBAL: &str = "global";
-/// What frontmatter stands between.
+/// The line before and after frontmatter.
 const FENCE: &str = "---\n";
-/// The first key of frontmatter: the how-manieth memory it is.
+/// The first key of frontmatter, with the number of the memory in the order of filing.
 const FILED: &str = "filed: ";
 /// The key of the text, which follows the frontmatter.
 const CONTENT: &str = "content";
-/// Characters of an id in the name of a file.
+/// The number of characters of an id in a file name.
 const SHORT_ID: usize = 8;
-/// Bytes of a file of a memory: more than the largest has.
+/// The largest size of a memory's file in bytes: more than the largest memory needs.
 const FILE_BYTES_MAX: u64 = LINE_BYTES_MAX;
-/// Bytes of a file that hold the number of its memory.
+/// The bytes at the start of a file that contain the number of its memory.
 const HEAD_BYTES: u64 = 64;
-/// Folders in folders: of spaces, collections and sections.
+/// The depth of folders: spaces, collections and sections.
 const DEPTH_MAX: usize = 3;
 
 /// Writes an export into a folder.
@@ -45,7 +45,7 @@ pub struct MarkdownFolder {
 }
 
 impl MarkdownFolder {
-    /// An export as of now by that clock, in a folder that is made, or is empty.
+    /// Starts an export as of now by that clock, in a new or empty folder.
     ///
     /// # Errors
     /// If the folder cannot be made, or is not empty.
@@ -106,7 +106,7 @@ impl MarkdownFolder {
                 let problem = "two notes have names that are one to this file system; choose another place or format";
                 return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
             }
-            // As a folder of notes it would be as open as its owner likes.
+            // Otherwise it would have the permissions of a folder of notes.
             let file = self.root.join(NOTES).join(&note.path);
             make_private(&file, 0o600)?;
             let folders = file
@@ -122,12 +122,12 @@ impl MarkdownFolder {
         self.records.write_note(note)
     }
 
-    /// How many records of each kind there are so far.
+    /// Returns the number of records of each kind so far.
     pub fn counts(&self) -> &super::Counts {
         self.records.counts()
     }
 
-    /// Says that the folder is whole, after all that is in it is on the disk.
+    /// Marks the folder as complete, after its files are on the disk.
     ///
     /// # Errors
     /// If that cannot be written.
@@ -139,11 +139,11 @@ impl MarkdownFolder {
 }
 
 fn notes_of(root: &Path, clock: Arc<dyn Clock>) -> VaultFolder {
-    // Nobody else writes into it, so that the lock is never taken.
+    // No other process writes into it, so that the lock is never contended.
     VaultFolder::new(root.join(NOTES), root.join("notes.lock"), clock)
 }
 
-/// Takes what is there from everybody but its owner.
+/// Removes the permissions of all users but the owner.
 fn make_private(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode))?;
@@ -152,7 +152,7 @@ fn make_private(path: &Path, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// A file that only its owner may read.
+/// Makes a file that only its owner may read.
 fn create_new(path: &Path) -> io::Result<File> {
     let mut options = fs::OpenOptions::new();
     #[cfg(unix)]
@@ -160,7 +160,7 @@ fn create_new(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// A file of that name, with a number if another file has it.
+/// Makes a file of that name, with a number if the name is taken.
 fn create_free(folder: &Path, name: &str) -> io::Result<File> {
     let mut number = 1_u64;
     loop {
@@ -176,7 +176,7 @@ fn create_free(folder: &Path, name: &str) -> io::Result<File> {
     }
 }
 
-/// Makes one file durable, where all of them cannot be made so at once.
+/// Makes one file durable, if the system cannot flush all of them at once.
 fn durable_alone(file: &File) -> io::Result<()> {
     if cfg!(target_os = "linux") {
         Ok(())
@@ -185,7 +185,7 @@ fn durable_alone(file: &File) -> io::Result<()> {
     }
 }
 
-/// Makes everything durable that was written into the folder, where that is one step.
+/// Makes all files in the folder durable, if the system can do so at once.
 fn durable_all(root: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     rustix::fs::syncfs(File::open(root)?)?;
@@ -194,7 +194,7 @@ fn durable_all(root: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of a space, but for that of the folder of notes.
+/// Returns the folder name of a space, which differs from that of the notes.
 fn folder_of_space(space: &str) -> String {
     let name = slug(space);
     if name == NOTES {
@@ -204,7 +204,8 @@ fn folder_of_space(space: &str) -> String {
     }
 }
 
-/// The title or the first line, and the end of the id, which tells memories of one title apart.
+/// Returns a file name: the title or the first line, and the end of the id, which distinguishes
+/// memories of the same title.
 fn name(memory: &Memory) -> String {
     let first_line = || {
         memory
@@ -233,7 +234,7 @@ fn name(memory: &Memory) -> String {
         .to_owned()
 }
 
-/// The fields of a memory as frontmatter, and its text as it is.
+/// Returns the fields of a memory as frontmatter, and its unchanged text.
 fn text(memory: &Memory, filed: u64) -> io::Result<String> {
     let Value::Object(mut fields) = serde_json::to_value(ExportMemory::from(memory))? else {
         return Err(io::Error::other("a memory has fields"));
@@ -246,20 +247,20 @@ fn text(memory: &Memory, filed: u64) -> io::Result<String> {
     Ok(text + FENCE + &memory.content)
 }
 
-/// Reads an export in a folder: memories as they were filed, then the rest.
+/// Reads an export in a folder: memories in the order of filing, then the other records.
 pub struct MarkdownFiles {
     root: PathBuf,
     notes: VaultFolder,
-    /// The files of memories, the one to read next last.
+    /// The files of memories, in reverse order.
     memories: Vec<PathBuf>,
     records: Lines<BufReader<File>>,
 }
 
 impl MarkdownFiles {
-    /// Looks at what is in the folder.
+    /// Lists the files of the folder.
     ///
     /// # Errors
-    /// If it cannot be read; within, why it is no export that this loci can read.
+    /// If it cannot be read; within, why this loci cannot read it as an export.
     pub fn open(root: &Path, clock: Arc<dyn Clock>) -> io::Result<Result<Self, String>> {
         let records = match File::open(root.join(RECORDS)) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -288,7 +289,7 @@ impl MarkdownFiles {
         }))
     }
 
-    /// The next part: a file of a memory, or a line of the rest. None at the end.
+    /// Reads the next part: a file of a memory, or a line of the other records. `None` at the end.
     ///
     /// # Errors
     /// If it cannot be read.
@@ -321,7 +322,7 @@ impl MarkdownFiles {
         Ok(Some(part))
     }
 
-    /// The entry with the bytes of the file that lies beside.
+    /// Adds the bytes of the separate file to an entry.
     fn with_bytes(&self, entry: Entry) -> Result<Entry, String> {
         let Entry::Note(Note {
             file: Some(NoteBytes::Beside),
@@ -347,7 +348,7 @@ impl MarkdownFiles {
     }
 }
 
-/// Finds the files of memories, with their numbers. Links are passed over.
+/// Finds the files of memories, with their numbers. Skips links.
 fn find(folder: &Path, depth: usize, numbered: &mut Vec<(u64, PathBuf)>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -362,14 +363,14 @@ fn find(folder: &Path, depth: usize, numbered: &mut Vec<(u64, PathBuf)>) -> io::
                 .nth(1)
                 .and_then(|line| str::from_utf8(line).ok());
             let number = second.and_then(|line| line.strip_prefix(FILED)?.parse().ok());
-            // One without a number comes last, and is refused when it is read.
+            // A file without a number comes last, and is refused when it is read.
             numbered.push((number.unwrap_or(u64::MAX), path));
         }
     }
     Ok(())
 }
 
-/// The bytes of a file, and the memory in it; why, if there is none.
+/// Reads a file; returns its size, and its memory or the problem.
 fn read_memory(path: &Path) -> io::Result<(usize, Result<Entry, String>)> {
     let mut bytes = Vec::new();
     File::open(path)?

@@ -1,5 +1,4 @@
-//! Records as exports write them: their fields under readable names. What is none or empty is left
-//! out.
+//! The serde forms of records in exports: their fields under readable names, without empty values.
 
 use std::collections::BTreeMap;
 
@@ -16,14 +15,13 @@ use serde::{Deserialize, Serialize};
 use super::words::{AsText, ExportTimestamp};
 use super::{Note, NoteBytes};
 
-/// The largest number that is taken where others count on from it, so that nobody comes to the end
-/// of numbers.
+/// The largest accepted start of a counter, so that it cannot overflow.
 pub const COUNTED_MAX: u64 = 1 << 62;
 
-/// How many records of each kind there are.
+/// The number of records of each kind.
 pub type Counts = BTreeMap<String, u64>;
 
-/// A line but the first.
+/// Any line but the first.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Line {
@@ -108,7 +106,7 @@ pub struct ExportThread {
 pub struct ExportLink {
     target: AsText<MemoryId>,
     relation: AsText<Relation>,
-    /// Wider than it is, so that it is written exactly.
+    /// Wider than the stored type, so that it is written exactly.
     similarity: f64,
 }
 
@@ -276,7 +274,7 @@ impl TryFrom<ExportMemory> for Memory {
             updated_at: shape.updated_at.0,
             revision: shape.revision,
         };
-        // No store keeps others, and infinite ones have no text.
+        // No store keeps other values, and infinite ones have no text.
         memory
             .check_numbers()
             .map_err(|_| "a weight is not from 0 to 1, or a similarity not from -1 to 1")?;
@@ -327,7 +325,7 @@ pub struct ExportProblem {
     message: String,
 }
 
-/// Neither text nor base64: it is beside the export.
+/// A file with neither text nor base64 lies next to the export.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportFile {

@@ -64,7 +64,7 @@ impl Any {
             .pick(&[0, 1, u64::MAX, i64::MAX.cast_unsigned(), bits])
     }
 
-    /// That one counts on from.
+    /// Returns a number that leaves room to count on.
     fn counted(&mut self) -> u64 {
         self.number().min(COUNTED_MAX)
     }
@@ -85,7 +85,7 @@ impl Any {
         Timestamp::from_microseconds(any)
     }
 
-    /// Of all from 0 to 1.
+    /// Returns a number from 0 to 1.
     fn float(&mut self) -> f64 {
         let any = f64::from_bits(self.0.bits()).abs();
         let unit = f64::from(self.0.signed_unit()).abs() / 3.0;
@@ -165,7 +165,8 @@ impl Any {
             origin: self.text(),
             owner: self.maybe(Any::text),
             actor: self.maybe(Any::text),
-            // Drawn by the test of them alone, so that the export of before stays as it was.
+            // Only its own test sets it, so that the random records of the other tests stay the
+            // same.
             updated_by: None,
             by_admin: false,
             visibility: self
@@ -197,7 +198,7 @@ impl Any {
             memory: self.maybe(Any::id),
             says_id: self.0.chance(50),
             links: self.some(Any::text),
-            // The last one is never stored.
+            // The last kind is never stored.
             problem: self.maybe(|any| FileProblem {
                 kind: any.0.pick(&FileProblemKind::ALL[..7]),
                 message: any.text(),
@@ -228,7 +229,7 @@ impl Any {
         }
     }
 
-    /// Any record but a memory or a file of notes.
+    /// Returns any record but a memory or a file of notes.
     fn record(&mut self, space: &Space) -> Record {
         let space = space.clone();
         match self.0.below(8) {
@@ -332,7 +333,7 @@ impl Any {
         }
     }
 
-    /// Memories, then anything.
+    /// Returns memories, followed by other entries.
     fn entries(&mut self, memories: usize, others: usize) -> Vec<Entry> {
         let mut entries: Vec<Entry> = (0..memories).map(|_| entry(self.memory())).collect();
         for number in 0..others {
@@ -369,7 +370,7 @@ fn write(entries: &[Entry]) -> Vec<u8> {
     lines.finish().unwrap()
 }
 
-/// Parts by their places: what each says, or what is wrong with it.
+/// Parts by their positions: the entry of each, or its problem.
 type Read = Vec<(String, Result<Entry, String>)>;
 
 fn read(bytes: &[u8]) -> Result<Read, String> {
@@ -406,7 +407,7 @@ fn any_records_come_back_from_lines() {
         let entries = Any(Random::new(seed)).entries(10, 30);
         let bytes = write(&entries);
         assert_eq!(whole(&bytes), entries, "seed {seed}");
-        // Nothing but a line feed ends a line, for whoever reads it.
+        // Only a line feed ends a line, for every reader.
         let text = String::from_utf8(bytes).unwrap();
         let ends_line = |character: char| {
             character != '\n' && (character.is_control() || "\u{2028}\u{2029}".contains(character))
@@ -440,7 +441,7 @@ fn numbers_and_moments_come_back_to_the_last_bit() {
     }
 }
 
-/// A clock that stands still.
+/// A clock that does not advance.
 fn clock() -> Arc<FixedClock> {
     Arc::new(FixedClock::new(NOW))
 }
@@ -630,7 +631,7 @@ fn files_have_names_that_people_know_and_every_system_takes() {
     );
 }
 
-/// A small export of everything: whoever changes it has to think of the exports that people have.
+/// A small export of everything: a change of it may break the exports of users.
 const GOLDEN: &str = include_str!("golden.jsonl");
 
 fn golden_entries() -> Vec<Entry> {
@@ -792,8 +793,7 @@ fn what_is_damaged_is_told_and_the_rest_is_read() {
     );
 }
 
-/// Cut off anywhere, or with any bit flipped: never a panic, and never another record without a
-/// word.
+/// A cut anywhere, or a flipped bit: never a panic, and never another record without a message.
 #[test]
 fn a_cut_is_always_seen() {
     let entries = Any(Random::new(6)).entries(2, 6);
@@ -827,7 +827,7 @@ fn a_cut_is_always_seen() {
 
 #[test]
 fn a_line_without_end_is_read_over_and_takes_no_memory() {
-    /// A line of that many bytes between two others.
+    /// Returns a line of that many bytes between two others.
     fn long(bytes: u64) -> impl std::io::BufRead {
         use std::io::Read;
         let first = write(&[])

@@ -1,4 +1,4 @@
-//! Values as exports write them: words, moments, hashes.
+//! The text forms of values in exports: names, times, hashes.
 
 use std::fmt;
 
@@ -10,15 +10,15 @@ use loci_core::{
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A value with a text of its own.
+/// A value with a text form.
 pub trait TextForm: Sized {
-    /// What it is, for people.
+    /// The meaning of the text, for error messages.
     const MEANING: &'static str;
     fn text(&self) -> String;
     fn of(text: &str) -> Option<Self>;
 }
 
-/// A value, written as its text.
+/// A value that is serialized as its text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AsText<T>(pub T);
 
@@ -87,7 +87,7 @@ impl TextForm for Space {
     }
 }
 
-/// In hexadecimal digits.
+/// The hash in hexadecimal digits.
 impl TextForm for ContentHash {
     const MEANING: &'static str = "hash of 64 hexadecimal digits";
 
@@ -101,7 +101,7 @@ impl TextForm for ContentHash {
     }
 }
 
-/// A moment: RFC 3339 in UTC with microseconds or, beyond the years that this knows, the number of
+/// A time: RFC 3339 in UTC with microseconds or, beyond the years of that format, the number of
 /// microseconds since 1970.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ExportTimestamp(pub Timestamp);

@@ -1,9 +1,9 @@
 //! `loci-bench agent`: measures whether the replies to an agent hold the evidence it needs, leave
 //! out what would mislead it, and stay within a number of tokens. No language model takes part.
 //!
-//! A seed determines the store, scripted tasks ask it. Both are data: `agent/memories.toml` has
-//! what the tasks are about, `agent/surroundings.toml` has what lies around it, `agent/tasks.toml`
-//! has the tasks.
+//! A seed determines the store, which scripted tasks query. Both are data: `agent/memories.toml`
+//! has the memories of the tasks, `agent/surroundings.toml` has the memories around them,
+//! `agent/tasks.toml` has the tasks.
 
 mod material;
 mod report;

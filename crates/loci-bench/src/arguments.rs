@@ -127,8 +127,8 @@ pub enum Bench {
 #[derive(Args)]
 pub struct Locomo {
     /// LoCoMo's locomo10.json, or the folder with it
-    // The same name as the option of every command, which it stands in for: a benchmark has
-    // stores of its own.
+    // The same name as the option of every command, which it replaces: a benchmark has its own
+    // stores.
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub data: String,
     /// Whose tools: memory-mcp files the turns as messages of conversations, mememory as facts
@@ -174,8 +174,8 @@ pub struct Needles {
 #[derive(Args)]
 pub struct Sets {
     /// The folder of the sets
-    // The same name as the option of every command, which it stands in for: a benchmark has
-    // stores of its own.
+    // The same name as the option of every command, which it replaces: a benchmark has its own
+    // stores.
     #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
     pub data: String,
     /// Only the sets of these names, separated by commas [default: all]
@@ -252,7 +252,7 @@ pub struct EngineBench {
     pub measure: bool,
 }
 
-/// A number above 0, with `k` for thousands and `M` for millions.
+/// Parses a number above 0, with `k` for thousands and `M` for millions.
 fn count(text: &str) -> Result<usize, String> {
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),

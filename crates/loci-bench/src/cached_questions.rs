@@ -1,4 +1,4 @@
-//! `loci-bench cached-questions`: which questions the cache of answers takes for the same.
+//! `loci-bench cached-questions`: measures which questions the cache of answers takes for the same.
 //!
 //! The pairs are in `cached_questions.tsv`; each is a cache of its own, at the default threshold.
 
@@ -15,17 +15,17 @@ use super::laboratory::{Laboratory, object};
 use crate::arguments;
 
 const PAIRS: &str = include_str!("cached_questions.tsv");
-/// The share of pairs that ask for something else and may hit.
+/// The largest share of hits among pairs of different questions.
 const WRONG_HITS_MAX: f64 = 0.02;
 
-/// Two questions, and whether the second was answered with the answer to the first.
+/// Two questions, and the outcome of asking the second with the answer to the first in the cache.
 struct Asked {
     is_same: bool,
     first: &'static str,
     second: &'static str,
     is_dev: bool,
     is_hit: bool,
-    /// How similar the cache says they are, if it is a hit.
+    /// The similarity that the cache returns for a hit.
     similarity: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! A `loci mcp` in a process of its own, as a host starts it.
+//! A client of a `loci mcp` process, started as by a host.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use loci::settings::{CONFIG_VARIABLE, SETTINGS, Setting};
 use serde_json::{Value, json};
 
-/// The server and both ends of its pipes. It ends when this is dropped.
+/// The server process and both ends of its pipes. Dropping it ends the server.
 pub struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -16,7 +16,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Starts it, without any of the user's own settings, and sends the handshake, whose answer
+    /// Starts the server without the user's own settings, and sends the handshake, whose reply
     /// [`Client::request`] skips.
     ///
     /// # Errors
@@ -73,32 +73,32 @@ impl Client {
         writeln!(stdin, "{message}")
     }
 
-    /// Its proportional memory in bytes, where Linux says it: what it has alone, and of what it
-    /// shares with other processes, such as the program itself, the part that falls to each.
+    /// Returns its proportional memory in bytes, if Linux reports it: its private memory, and its
+    /// part of the memory that it shares with other processes, such as the program itself.
     pub fn proportional_bytes(&self) -> Option<u64> {
         memory(&format!("/proc/{}/smaps_rollup", self.child.id()), "Pss:")
     }
 
-    /// Its resident memory in bytes, where Linux says it.
+    /// Returns its resident memory in bytes, if Linux reports it.
     pub fn resident_bytes(&self) -> Option<u64> {
         resident_bytes(&self.child.id().to_string())
     }
 }
 
-/// The resident memory in bytes of a process (or `self`), where Linux says it.
+/// Returns the resident memory in bytes of a process (or `self`), if Linux reports it.
 pub fn resident_bytes(process: &str) -> Option<u64> {
     memory(&format!("/proc/{process}/status"), "VmRSS:")
 }
 
-/// A number of kB in a file of Linux, in bytes.
+/// Reads a number of kB from a file of Linux, in bytes.
 fn memory(file: &str, name: &str) -> Option<u64> {
     let text = fs::read_to_string(file).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// The `loci` that is measured, without any of the user's own settings: the program that `LOCI_BIN`
-/// names, else the one beside this program.
+/// Returns a command for the measured `loci`, without the user's own settings: the program that
+/// `LOCI_BIN` names, or the one next to this program.
 ///
 /// # Errors
 /// `NotFound` if there is no such program; a file that cannot be written.
@@ -122,7 +122,7 @@ pub fn loci(data: &Path) -> io::Result<Command> {
     without_settings(Command::new(program), data)
 }
 
-/// The program of this process, without any of the user's own settings.
+/// Returns a command for the program of this process, without the user's own settings.
 ///
 /// # Errors
 /// A file that cannot be written.
@@ -142,7 +142,7 @@ fn without_settings(mut command: Command, data: &Path) -> io::Result<Command> {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // At the end of its input it ends by itself.
+        // The server ends at the end of its input.
         drop(self.stdin.take());
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! `loci-bench clients`: many users at once over HTTP, and what one user's data costs.
+//! `loci-bench clients`: measures many concurrent users over HTTP, and the cost of one user's data.
 
 use std::path::Path;
 use std::time::Instant;
@@ -14,17 +14,17 @@ use super::corpus::{Random, memory, question, sentence};
 use super::http::{HttpClient, Server};
 use super::speed::{engine, milliseconds, side_by_side};
 
-/// Clients, each with a user and a connection of its own.
+/// The number of clients, each with its own user and connection.
 const CLIENTS: usize = 16;
-/// Every so many calls, one stores; the others recall.
+/// One call of this many stores; the others recall.
 const CALLS_PER_STORE: usize = 5;
-/// Users of the large store of which one is looked at and wiped.
+/// The number of users of the large store.
 const USERS: usize = 1_000;
-/// Users of the small one.
+/// The number of users of the small store.
 const USERS_FEW: usize = 10;
-/// Messages that each of them stored.
+/// The number of messages that each of them stored.
 const MESSAGES_EACH: usize = 100;
-/// Users that are wiped, one after the other.
+/// The number of users that are wiped, one after the other.
 const WIPES: usize = 5;
 
 pub fn run(
@@ -73,11 +73,11 @@ fn user(number: usize) -> Caller {
         format!("user-{number}"),
         Scopes::of(&[Scope::Read, Scope::Write]),
     );
-    // Whoever calls through these tools finds them again, and wipes them.
+    // These tools and the wipe find memories of this origin.
     memory_mcp::DIALECT.caller(&Caller::new(Space::default(), principal))
 }
 
-/// Gives the clients' users that many memories together, private to each.
+/// Stores that many private memories for the clients' users.
 fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
     side_by_side(CLIENTS, |number| {
         let mut random = Random(number as u64);
@@ -93,7 +93,7 @@ fn fill(engine: &Engine, memories: usize) -> Result<(), Failure> {
     .map(|_: Vec<()>| ())
 }
 
-/// How the calls went.
+/// The times and errors of the calls.
 #[derive(Default)]
 struct Traffic {
     seconds: f64,
@@ -145,7 +145,7 @@ impl Traffic {
     }
 }
 
-/// Of sorted times.
+/// Returns a percentile of sorted times.
 fn percentile(times: &[f64], share: f64) -> f64 {
     times
         .get((times.len() as f64 * share) as usize)
@@ -156,7 +156,7 @@ fn percentile(times: &[f64], share: f64) -> f64 {
 fn traffic(data: &Path, calls: usize) -> Result<Traffic, Failure> {
     let broken = |error: std::io::Error| Failure::new(Exit::Failure, error.to_string());
     let server = Server::start(data).map_err(broken)?;
-    // The index and the model are loaded by the first calls, which are not measured.
+    // The first calls load the index and the model, and are not measured.
     let warm_up = json!({"user_id": "user-0", "query": question(&mut Random(0))});
     HttpClient::connect(&server.address)
         .and_then(|mut client| client.call("memory-mcp", "recall_memory", &warm_up))
@@ -218,7 +218,8 @@ fn one_client(address: &str, number: usize, calls: usize) -> Traffic {
     traffic
 }
 
-/// The time of a look at one user's health, and of a wipe of it, in milliseconds.
+/// Returns the median times of counting one user's memories by status, and of wiping a user, in
+/// milliseconds.
 fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     let engine = engine(data)?;
     side_by_side(USERS_FEW, |writer| {
@@ -243,7 +244,7 @@ fn one_user(data: &Path, users: usize) -> Result<[f64; 2], Failure> {
     Ok([percentile(&healths, 0.5), percentile(&wipes, 0.5)])
 }
 
-/// Messages of one user. Those of an assistant, which leave no work to the background.
+/// Stores messages of one user, as the assistant's, which leave no work to the background.
 fn converse(engine: &Engine, number: usize, random: &mut Random) -> Result<(), loci_core::Error> {
     let message = |_| Message {
         role: Role::Assistant,

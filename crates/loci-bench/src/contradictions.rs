@@ -1,9 +1,9 @@
-//! `loci-bench contradictions`: which contradictions and duplicates `remember` tells of, and which
-//! it imagines.
+//! `loci-bench contradictions`: measures which contradictions and duplicates `remember` reports,
+//! and its false alarms.
 //!
-//! The pairs are in `contradictions.tsv`. Each pair is filed into a project of its own, where the
-//! only other memory is the one that it is compared with; then those of a domain into one project,
-//! where all others are in the way.
+//! The pairs are in `contradictions.tsv`. Each pair is stored in its own project, without other
+//! memories; then all pairs of a domain are stored in one project, where the others are
+//! distractors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,29 +19,29 @@ use super::laboratory::{Laboratory, object};
 use crate::arguments;
 
 const PAIRS: &str = include_str!("contradictions.tsv");
-/// The share of contradictions that must be told.
+/// The least share of contradictions that must be reported.
 const TOLD_MIN: f64 = 0.8;
-/// The share of related pairs of which a contradiction may be told.
+/// The largest share of related pairs that may be reported as contradictions.
 const FALSE_ALARMS_MAX: f64 = 0.1;
 
-/// Two memories, and how the newer one stands to the older.
+/// Two memories, and the relation of the newer one to the older.
 struct Pair {
     domain: &'static str,
     kind: &'static str,
     older: &'static str,
     newer: &'static str,
-    /// Whether the rule was tuned on it.
+    /// True if the rule was tuned on it.
     is_dev: bool,
 }
 
-/// The outcome of filing a pair.
+/// The outcome of storing a pair.
 struct Filed {
     pair: Pair,
     /// The kinds of the warnings about the older one.
     alone: Vec<String>,
     /// The same, with the other pairs of the domain in the same project.
     among_others: Vec<String>,
-    /// Contradictions that were told of memories of other pairs.
+    /// The number of contradictions that were reported of memories of other pairs.
     strangers: usize,
 }
 
@@ -161,7 +161,7 @@ fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
             strangers: 0,
         });
     }
-    // All of the older ones are there before the first newer one comes.
+    // All older memories are stored before the first newer one.
     let older: Vec<Value> = filed
         .iter()
         .map(|filed| remember(filed.pair.domain, filed.pair.older))
@@ -175,8 +175,8 @@ fn file(parts: &Parts, pairs: Vec<Pair>) -> Result<Vec<Filed>, Failure> {
     Ok(filed)
 }
 
-/// The kinds of the warnings that name this memory, and how many others are said to be
-/// contradicted.
+/// Returns the kinds of the warnings that name this memory, and the number of other memories that
+/// they name.
 fn warnings(reply: &Value, older: &Value) -> (Vec<String>, usize) {
     let (mut kinds, mut others) = (Vec::new(), 0);
     for warning in reply["warnings"].as_array().into_iter().flatten() {

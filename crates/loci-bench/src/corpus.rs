@@ -1,21 +1,21 @@
-//! Made-up memories and a model that costs nothing, the same in every run.
+//! Made-up memories and a model without cost, the same in every run.
 
 use loci_core::{Embedder, ModelId, Result, Visibility};
 use loci_embed::LocalModel;
 use loci_engine::Remember;
 
-/// Words that the made-up language has.
+/// The number of words in the made-up language.
 const VOCABULARY: u64 = 8_000;
-/// Words of one memory.
+/// The number of words of one memory.
 const WORDS: usize = 40;
-/// Components of the bundled model's vectors.
+/// The number of components of the bundled model's vectors.
 const DIMENSION: usize = 384;
 
-/// Repeatable randomness (SplitMix64).
+/// A reproducible random generator (SplitMix64).
 pub struct Random(pub u64);
 
 impl Random {
-    /// Sixty-four random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut value = self.0;
@@ -24,22 +24,22 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// From 0 up to 1.
+    /// Returns a number from 0 up to 1.
     pub fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// From 0 up to that number.
+    /// Returns a number from 0 up to the bound.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.bits() % bound.max(1) as u64) as usize
     }
 
-    /// One of several.
+    /// Returns one of several items.
     pub fn pick<'a, T: ?Sized>(&mut self, items: &[&'a T]) -> &'a T {
         items[self.below(items.len())]
     }
 
-    /// A word; some are far more frequent than others, as in any language.
+    /// Returns a word; some are far more frequent than others, as in any language.
     fn word(&mut self) -> String {
         const SYLLABLES: [&str; 16] = [
             "ba", "ke", "li", "mo", "nu", "pa", "re", "si", "to", "vu", "da", "fe", "gi", "ho",
@@ -56,14 +56,14 @@ impl Random {
         }
     }
 
-    /// That many words.
+    /// Returns that many words.
     pub fn words(&mut self, count: usize) -> String {
         let words: Vec<_> = (0..count).map(|_| self.word()).collect();
         words.join(" ")
     }
 }
 
-/// What a person may say: common words around names and numbers of its own.
+/// Returns a sentence of a user: common words around individual names and numbers.
 pub fn sentence(random: &mut Random) -> String {
     const SHAPES: [&str; 8] = [
         "We decided to move the # of # to # after the meeting on day #, because the old one was too slow.",
@@ -79,7 +79,7 @@ pub fn sentence(random: &mut Random) -> String {
     filled(shape, random)
 }
 
-/// What that person may ask later.
+/// Returns a question that the user may ask later.
 pub fn question(random: &mut Random) -> String {
     const SHAPES: [&str; 4] = [
         "What did we decide about # and #?",
@@ -102,7 +102,7 @@ fn filled(shape: &str, random: &mut Random) -> String {
     text
 }
 
-/// A memory to store.
+/// Returns a memory to store.
 pub fn memory(random: &mut Random) -> Remember {
     let content = random.words(WORDS);
     let collection = Some(format!("project-{}", random.bits() % 10));
@@ -113,8 +113,8 @@ pub fn memory(random: &mut Random) -> Remember {
     }
 }
 
-/// Gives each text a vector that depends on nothing but the text, in no time. It goes by the
-/// bundled model's name, so that a server which opens the store finds nothing left to embed.
+/// Gives each text a vector that depends only on the text, in no time. It has the bundled model's
+/// name, so that a server that opens the store finds nothing left to embed.
 pub struct NoCostModel(ModelId);
 
 impl NoCostModel {

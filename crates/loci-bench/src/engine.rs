@@ -1,5 +1,5 @@
-//! `loci-bench engine`: searches in up to a million passages, without any model, beside what the
-//! memory of the machine allows.
+//! `loci-bench engine`: measures searches in up to a million passages, without a model, against the
+//! limits of the machine's memory.
 
 mod measure;
 mod synthetic;
@@ -18,9 +18,9 @@ use self::synthetic::Synthetic;
 use super::client::loci_bench;
 use crate::arguments::EngineBench;
 
-/// Passages of one transaction.
+/// The number of passages in one transaction.
 const BATCH: usize = 5_000;
-/// Says that a store is complete.
+/// The file that marks a complete store.
 const COMPLETE: &str = "complete";
 
 pub fn run(options: &EngineBench, output: Output) -> Result<(), Failure> {
@@ -37,7 +37,7 @@ pub fn run(options: &EngineBench, output: Output) -> Result<(), Failure> {
         );
     }
     if !data.join(COMPLETE).exists() {
-        // What an interrupted run left is not all there.
+        // An interrupted run leaves an incomplete store.
         let _ = std::fs::remove_dir_all(&data);
         status_line(format_args!("storing {} passages …", options.passages));
         let begun = Instant::now();

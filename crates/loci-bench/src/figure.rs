@@ -1,25 +1,25 @@
-//! What a benchmark prints.
+//! The figures that a benchmark prints.
 
 use loci::exit::Failure;
 use loci::output::Output;
 use serde_json::{Value, json};
 
-/// One thing measured.
+/// A measurement.
 pub struct Figure {
-    /// What.
+    /// The name of the measurement.
     pub name: String,
-    /// The one value, or the median of several.
+    /// The single value, or the median of several.
     pub p50: f64,
-    /// The 95th percentile of several.
+    /// The 95th percentile of several values.
     pub p95: Option<f64>,
-    /// Of both.
+    /// The unit of both.
     pub unit: &'static str,
-    /// What the design asks for; empty, if nothing.
+    /// The goal of the design; empty, if there is none.
     pub goal: &'static str,
 }
 
 impl Figure {
-    /// One value.
+    /// Makes a figure of one value.
     pub fn one(
         name: impl Into<String>,
         value: f64,
@@ -35,7 +35,7 @@ impl Figure {
         }
     }
 
-    /// The median and the 95th percentile of several.
+    /// Makes a figure with the median and the 95th percentile of several values.
     pub fn many(
         name: impl Into<String>,
         mut values: Vec<f64>,

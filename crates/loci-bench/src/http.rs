@@ -1,4 +1,4 @@
-//! A `loci serve` in a process of its own, and a client of it that costs little.
+//! A `loci serve` process, and a lightweight client of it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 
 use super::client::loci;
 
-/// The server. It ends when this is dropped.
+/// The server process. Dropping it ends the server.
 pub struct Server {
     child: Child,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: String,
 }
 
 impl Server {
-    /// Starts it on a free port of this machine, without authentication and without any of the
+    /// Starts the server on a free port of this machine, without authentication and without the
     /// user's own settings.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Server {
                 break address.to_owned();
             }
         };
-        // A full pipe would stop it.
+        // The server would block on a full pipe.
         std::thread::spawn(move || io::copy(&mut lines, &mut io::sink()));
         Ok(Server { child, address })
     }
@@ -66,7 +66,7 @@ impl Drop for Server {
     }
 }
 
-/// One connection, kept open.
+/// A connection that is kept open.
 pub struct HttpClient {
     stream: BufReader<TcpStream>,
     address: String,
@@ -74,10 +74,10 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// Connects.
+    /// Connects to a server.
     ///
     /// # Errors
-    /// If nobody listens.
+    /// If no server listens.
     pub fn connect(address: &str) -> io::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! Stores of a benchmark's own, reached by the same tool calls that agents make.
+//! The stores of a benchmark, used by the same tool calls that agents make.
 
 use std::fs;
 use std::path::Path;
@@ -12,26 +12,26 @@ use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};
 
-/// Seconds in a day.
+/// The number of seconds in a day.
 pub const DAY_SECONDS: u64 = 86_400;
 /// The moment of the questions: noon (UTC) of Wednesday, 18 March 2026, in seconds since 1970.
 const ASKED_AT_SECONDS: i64 = 1_773_835_200;
 
-/// The time, which stands still until it is moved, so that every run finds the same.
+/// A clock that stands still until it is set, so that every run has the same times.
 pub struct SetClock(AtomicI64);
 
 impl SetClock {
-    /// At the beginning of 1970.
+    /// Returns a clock at the beginning of 1970.
     pub fn new() -> Arc<Self> {
         Arc::new(SetClock(AtomicI64::new(0)))
     }
 
-    /// Moves to noon of that many days before the questions.
+    /// Sets the clock to noon of that many days before the questions.
     pub fn set(&self, days_ago: i64) {
         self.set_after_noon(days_ago, 0);
     }
 
-    /// Moves to that many milliseconds after noon of that many days before the questions.
+    /// Sets the clock to that many milliseconds after noon of that many days before the questions.
     pub fn set_after_noon(&self, days_ago: i64, milliseconds: i64) {
         let day = i64::try_from(DAY_SECONDS).unwrap_or(i64::MAX);
         let noon = (ASKED_AT_SECONDS - days_ago * day) * 1_000;
@@ -46,7 +46,7 @@ impl Clock for SetClock {
     }
 }
 
-/// What the stores of one run have in common.
+/// The settings and the model that the stores of one run share.
 pub struct Laboratory<'a> {
     settings: &'a Settings,
     embedder: Arc<dyn Embedder>,
@@ -55,10 +55,11 @@ pub struct Laboratory<'a> {
 }
 
 impl<'a> Laboratory<'a> {
-    /// With the user's settings for the model, the search and the ranking, less these steps of it.
+    /// Returns a laboratory with the user's settings for the model, the search and the ranking,
+    /// without these steps of it.
     ///
     /// # Errors
-    /// [`Exit::Usage`] if there is no such step, or the model's endpoint cannot be one.
+    /// [`Exit::Usage`] if there is no such step, or the model's endpoint is invalid.
     pub fn new(
         settings: &'a Settings,
         clock: Arc<dyn Clock>,
@@ -83,7 +84,7 @@ impl<'a> Laboratory<'a> {
         })
     }
 
-    /// The model that embeds, or `none`.
+    /// Returns the model that embeds, or `none`.
     pub fn model(&self) -> String {
         match self.settings.search {
             SearchMode::Words => "none".to_owned(),
@@ -91,7 +92,7 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// How candidates are found.
+    /// Returns the search mode.
     pub fn search(&self) -> &'static str {
         match self.settings.search {
             SearchMode::Hybrid => "hybrid",
@@ -100,7 +101,7 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// Opens a store. Messages stay, however long the run takes and whenever the next one is.
+    /// Opens a store. Messages do not expire during the run or before the next one.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -108,7 +109,7 @@ impl<'a> Laboratory<'a> {
         self.open_searching(data, self.settings.search)
     }
 
-    /// The same, and finds candidates in this way.
+    /// Opens a store with this search mode.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -135,7 +136,7 @@ impl<'a> Laboratory<'a> {
     }
 }
 
-/// Does at once what the background has to do.
+/// Does the background work at once.
 ///
 /// # Errors
 /// Those of the work.
@@ -144,7 +145,7 @@ pub fn settle(parts: &Parts) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Copies the folder of a store, so that what is asked of the copy changes nothing in the original.
+/// Copies the folder of a store, so that questions to the copy do not change the original.
 ///
 /// # Errors
 /// If a file cannot be read or written.
@@ -162,7 +163,7 @@ pub fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Arguments of a tool.
+/// Returns the arguments of a tool.
 pub fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(object) => object,

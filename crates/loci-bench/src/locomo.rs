@@ -1,9 +1,9 @@
-//! `loci-bench locomo`: how well the tools find the evidence of LoCoMo's questions, by the same
-//! calls that an agent makes.
+//! `loci-bench locomo`: measures how well the tools find the evidence of LoCoMo's questions, by the
+//! same calls that an agent makes.
 //!
-//! `recall_memory` counts what it returns, and what was returned often ranks higher. So the results
-//! of a question depend on the questions before it, as they do in use. Every pass over the
-//! questions begins with a copy of the store which nobody has asked anything.
+//! `recall_memory` counts accesses, and memories with more accesses often rank higher. So the
+//! results of a question depend on the questions before it, as in normal use. Every pass over the
+//! questions begins with a fresh copy of the store.
 
 mod data;
 mod report;
@@ -28,20 +28,20 @@ use self::stored::Stored;
 use super::laboratory::{Laboratory, object};
 use crate::arguments::Locomo;
 
-/// Results of which the turns are scored: what a tool gives without a limit of its own, or more.
+/// The number of results whose turns are scored: a tool's default limit, or more.
 const TURN_RESULTS: usize = 10;
-/// Results of which the sessions are scored, in the order of their best turns: enough that ten
-/// different ones appear.
+/// The number of results whose sessions are scored, in the order of their best turns: enough for
+/// ten different ones.
 const SESSION_RESULTS: usize = 50;
-/// The conversations by which settings are chosen; the others test them.
+/// The number of conversations for choosing settings; the others test them.
 const DEV_CONVERSATIONS: usize = 5;
 
-/// Which tools file the turns and which are asked.
+/// The dialect that stores the turns and answers the questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum View {
-    /// As messages, each session a conversation of one user.
+    /// Stores messages, with each session as a conversation of one user.
     MemoryMcp,
-    /// As facts of one project.
+    /// Stores facts of one project.
     Mememory,
 }
 
@@ -54,14 +54,14 @@ impl View {
     }
 }
 
-/// What one tool found, by category of question.
+/// The scores of one tool, by category of question.
 struct ToolScores {
     tool: String,
-    /// Turns and sessions.
+    /// The scores of turns and of sessions.
     categories: BTreeMap<u64, [Score; 2]>,
-    /// Questions whose first turns differ when more results are asked for.
+    /// The number of questions whose first turns differ when more results are asked for.
     different_heads: usize,
-    /// Answers that were less than whole.
+    /// The number of degraded replies.
     degraded: usize,
 }
 
@@ -143,7 +143,7 @@ impl ToolScores {
         Ok(())
     }
 
-    /// Asks every question for that many results; returns the turns that they are.
+    /// Asks every question for that many results; returns the turns of these.
     fn pass(
         &mut self,
         conversation: &Conversation,

@@ -1,7 +1,7 @@
-//! `loci-bench`: measures, on this machine, the speed, the size and the quality that the design
-//! promises.
+//! `loci-bench`: measures the speed, size and quality that the design promises, on this machine.
 //!
-//! Questions go through the tools that agents call, so that a figure is one that an agent sees.
+//! Questions go through the tools that agents call, so that the figures are those that an agent
+//! gets.
 
 #![cfg_attr(
     test,

@@ -1,8 +1,8 @@
-//! `loci-bench needles`: whether the tools find what must be found, among invented facts that a
-//! seed determines, beside what words and vectors alone find.
+//! `loci-bench needles`: measures whether the tools find the right facts among invented ones that a
+//! seed determines, compared with a search by words or by vectors alone.
 //!
 //! The questions are in files of tab-separated lines. They are asked on one fixed day, and the
-//! facts are filed on days before it, so that every run finds the same.
+//! facts are stored on days before it, so that every run has the same results.
 
 mod distractors;
 mod material;
@@ -22,9 +22,9 @@ use self::material::Shelf;
 use super::laboratory::{Laboratory, SetClock, copy, object, settle};
 use crate::arguments::Needles;
 
-/// Results of one question.
+/// The number of results of one question.
 const RESULTS: usize = 10;
-/// How many first results are looked at.
+/// The numbers of first results that are scored.
 const DEPTHS: [usize; 3] = [1, 5, 10];
 /// The user of the conversations.
 const USER: &str = "needles";
@@ -45,8 +45,8 @@ const FLOORS: [(&str, f64, f64); 10] = [
     ("facts among chat", 0.95, 1.0),
 ];
 
-/// The facts of this benchmark for training, in order, and its questions, each with its kind and
-/// the number of the fact that answers it.
+/// Returns the facts of this benchmark for training, in order, and its questions, each with its
+/// kind and the number of the fact that answers it.
 pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usize)>) {
     let [shelf, _] = material::shelves("train", 1, distractors);
     let facts = shelf.facts.into_iter().map(|fact| fact.text).collect();
@@ -55,13 +55,13 @@ pub fn facts(distractors: usize) -> (Vec<String>, Vec<(&'static str, String, usi
     (facts, shelf.questions.into_iter().map(question).collect())
 }
 
-/// A question that was asked.
+/// The outcome of a question.
 struct Asked {
     kind: &'static str,
     ranking: &'static str,
     tool: &'static str,
     question: &'static str,
-    /// The place of its fact among the results, from 1.
+    /// The rank of its fact among the results, from 1.
     rank: Option<usize>,
 }
 
@@ -76,7 +76,7 @@ pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(),
         }
     }
     let tallies = tallies(&asked);
-    // Training data need not reach a floor, nor need less than the whole search.
+    // Floors apply neither to training data nor to a part of the search.
     let is_judged = settings.search == SearchMode::Hybrid
         && options.without.is_empty()
         && options.set != "train";
@@ -111,8 +111,8 @@ pub fn run(settings: &Settings, options: &Needles, output: Output) -> Result<(),
     Ok(())
 }
 
-/// Files a shelf into a store of its own and asks its questions, of a copy for each ranking, so
-/// that what one of them returned counts as no access in the next one.
+/// Stores a shelf in its own store and asks its questions on a copy for each ranking, so that the
+/// results of one ranking do not count as accesses in the next one.
 fn ask(
     shelf: &Shelf,
     search: SearchMode,
@@ -184,7 +184,7 @@ fn ask(
     Ok(asked)
 }
 
-/// Files facts and conversations, oldest first; returns the ids of the facts.
+/// Stores facts and conversations, oldest first; returns the ids of the facts.
 fn file(shelf: &Shelf, parts: &Parts, clock: &SetClock) -> Result<Vec<String>, Failure> {
     let mut order: Vec<usize> = (0..shelf.facts.len()).collect();
     order.sort_by_key(|index| -shelf.facts[*index].days_ago);
@@ -226,7 +226,7 @@ impl Asked {
     }
 }
 
-/// How many questions of a kind have their fact among the first of a ranking.
+/// The number of questions of a kind whose fact is among the first results of a ranking.
 struct Tally {
     kind: &'static str,
     ranking: &'static str,
@@ -247,7 +247,7 @@ impl Tally {
             .map(|found| found as f64 / self.questions.max(1) as f64)
     }
 
-    /// Whether the ranking that agents get reaches the floor of the kind, if that has one.
+    /// Returns true if the ranking that agents get reaches the floor of the kind, if there is one.
     fn is_enough(&self) -> bool {
         let [first, found, _] = self.shares();
         let mut floors = FLOORS
@@ -269,7 +269,7 @@ impl Tally {
     }
 }
 
-/// In order of the first question of each kind.
+/// Returns the tallies in the order of the first question of each kind.
 fn tallies(asked: &[Asked]) -> Vec<Tally> {
     let mut tallies: Vec<Tally> = Vec::new();
     for Asked {

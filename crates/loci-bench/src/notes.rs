@@ -1,4 +1,4 @@
-//! `loci-bench notes`: a folder of notes, from the first indexing to the next note.
+//! `loci-bench notes`: measures a folder of notes, from the first indexing to an appended note.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -18,17 +18,17 @@ use super::corpus::{NoCostModel, Random};
 use super::figure::{self, Figure};
 use super::speed::{folder_in, milliseconds, searches};
 
-/// Starts with an unchanged folder that are measured.
+/// The number of measured starts with an unchanged folder.
 const STARTS: usize = 9;
-/// Notes that are appended, and written by hand beside them.
+/// The number of notes that are appended, and of as many files written directly.
 const APPENDED: usize = 100;
-/// Notes of one kind before those of the other.
+/// The number of notes of one kind before those of the other.
 const BLOCK: usize = 20;
-/// Folders in the folder.
+/// The number of subfolders.
 const FOLDERS: usize = 20;
-/// Words of a note: about a kilobyte.
+/// The number of words of a note: about a kilobyte.
 const WORDS: usize = 150;
-/// How old the notes are, so that their time tells every change.
+/// The age of the notes, so that every change shows in their time.
 const AGE: Duration = Duration::from_hours(1);
 
 pub fn run(folder: Option<&Path>, notes: usize, output: Output) -> Result<(), Failure> {
@@ -65,7 +65,7 @@ fn engine(data: &Path, vault: &Path) -> Result<Engine, Failure> {
     Ok(engine.with_notes(Arc::new(folder), "vault"))
 }
 
-/// Half of them with frontmatter, as this program writes it, and half as a person may.
+/// Writes half of the notes with frontmatter, as this program writes it, and half as a person may.
 fn write_notes(vault: &Path, notes: usize) -> Result<(), Failure> {
     let mut random = Random(7);
     let modified =
@@ -109,7 +109,7 @@ fn first_indexing(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Fai
     ))
 }
 
-/// From the opening of the store on, as a process does it at its start.
+/// Measures from the opening of the store, as a process does at its start.
 fn unchanged(data: &Path, vault: &Path, notes: usize) -> Result<Figure, Failure> {
     let mut times = Vec::new();
     for _ in 0..STARTS {
@@ -146,7 +146,7 @@ fn one_changed(engine: &Engine, vault: &Path) -> Result<Figure, Failure> {
     ))
 }
 
-/// Appended notes beside what the device takes for the same two flushes, in the same run.
+/// Measures appended notes, and the device's time for the same two flushes in the same run.
 fn appends(engine: &Engine, vault: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(11);
     let (mut appended, mut flushed) = (Vec::new(), Vec::new());

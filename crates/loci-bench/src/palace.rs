@@ -1,4 +1,4 @@
-//! `loci-bench palace`: many drawers through the tools, hooks, and mining a project.
+//! `loci-bench palace`: measures the tools on many drawers, hooks, and mining a project.
 
 use std::fmt::Write as _;
 use std::fs::{self, OpenOptions};
@@ -26,27 +26,27 @@ use super::corpus::{Random, sentence};
 use super::figure::{self, Figure};
 use super::speed::{engine, folder_in, milliseconds, searches};
 
-/// Wings, and rooms of each.
+/// The number of wings, and of rooms in each.
 const WINGS: usize = 20;
 const ROOMS: usize = 25;
-/// Sentences of a drawer: about 600 bytes.
+/// The number of sentences of a drawer: about 600 bytes.
 const SENTENCES: usize = 6;
-/// Drawers that are stored together.
+/// The number of drawers that are stored together.
 const STORED_TOGETHER: usize = 1_000;
-/// Calls of each tool that are measured.
+/// The number of measured calls of each tool.
 const CALLS: usize = 50;
-/// Drawers that are added, one after the other, and flushes beside them, in turns.
+/// The number of drawers that are added one after the other, and of those between two rounds of as
+/// many flushes.
 const ADDED: usize = 200;
 const ADDED_BLOCK: usize = 20;
-/// Files of the project that is mined.
+/// The number of files of the mined project.
 const FILES: usize = 2_000;
-/// Drawers of it that the model reads.
+/// The number of its drawers that are embedded.
 const EMBEDDED: usize = 256;
-/// Bytes of a transcript that a hook meets for the first time, and of a tool's result between two
-/// messages.
+/// The bytes of a transcript that is new to a hook, and of a tool's result between two messages.
 const TRANSCRIPT_BYTES: usize = 20_000_000;
 const TOOL_RESULT_BYTES: usize = 4_000;
-/// Hooks that are measured.
+/// The number of measured hooks.
 const NEW_TRANSCRIPTS: usize = 5;
 const GROWN_TRANSCRIPTS: usize = 20;
 
@@ -134,7 +134,7 @@ fn call(engine: &Engine, tool: &str, arguments: Value) -> Result<Value, Failure>
         .structured)
 }
 
-/// What calls take, without transport.
+/// Measures the duration of calls, without transport.
 fn calls(engine: &Engine, drawers: usize) -> Result<Vec<Figure>, Failure> {
     let page = |offset: usize| json!({"limit": 20, "offset": offset});
     let room = json!({"wing": "wing_3", "room": "room-7"});
@@ -184,7 +184,7 @@ fn calls(engine: &Engine, drawers: usize) -> Result<Vec<Figure>, Failure> {
     rows.into_iter().map(measure).collect()
 }
 
-/// Added drawers beside what the device itself takes, in the same run.
+/// Measures added drawers, and the device's own time in the same run.
 fn adds(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(1 << 32);
     let (mut added, mut flushed) = (Vec::new(), Vec::new());
@@ -224,7 +224,7 @@ fn adds(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     Ok(vec![added, flushed, beyond])
 }
 
-/// What a server holds that has searched, by words alone.
+/// Measures the memory of a server after a search by words.
 fn resident(data: &Path, drawers: usize) -> std::io::Result<Option<Figure>> {
     let mut client = Client::start(data, "words")?;
     let question = json!({"name": "recall", "arguments": {"query": Random(1).words(6)}});
@@ -240,7 +240,7 @@ fn resident(data: &Path, drawers: usize) -> std::io::Result<Option<Figure>> {
     Ok(client.resident_bytes().map(figure))
 }
 
-/// What a host waits for at a hook: whole processes, over what was stored before.
+/// Measures the time that a host waits for a hook: whole processes, on the stored drawers.
 fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(11);
     let mut new = Vec::with_capacity(NEW_TRANSCRIPTS);
@@ -254,7 +254,8 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
         fs::write(&path, transcript)?;
         new.push(hook(data, &path, folder)?);
     }
-    // What the last one left to the background is read, so that only what comes now is new.
+    // Reads the rest that the last hook left to the background, so that only later messages are
+    // new.
     mine_transcript(data, &path)?;
     let mut grown = Vec::with_capacity(GROWN_TRANSCRIPTS);
     for _ in 0..GROWN_TRANSCRIPTS {
@@ -285,7 +286,7 @@ fn hooks(folder: &Path, data: &Path) -> Result<Vec<Figure>, Failure> {
     ])
 }
 
-/// Adds a message, and what a tool answered to it, as Claude Code writes them.
+/// Adds a message and a tool result to it, as Claude Code writes them.
 fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<(), Failure> {
     let text: Vec<String> = (0..SENTENCES).map(|_| sentence(random)).collect();
     let result = random.words(TOOL_RESULT_BYTES / 8);
@@ -306,7 +307,7 @@ fn say(transcript: &mut String, random: &mut Random, folder: &Path) -> Result<()
     Ok(())
 }
 
-/// The milliseconds of a hook, from the start of its process to its end.
+/// Returns the milliseconds of a hook, from the start of its process to its end.
 fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
     let mut command = loci(data)?;
     command
@@ -330,7 +331,7 @@ fn hook(data: &Path, transcript: &Path, folder: &Path) -> Result<f64, Failure> {
     Ok(taken)
 }
 
-/// Reads a transcript to its end; how many messages were new.
+/// Reads a transcript to its end; returns the number of new messages.
 fn mine_transcript(data: &Path, transcript: &Path) -> Result<Value, Failure> {
     let mut command = loci(data)?;
     command
@@ -342,7 +343,7 @@ fn mine_transcript(data: &Path, transcript: &Path) -> Result<Value, Failure> {
     Ok(report["drawers"]["added"].clone())
 }
 
-/// Fails as a process that was measured did.
+/// Returns the failure of a measured process.
 fn succeed(done: &std::process::Output) -> Result<(), Failure> {
     if done.status.success() {
         return Ok(());
@@ -354,7 +355,7 @@ fn succeed(done: &std::process::Output) -> Result<(), Failure> {
     ))
 }
 
-/// A project filed, beside what the device and the model take for the same.
+/// Measures mining a project, and the time of the device and the model for the same work.
 fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let (root, data) = (folder.join("project"), folder.join("mined"));
     let bytes = write_project(&root)?;
@@ -426,7 +427,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     ])
 }
 
-/// Source files of about three kilobytes, in folders; returns their bytes.
+/// Writes source files of about three kilobytes, in folders; returns their bytes.
 fn write_project(root: &Path) -> Result<usize, Failure> {
     let mut random = Random(9);
     let mut bytes = 0;
@@ -468,7 +469,7 @@ fn flush_seconds(folder: &Path) -> Result<f64, Failure> {
     Ok(begin.elapsed().as_secs_f64() / ADDED as f64)
 }
 
-/// Memories a second in the background, and texts a second by the model alone.
+/// Returns the memories per second in the background, and the texts per second of the model alone.
 fn embedding_rates(
     engine: &Engine,
     model: &LocalModel,

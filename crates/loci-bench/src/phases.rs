@@ -1,10 +1,10 @@
-//! `loci-bench phases`: which memories matter in which phases of work, and where the floor of a
-//! bundle is best.
+//! `loci-bench phases`: measures which memories matter in which phases of work, and which floor of
+//! a bundle is best.
 //!
-//! A memory belongs into a bundle if its cosine to the query of the phase, and so many times the
-//! share of the query that its words cover, reach the floor together. To leave out a memory that
-//! matters is worse than to show one that does not, since the budget ends a bundle anyway: the
-//! recall counts twice as much as the precision (F2).
+//! A memory belongs to a bundle if its cosine to the query of the phase, plus a weight times the
+//! share of the query that its words cover, reaches the floor. Leaving out a memory that matters is
+//! worse than showing one that does not, since the budget ends a bundle anyway: the recall counts
+//! twice as much as the precision (F2).
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -22,14 +22,13 @@ use serde_json::{Value, json};
 
 use super::laboratory::{Laboratory, settle};
 
-/// The memories: one a line, see its first lines.
+/// The memories, one on each line; the first lines explain the form.
 const MEMORIES: &str = include_str!("phases.txt");
-/// The floors that are tried, in hundredths, and what the words may count beside a cosine, in
-/// halves.
+/// The floors to try, in hundredths, and the weights of the words beside a cosine, in halves.
 const FLOORS: RangeInclusive<u32> = 1..=80;
 const WORDS: RangeInclusive<u32> = 0..=8;
-/// Floors whose F2 differs by less are equally good; of these the best one lets the least pass that
-/// matters in no phase.
+/// Floors whose F2 differs by less are equally good; the best of these passes the fewest memories
+/// that matter in no phase.
 const TOLERANCE: f64 = 0.01;
 
 /// A memory and the phases in which it matters.
@@ -38,26 +37,26 @@ struct Known<'a> {
     text: &'a str,
 }
 
-/// A memory as a search for a phase sees it.
+/// A memory with its scores in the search for a phase.
 #[derive(Clone, Copy)]
 struct Judged {
     matters: bool,
-    /// Whether it matters in no phase at all.
+    /// True if it matters in no phase at all.
     is_unrelated: bool,
     cosine: f64,
     coverage: f64,
 }
 
-/// How good a floor is.
+/// The quality of a floor.
 #[derive(Clone, Copy, PartialEq)]
 struct Quality {
     floor: f64,
     words: f64,
-    /// The share of what passes that matters.
+    /// The share of the passing memories that matter.
     precision: f64,
-    /// The share of what matters that passes.
+    /// The share of the memories that matter that pass.
     recall: f64,
-    /// The share of what matters in no phase that passes.
+    /// The share of the memories that matter in no phase that pass.
     unrelated: f64,
 }
 
@@ -79,7 +78,7 @@ impl Quality {
         }
     }
 
-    /// The mean of precision and recall in which the recall counts twice as much.
+    /// Returns the weighted mean of precision and recall in which the recall counts twice as much.
     fn f2(&self) -> f64 {
         5.0 * self.precision * self.recall
             / (4.0 * self.precision + self.recall).max(f64::MIN_POSITIVE)
@@ -170,7 +169,7 @@ pub fn run(settings: &Settings, out: Option<&Path>, output: Output) -> Result<()
     Ok(())
 }
 
-/// The lines under a heading.
+/// Returns the lines under a heading.
 fn section(heading: &str) -> &'static str {
     let section = MEMORIES.split_once(heading).map_or("", |(_, rest)| rest);
     section

@@ -1,10 +1,9 @@
-//! `loci-bench sets`: whether the tools find the texts that answer the questions of a folder of
-//! sets, which `scripts/retrieval-sets` builds, and whether they do so at least as well as words
-//! and vectors alone.
+//! `loci-bench sets`: measures whether the tools find the texts that answer the questions of a
+//! folder of sets, which `scripts/retrieval-sets` builds, and whether they do so at least as well
+//! as words and vectors alone.
 //!
-//! A set is filed through the tools that an agent would file it with, and asked through those that
-//! it would ask. What is asked may count as an access, so each tool is asked of a copy of the
-//! store.
+//! A set is stored and queried through the tools that an agent would use. A question may count as
+//! an access, so each tool is asked on a copy of the store.
 //!
 //! `loci-bench fusion` takes the candidates of the same questions, and fits the weights of the
 //! fusion to the halves for training.
@@ -31,24 +30,24 @@ use self::stored::Stored;
 use super::laboratory::{Laboratory, SetClock};
 use crate::arguments;
 
-/// The tools that file the texts of a set.
+/// The tools that store the texts of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Through {
-    /// Messages of conversations, each thread one of one user.
+    /// Messages of conversations; each thread is one of a single user.
     Messages,
-    /// Facts.
+    /// Global facts.
     Facts,
     /// Drawers of one room.
     Drawers,
-    /// Notes.
+    /// Notes of the folder.
     Notes,
     /// A folder of files that is mined as a project.
     Mined,
 }
 
 impl Through {
-    /// The dialect of these tools, and its tools that search.
+    /// Returns the dialect of these tools, and its search tools.
     fn tools(self) -> (&'static Dialect, &'static [&'static str]) {
         match self {
             Through::Messages => (&memory_mcp::DIALECT, &["recall_memory", "hybrid_search"]),
@@ -63,8 +62,8 @@ pub fn run(settings: &Settings, options: &arguments::Sets, output: Output) -> Re
     let clock = SetClock::new();
     let shared: Arc<dyn Clock> = Arc::<SetClock>::clone(&clock);
     let laboratory = Laboratory::new(settings, Arc::clone(&shared), &[])?;
-    // A quotation in a query keeps out all else, and a ranking by words alone or by vectors alone
-    // does not know that.
+    // A quotation in a query excludes all other texts, which a ranking by words or vectors alone
+    // does not know.
     let plain = Laboratory::new(settings, shared, &["phrases".to_owned()])?;
     let mut rows = Vec::new();
     for folder in data::folders(Path::new(&options.data), &options.only)? {

@@ -1,4 +1,4 @@
-//! `loci-bench speed`: start, write, search and memory against the goals.
+//! `loci-bench speed`: measures start, write, search and memory against the goals.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -22,23 +22,23 @@ use super::client::Client;
 use super::corpus::{NoCostModel, Random, memory};
 use super::figure::{self, Figure};
 
-/// Starts of a process that are measured.
+/// The number of measured starts of a process.
 const STARTS: usize = 20;
-/// Writes that are measured, one after the other.
+/// The number of measured writes, one after the other.
 const WRITES: usize = 200;
-/// Writes of one kind before those of the other.
+/// The number of writes of one kind before those of the other.
 const WRITE_BLOCK: usize = 20;
-/// Writers at a time.
+/// The number of concurrent writers.
 const WRITERS: usize = 16;
-/// Writes of each of them.
+/// The number of writes of each of them.
 const WRITES_EACH: usize = 50;
-/// Searches that are measured.
+/// The number of measured searches.
 const SEARCHES: usize = 300;
-/// Idle processes beside the one whose memory is measured.
+/// The number of idle processes beside the one whose memory is measured.
 const OTHERS: usize = 4;
-/// Queries whose embedding is measured.
+/// The number of queries whose embedding is measured.
 const EMBEDDINGS: usize = 50;
-/// Words of a query.
+/// The number of words of a query.
 const QUERY_WORDS: usize = 6;
 
 pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(), Failure> {
@@ -64,7 +64,7 @@ pub fn run(folder: Option<&Path>, memories: usize, output: Output) -> Result<(),
     figure::print(&figures, output)
 }
 
-/// A folder that goes with the run.
+/// Makes a folder that is deleted at the end of the run.
 pub fn folder_in(parent: Option<&Path>) -> Result<TempDir, Failure> {
     let parent = parent.map_or_else(std::env::temp_dir, Path::to_owned);
     tempfile::tempdir_in(&parent).map_err(|error| {
@@ -101,7 +101,7 @@ fn fill(engine: &Engine, memories: usize) -> Result<usize, Failure> {
     side_by_side(WRITERS, store).map(|bytes| bytes.into_iter().sum())
 }
 
-/// Runs the work for each of `0..count` on a thread of its own.
+/// Runs the work for each of `0..count` on its own thread.
 pub fn side_by_side<T: Send>(
     count: usize,
     work: impl Fn(usize) -> Result<T, loci_core::Error> + Sync,
@@ -136,7 +136,7 @@ fn disk(engine: &Engine, text_bytes: usize) -> Result<Figure, Failure> {
     ))
 }
 
-/// CPU time of searches whose embedding costs nothing.
+/// Measures the CPU time of searches with a free embedding.
 pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(u64::MAX);
     let mut search = || {
@@ -183,7 +183,7 @@ pub fn searches(engine: &Engine, memories: usize) -> Result<Vec<Figure>, Failure
     Ok(figures)
 }
 
-/// CPU time of all threads of this process.
+/// Returns the CPU time of all threads of this process.
 #[cfg(unix)]
 pub fn cpu_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
@@ -199,7 +199,7 @@ pub fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Processes: how soon they answer, and what they hold.
+/// Measures the time to the first reply of processes, and their memory.
 fn starts(data: &Path, memories: usize) -> std::io::Result<Vec<Figure>> {
     let list = json!({});
     let question = json!({"name": "recall", "arguments": {"query": Random(1).words(QUERY_WORDS)}});
@@ -281,7 +281,7 @@ fn embeddings() -> Result<Figure, Failure> {
     Ok(Figure::many("embedding of a query", times, "ms", "10"))
 }
 
-/// Durable writes beside what the device itself takes, in the same run.
+/// Measures durable writes, and the device's own time in the same run.
 fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     let mut random = Random(1 << 32);
     let (mut stored, mut flushed) = (Vec::new(), Vec::new());
@@ -289,7 +289,7 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
         .append(true)
         .create(true)
         .open(folder.join("flush"))?;
-    // In blocks, since a flush of one file also pays for what another one left in the journal.
+    // In blocks, since a flush of one file also writes the journal entries of another.
     for _ in 0..WRITES / WRITE_BLOCK {
         for _ in 0..WRITE_BLOCK {
             let request = memory(&mut random);
@@ -320,7 +320,7 @@ fn writes(engine: &Engine, folder: &Path) -> Result<Vec<Figure>, Failure> {
     Ok(vec![stored, flushed, beyond])
 }
 
-/// How much more several writers get done than one.
+/// Measures the throughput of several writers relative to one.
 fn writers(engine: &Engine) -> Result<Figure, Failure> {
     let rate = |writers: usize, writes: usize, seed: u64| {
         let requests = |writer: usize| {

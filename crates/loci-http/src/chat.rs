@@ -1,4 +1,4 @@
-//! A model that talks, behind an OpenAI-compatible endpoint.
+//! A client of a chat model behind an OpenAI-compatible endpoint.
 
 use std::time::Duration;
 
@@ -9,35 +9,36 @@ use serde_json::{Value, json};
 
 use crate::client::{Client, Service};
 
-/// Characters of a text that are sent; what follows has no say in the judgement.
+/// The characters of a text that are sent; the rest does not influence the judgement.
 const TEXT_CHARACTERS_MAX: usize = 16_000;
-/// Bytes of one reply: a judgement is short, but some servers add the model's thoughts.
+/// The largest size of a reply in bytes: a judgement is short, but some servers add the model's
+/// thoughts.
 const REPLY_BYTES_MAX: u64 = 1 << 20;
-/// Characters in a summary, for languages that put no spaces between words.
+/// The longest summary in characters, for languages without spaces between words.
 const SUMMARY_CHARACTERS_MAX: usize = 2_000;
 
-/// Where the endpoint is and how patient to be with it. Not `Debug`, for the key's sake.
+/// The endpoint and its timeouts and retries. Not `Debug`, to keep the key secret.
 #[derive(Clone)]
 pub struct ChatModelOptions {
-    /// What `/chat/completions` is appended to, such as `http://localhost:11434/v1`.
+    /// The URL to which `/chat/completions` is appended, such as `http://localhost:11434/v1`.
     pub base_url: String,
     /// The model's name as the endpoint knows it.
     pub model: String,
     /// Sent as a bearer token; never part of a message.
     pub key: Option<String>,
-    /// For one request, from connecting to the last byte of the reply. Default 60 s.
+    /// The timeout of one request, from connecting to the last byte of the reply. Default 60 s.
     pub timeout: Duration,
-    /// Further tries when the endpoint cannot be reached, is overloaded (429) or fails (5xx).
+    /// The number of retries if the endpoint cannot be reached, is overloaded (429) or fails (5xx).
     /// Default 2.
     pub retries: u32,
-    /// The wait before the first further try; it doubles each time, up to 4 s, and up to half
-    /// of it is added at random. A wait that the endpoint asks for goes before; one above 4 s ends
-    /// the tries. Default 250 ms.
+    /// The wait before the first retry; it doubles each time, up to 4 s, and up to half of it is
+    /// added at random. A wait that the endpoint asks for takes precedence; one above 4 s ends the
+    /// retries. Default 250 ms.
     pub backoff: Duration,
 }
 
 impl ChatModelOptions {
-    /// The defaults for a model at an endpoint.
+    /// Returns the defaults for a model at an endpoint.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         ChatModelOptions {
             base_url: base_url.into(),
@@ -50,12 +51,11 @@ impl ChatModelOptions {
     }
 }
 
-/// Judges texts by a model behind an OpenAI-compatible endpoint
-/// (`POST {base_url}/chat/completions`): Ollama, vLLM, OpenAI and many others.
+/// Judges texts by a model behind an OpenAI-compatible endpoint (`POST
+/// {base_url}/chat/completions`): Ollama, vLLM, OpenAI and many others.
 ///
-/// The model is asked for JSON by a schema, but what it answers is checked here: a server may
-/// ignore the schema, and a text may talk the model into anything. The first 16,000 characters of
-/// a text are sent.
+/// The request asks for JSON by a schema, but the reply is checked here: a server may ignore the
+/// schema, and a text may manipulate the model. The first 16,000 characters of a text are sent.
 ///
 /// A request is tried `1 + retries` times, so a call takes at most that many timeouts and waits.
 pub struct ChatModel {
@@ -79,7 +79,7 @@ struct Message {
     content: Option<String>,
 }
 
-/// What the model is asked for.
+/// The JSON that the model is asked for.
 #[derive(Deserialize)]
 struct Judgement {
     importance: f64,
@@ -88,10 +88,10 @@ struct Judgement {
 }
 
 impl ChatModel {
-    /// A model at an endpoint. Connects to nothing.
+    /// Returns a model at an endpoint. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting under `llm`, if the address is no plain `http` or
+    /// `invalid_argument`, naming the setting under `llm`, if the address is not a plain `http` or
     /// `https` URL or holds credentials, if the model has no name, if the key is not printable
     /// ASCII, or if the timeout is zero.
     pub fn new(options: ChatModelOptions) -> Result<Self> {
@@ -152,7 +152,8 @@ fn instructions() -> String {
     )
 }
 
-/// Bounds stay out of it: not every server knows such keywords in a strict schema.
+/// Returns the schema of the reply, without bounds: not every server supports such keywords in a
+/// strict schema.
 fn schema() -> Value {
     json!({
         "type": "object",
@@ -166,7 +167,7 @@ fn schema() -> Value {
     })
 }
 
-/// The judgement in a reply, if it is one.
+/// Returns the judgement in a reply, if it is valid.
 fn judged(reply: Reply) -> Result<Enrichment, String> {
     let content = reply
         .choices
@@ -205,8 +206,8 @@ fn judged(reply: Reply) -> Result<Enrichment, String> {
     })
 }
 
-/// The JSON object in an answer: a server that ignores the schema may let the model put it into a
-/// code fence or between words.
+/// Returns the JSON object in a reply: a server that ignores the schema may let the model put it
+/// into a code fence or between words.
 fn object_in(content: &str) -> &str {
     match (content.find('{'), content.rfind('}')) {
         (Some(start), Some(end)) if start < end => &content[start..=end],

@@ -1,5 +1,5 @@
-//! What every client does: send JSON to one address, read JSON back, and try again where that
-//! helps.
+//! The common parts of all clients: send JSON to one address, read JSON back, and retry if that may
+//! help.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::net::IpAddr;
@@ -10,38 +10,38 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{Response, StatusCode, Uri, header};
 
-/// The longest wait before another try, without its random part. A service that names a longer one
-/// is not asked again.
+/// The longest wait before a retry, without its random part. A service that asks for a longer one
+/// is not called again.
 const WAIT_MAX: Duration = Duration::from_secs(4);
 
-/// A service, its settings, and how patient to be with it.
+/// A service, with its settings, timeouts and retries.
 pub(crate) struct Service {
-    /// What it is, for messages, such as `embedding model`.
+    /// The noun for it in messages, such as `embedding model`.
     pub(crate) what: &'static str,
-    /// What its reply is, for messages, such as `list of embeddings`.
+    /// The noun for its reply in messages, such as `list of embeddings`.
     pub(crate) reply: &'static str,
     /// The section of its settings, which are `url` and `api_key`; with a model also `model` and
     /// `timeout_seconds`.
     pub(crate) section: &'static str,
-    /// The model, as the service knows it, where there is a choice.
+    /// The model, as the service knows it, if there is a choice.
     pub(crate) model: Option<String>,
-    /// What `path` is appended to.
+    /// The URL to which `path` is appended.
     pub(crate) base_url: String,
-    /// Begins with a slash.
+    /// The path, which begins with a slash.
     pub(crate) path: &'static str,
     /// Sent as a bearer token; never part of a message.
     pub(crate) key: Option<String>,
-    /// Bytes of one reply.
+    /// The largest size of a reply in bytes.
     pub(crate) reply_bytes_max: u64,
-    /// The failure of a call that the service refuses for now (429).
+    /// The error code of a call that the service refuses for now (429).
     pub(crate) refused: ErrorCode,
-    /// For one try, from connecting to the last byte of the reply.
+    /// The timeout of one try, from connecting to the last byte of the reply.
     pub(crate) timeout: Duration,
-    /// For all tries of a call with the waits between them.
+    /// The timeout of all tries of a call with the waits between them.
     pub(crate) call_timeout: Duration,
-    /// Further tries.
+    /// The number of retries.
     pub(crate) retries: u32,
-    /// The wait before the first further try.
+    /// The wait before the first retry.
     pub(crate) backoff: Duration,
 }
 
@@ -52,22 +52,22 @@ pub(crate) struct Client {
     agent: ureq::Agent,
 }
 
-/// Why one try failed.
+/// The failure of one try.
 struct Failure {
     problem: String,
     code: ErrorCode,
-    /// Whether another try may help.
+    /// True if a retry may help.
     transient: bool,
     /// The wait that the service asks for.
     retry_after: Option<Duration>,
 }
 
 impl Client {
-    /// A client of a service. Connects to nothing.
+    /// Returns a client of a service. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting, if the address is no plain `http` or `https` URL or
-    /// holds credentials, if the model has no name, if the key cannot be sent, or if the timeout
+    /// `invalid_argument`, naming the setting, if the address is not a plain `http` or `https` URL
+    /// or holds credentials, if the model has no name, if the key cannot be sent, or if the timeout
     /// is zero.
     pub(crate) fn new(service: Service) -> Result<Self> {
         let base_url = service.base_url.trim_end_matches('/');
@@ -107,13 +107,13 @@ impl Client {
         })
     }
 
-    /// Sends a request and reads its reply, trying again while that may help. An error of `read`
-    /// says what the service did wrong, in words that follow its name, and holds nothing of the
-    /// reply but numbers.
+    /// Sends a request and reads its reply, with retries while they may help. An error of `read`
+    /// describes the mistake of the service, in words that follow its name, and contains nothing of
+    /// the reply but numbers.
     ///
     /// # Errors
-    /// `unavailable`, or what the service has for 429, with the service, the problem and the way
-    /// out.
+    /// `unavailable`, or the code that the service has for 429, with the service, the problem and
+    /// the way out.
     pub(crate) fn post<Reply: DeserializeOwned, T>(
         &self,
         request: &impl Serialize,
@@ -186,7 +186,7 @@ impl Client {
             .read_to_vec();
         let body = body.map_err(|error| self.failed_transfer(&error))?;
         serde_json::from_slice(&body).map_err(|error| {
-            // Without the parser's own words, which may quote the reply.
+            // Without the parser's message, which may quote the reply.
             let (line, column) = (error.line(), error.column());
             let problem = format!(
                 "gave a reply that is no {} (line {line} column {column})",
@@ -272,7 +272,8 @@ impl Client {
 }
 
 impl Service {
-    /// The host of a base URL that can have a path appended and be shown to anyone.
+    /// Returns the host of a base URL to which a path can be appended, and which contains no
+    /// secret.
     fn checked_host(&self, base_url: &str) -> Result<String> {
         let wrong = |problem: &str| self.invalid("url", problem);
         let uri: Uri = base_url
@@ -302,14 +303,14 @@ impl Service {
             .ok_or_else(|| wrong("names no host"))
     }
 
-    /// A setting that cannot work.
+    /// Returns the error for a setting that cannot work.
     fn invalid(&self, setting: &str, problem: &str) -> Error {
         Error::invalid(&format!("{}.{setting}", self.section), problem)
     }
 
-    /// How long to wait before another try: as long as the service asks, else exponentially longer;
-    /// with jitter, so that processes which failed together do not come back together. None if
-    /// another try cannot help.
+    /// Returns the wait before a retry: the one that the service asks for, or an exponential
+    /// backoff; with jitter, so that processes that failed together do not retry together. `None`
+    /// if a retry cannot help.
     fn wait_after(&self, failure: &Failure, tries: u32) -> Option<Duration> {
         if !failure.transient || tries > self.retries {
             return None;
@@ -326,7 +327,7 @@ impl Service {
 }
 
 impl Failure {
-    /// One that another try would meet again.
+    /// Returns a failure that a retry would meet again.
     fn lasting(problem: String) -> Self {
         Failure {
             problem,
@@ -336,7 +337,7 @@ impl Failure {
         }
     }
 
-    /// One that may be over at another try.
+    /// Returns a failure that a retry may not meet.
     fn passing(problem: String) -> Self {
         Failure {
             transient: true,
@@ -353,7 +354,7 @@ fn pause(wait: Duration) {
     std::thread::sleep(wait);
 }
 
-/// Whether a host is this machine, which no proxy can reach.
+/// Returns true if a host is this machine, which no proxy can reach.
 pub(crate) fn is_loopback(host: &str) -> bool {
     let address = host
         .trim_start_matches('[')

@@ -1,4 +1,4 @@
-//! JSON documents that somebody publishes, such as the keys of an identity provider.
+//! A client for public JSON documents, such as the keys of an identity provider.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use ureq::http::{StatusCode, Uri, header};
 
 use crate::client::is_loopback;
 
-/// Where a document is: an `https` URL, or an `http` one on this machine, without credentials and
+/// The URL of a document: an `https` URL, or an `http` one on this machine, without credentials and
 /// without a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentUrl {
@@ -18,10 +18,10 @@ pub struct DocumentUrl {
 }
 
 impl DocumentUrl {
-    /// Takes a URL that `argument` names.
+    /// Parses a URL that `argument` names.
     ///
     /// # Errors
-    /// `invalid_argument`, naming `argument`, if it is none of these.
+    /// `invalid_argument`, naming `argument`, if it is not such a URL.
     pub fn parse(argument: &str, url: &str) -> Result<Self> {
         let wrong = |problem| Error::invalid(argument, problem);
         let uri: Uri = url
@@ -59,13 +59,13 @@ impl DocumentUrl {
         &self.text
     }
 
-    /// Whether it is an `http` URL, thus one on this machine.
+    /// Returns true for an `http` URL, which is on this machine.
     pub fn is_plain(&self) -> bool {
         self.is_plain
     }
 }
 
-/// Fetches JSON documents by GET, without following redirects and without trying again.
+/// Fetches JSON documents by GET, without redirects and retries.
 pub struct Documents {
     agent: ureq::Agent,
     bytes_max: u64,
@@ -73,8 +73,8 @@ pub struct Documents {
 }
 
 impl Documents {
-    /// A client for documents of at most `bytes_max` bytes. `timeout` is for one of them, from
-    /// connecting to its last byte. Connects to nothing.
+    /// Returns a client for documents of at most `bytes_max` bytes. `timeout` is for one of them,
+    /// from connecting to its last byte. Does not connect.
     pub fn new(bytes_max: u64, timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -89,12 +89,12 @@ impl Documents {
         }
     }
 
-    /// The document at a URL.
+    /// Fetches the document at a URL.
     ///
     /// # Errors
     /// With the URL and the problem: `not_found` if the server has no such document (it answers 4xx
     /// but 429), else `unavailable`: it cannot be reached, answers with anything but 200, takes too
-    /// long or sends too much, or what it sends is no JSON of that shape.
+    /// long or sends too much, or the document is not JSON of that type.
     pub fn get<Document: DeserializeOwned>(&self, url: &DocumentUrl) -> Result<Document> {
         self.try_get(url)
             .map_err(|(code, problem)| Error::new(code, format!("{} {problem}", url.text)))
@@ -134,7 +134,7 @@ impl Documents {
             .read_to_vec()
             .map_err(failed)?;
         serde_json::from_slice(&body).map_err(|error| {
-            // Without the parser's own words, which may quote the document.
+            // Without the parser's message, which may quote the document.
             unavailable(format!(
                 "is no JSON as expected (line {} column {})",
                 error.line(),

@@ -1,4 +1,4 @@
-//! Files that are published somewhere, such as the weights of a model.
+//! A client for public files, such as the weights of a model.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -8,19 +8,21 @@ use ureq::http::{StatusCode, Uri};
 
 use crate::client::is_loopback;
 
-/// How long a connection may take to be made.
+/// The timeout of connecting.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// Redirects that are followed: who publishes files often sends on to where they lie.
+/// The number of redirects that are followed, since publishers often redirect to the storage of the
+/// file.
 const REDIRECTS_MAX: u32 = 5;
 
-/// Fetches files by GET. What comes is not checked here: compare it with a checksum.
+/// Fetches files by GET. The caller checks the content, such as by a checksum.
 pub struct Downloads {
     agent: ureq::Agent,
     timeout: Duration,
 }
 
 impl Downloads {
-    /// A client. `timeout` is for one file, from connecting to its last byte. Connects to nothing.
+    /// Returns a client. `timeout` is for one file, from connecting to its last byte. Does not
+    /// connect.
     pub fn new(timeout: Duration) -> Self {
         let config = ureq::Agent::config_builder()
             .http_status_as_error(false)
@@ -34,14 +36,14 @@ impl Downloads {
         }
     }
 
-    /// Writes the file at an `http` or `https` URL, of at most `bytes_max` bytes; returns how many
-    /// it has. After a failure a part of it may be written.
+    /// Writes the file at an `http` or `https` URL, of at most `bytes_max` bytes; returns its size.
+    /// After a failure a part of it may be written.
     ///
     /// # Errors
     /// With the URL and the problem: `invalid_argument` if it is not such a URL or holds
     /// credentials, `not_found` if the server has no such file, else `unavailable`: it cannot be
-    /// reached, answers with anything but 200, takes too long, sends too much, or what it sends
-    /// cannot be written.
+    /// reached, answers with anything but 200, takes too long, sends too much, or the bytes cannot
+    /// be written.
     pub fn fetch(&self, url: &str, bytes_max: u64, into: &mut dyn Write) -> Result<u64> {
         let invalid = |problem: &str| Error::invalid("url", format_args!("{problem} ({url})"));
         let uri: Uri = url
@@ -78,7 +80,7 @@ impl Downloads {
                 status.as_u16()
             )));
         }
-        // One byte more tells a file that is too large from one that just fits.
+        // One more byte distinguishes a file that is too large from one that just fits.
         let mut body = response
             .body_mut()
             .as_reader()

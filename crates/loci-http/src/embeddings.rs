@@ -1,4 +1,4 @@
-//! A model behind an OpenAI-compatible endpoint.
+//! A client of an embedding model behind an OpenAI-compatible endpoint.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -8,43 +8,43 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Service};
 
-/// Bytes of one reply: over 4,000 vectors of 1,536 components as JSON.
+/// The largest size of a reply in bytes: over 4,000 vectors of 1,536 components as JSON.
 const REPLY_BYTES_MAX: u64 = 64 << 20;
 /// The text that [`HttpModel::probe`] embeds.
 const PROBE_TEXT: &str = "dimension probe";
 
-/// How fingerprints begin; then comes the model's name.
+/// The prefix of fingerprints, before the model's name.
 const PREFIX: &str = "http:";
 
-/// How the fingerprints of an endpoint's models end.
+/// Returns the suffix of the fingerprints of an endpoint's models.
 fn suffix(base_url: &str) -> String {
     format!("@{}", base_url.trim_end_matches('/'))
 }
 
-/// Where the endpoint is and how patient to be with it. Not `Debug`, for the key's sake.
+/// The endpoint and its timeouts and retries. Not `Debug`, to keep the key secret.
 #[derive(Clone)]
 pub struct HttpModelOptions {
-    /// What `/embeddings` is appended to, such as `http://localhost:11434/v1`.
+    /// The URL to which `/embeddings` is appended, such as `http://localhost:11434/v1`.
     pub base_url: String,
     /// The model's name as the endpoint knows it.
     pub model: String,
     /// Sent as a bearer token; never part of a message.
     pub key: Option<String>,
-    /// For one request, from connecting to the last byte of the reply. Default 10 s.
+    /// The timeout of one request, from connecting to the last byte of the reply. Default 10 s.
     pub timeout: Duration,
-    /// Further tries when the endpoint cannot be reached, is overloaded (429) or fails (5xx).
+    /// The number of retries if the endpoint cannot be reached, is overloaded (429) or fails (5xx).
     /// Default 2.
     pub retries: u32,
-    /// The wait before the first further try; it doubles each time, up to 4 s, and up to half
-    /// of it is added at random. A wait that the endpoint asks for goes before; one above 4 s ends
-    /// the tries. Default 250 ms.
+    /// The wait before the first retry; it doubles each time, up to 4 s, and up to half of it is
+    /// added at random. A wait that the endpoint asks for takes precedence; one above 4 s ends the
+    /// retries. Default 250 ms.
     pub backoff: Duration,
-    /// Texts in one request. Default 64.
+    /// The largest number of texts in one request. Default 64.
     pub texts_per_request_max: usize,
 }
 
 impl HttpModelOptions {
-    /// The defaults for a model at an endpoint.
+    /// Returns the defaults for a model at an endpoint.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         HttpModelOptions {
             base_url: base_url.into(),
@@ -88,17 +88,17 @@ struct Reply {
 #[derive(Deserialize)]
 struct ReplyVector {
     index: Option<usize>,
-    /// Doubles, so that a number beyond single precision reads as infinite and is refused as such.
+    /// Double precision, so that a number beyond single precision is read as infinite and refused.
     embedding: Vec<f64>,
 }
 
 impl HttpModel {
-    /// A model at an endpoint. Connects to nothing.
+    /// Returns a model at an endpoint. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting under `embedding`, if the address is no plain `http`
-    /// or `https` URL or holds credentials, if the model has no name, if the key is not printable
-    /// ASCII, or if a limit is zero.
+    /// `invalid_argument`, naming the setting under `embedding`, if the address is not a plain
+    /// `http` or `https` URL or holds credentials, if the model has no name, if the key is not
+    /// printable ASCII, or if a limit is zero.
     pub fn new(options: HttpModelOptions) -> Result<Self> {
         if options.texts_per_request_max == 0 {
             return Err(Error::invalid("embedding", "needs a batch size above zero"));
@@ -130,7 +130,7 @@ impl HttpModel {
         })
     }
 
-    /// The name of the model with this fingerprint as the endpoint knows it, if it is one of this
+    /// Returns the endpoint's name of the model with this fingerprint, if the model is one of this
     /// endpoint.
     pub fn name_at<'a>(base_url: &str, model: &'a ModelId) -> Option<&'a str> {
         let name = model
@@ -149,7 +149,7 @@ impl HttpModel {
         Ok(vectors.first().map_or(0, Vec::len))
     }
 
-    /// The vectors of a reply in the order of the texts.
+    /// Returns the vectors of a reply in the order of the texts.
     fn vectors(&self, reply: Reply, count: usize) -> Result<Vec<Vec<f32>>, String> {
         if reply.data.len() != count {
             return Err(format!(

@@ -1,12 +1,12 @@
-//! Clients of HTTP services behind the seams of [`loci_core`]: [`HttpModel`] and [`ChatModel`] ask
-//! models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`] fetches
-//! JSON, [`Downloads`] fetches files.
+//! Clients of HTTP services that implement traits of [`loci_core`]: [`HttpModel`] and [`ChatModel`]
+//! ask models that speak the OpenAI protocol, [`TavilySearch`] searches the web, [`Documents`]
+//! fetches JSON, [`Downloads`] fetches files.
 //!
-//! They share what a service that others run asks of its callers: an address that is checked and
-//! shown, a key that never is, a timeout, a bound on the reply, no redirects (but for files), and
-//! further tries where they may help. Each of them blocks the thread that calls it.
+//! They share the rules for external services: an address that is checked and shown, a key that is
+//! never shown, a timeout, a limit for the reply, no redirects (but for files), and retries if they
+//! may help. Each of them blocks the calling thread.
 //!
-//! This crate never knows about stores, the engine or MCP.
+//! This crate does not depend on stores, the engine or MCP.
 //!
 //! ```
 //! use loci_http::DocumentUrl;

@@ -1,4 +1,4 @@
-//! A search of the web by Tavily, or by what speaks its protocol.
+//! A web search by Tavily, or by a service with its protocol.
 
 use std::time::Duration;
 
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::client::{Client, Service};
 
-/// Where Tavily is.
+/// The address of Tavily.
 const BASE_URL: &str = "https://api.tavily.com";
-/// Pages to ask for; Tavily's own default.
+/// The number of pages to ask for, which is Tavily's own default.
 const RESULTS: usize = 5;
 
-/// Where the service is and how patient to be with it. Not `Debug`, for the key's sake.
+/// The service and its timeouts and retries. Not `Debug`, to keep the key secret.
 #[derive(Clone)]
 pub struct TavilySearchOptions {
-    /// What `/search` is appended to. Default `https://api.tavily.com`.
+    /// The URL to which `/search` is appended. Default `https://api.tavily.com`.
     pub base_url: String,
     /// Sent as a bearer token; never part of a message.
     pub key: String,
-    /// For a call with all its tries and waits. Default and maximum:
-    /// [`WEB_SECONDS_MAX`] seconds.
+    /// The timeout of a call with all its tries and waits. Default and maximum: [`WEB_SECONDS_MAX`]
+    /// seconds.
     pub timeout: Duration,
-    /// Further tries when the service cannot be reached, is overloaded (429) or fails (5xx).
+    /// The number of retries if the service cannot be reached, is overloaded (429) or fails (5xx).
     /// Default 2.
     pub retries: u32,
-    /// The wait before the first further try; it doubles each time, up to 4 s, and up to half
-    /// of it is added at random. A wait that the service asks for goes before; one above 4 s ends
-    /// the tries. Default 250 ms.
+    /// The wait before the first retry; it doubles each time, up to 4 s, and up to half of it is
+    /// added at random. A wait that the service asks for takes precedence; one above 4 s ends the
+    /// retries. Default 250 ms.
     pub backoff: Duration,
 }
 
 impl TavilySearchOptions {
-    /// The defaults for a key.
+    /// Returns the defaults for a key.
     pub fn new(key: impl Into<String>) -> Self {
         TavilySearchOptions {
             base_url: BASE_URL.to_owned(),
@@ -72,10 +72,10 @@ struct Page {
 }
 
 impl TavilySearch {
-    /// A client of the service. Connects to nothing.
+    /// Returns a client of the service. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting under `web_search`, if the address is no plain
+    /// `invalid_argument`, naming the setting under `web_search`, if the address is not a plain
     /// `http` or `https` URL or holds credentials, if the key is blank or not printable ASCII, or
     /// if the timeout is zero.
     pub fn new(options: TavilySearchOptions) -> Result<Self> {

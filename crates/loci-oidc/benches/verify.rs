@@ -1,4 +1,4 @@
-//! What it costs to verify a token whose key is known: `cargo bench -p loci-oidc`.
+//! The cost of verifying a token whose key is known: `cargo bench -p loci-oidc`.
 
 #![expect(clippy::unwrap_used, reason = "a bench that fails may panic")]
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
@@ -46,7 +46,7 @@ fn main() {
             start.elapsed().as_nanos() / TOKENS as u128
         };
         let first = median(|| {
-            // Another set of keys, which remembers nothing.
+            // A new set of keys, with an empty cache.
             verifier.probe().unwrap();
             round()
         });
@@ -58,7 +58,7 @@ fn main() {
     }
 }
 
-/// Of the rounds.
+/// Returns the median time of the rounds.
 fn median(round: impl Fn() -> u128) -> u128 {
     let mut times: Vec<u128> = (0..ROUNDS).map(|_| round()).collect();
     times.sort_unstable();

@@ -1,6 +1,6 @@
-//! The algorithms of signatures.
+//! The signature algorithms.
 
-/// The algorithms that are accepted, whatever a token or a key says.
+/// The accepted algorithms; the names in tokens and keys only choose among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Algorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256.
@@ -12,7 +12,8 @@ pub(crate) enum Algorithm {
 }
 
 impl Algorithm {
-    /// By its name in `alg` (RFC 7518, section 3.1; RFC 8037 and, for the second name, RFC 9864).
+    /// Returns the algorithm by its name in `alg` (RFC 7518, section 3.1; RFC 8037 and, for the
+    /// second name, RFC 9864).
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "RS256" => Some(Algorithm::Rs256),

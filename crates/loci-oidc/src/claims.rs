@@ -1,4 +1,4 @@
-//! What a token says of its bearer (RFC 7519; RFC 9068).
+//! Reads the identity of the bearer from a token's claims (RFC 7519; RFC 9068).
 
 use loci_core::characters::is_control;
 use loci_core::limits::NAME_CHARACTERS_MAX;
@@ -10,13 +10,14 @@ use crate::jws::Refusal;
 
 type Claims = Map<String, Value>;
 
-/// Bytes of names that a refusal lists, so that it still fits into a response's challenge.
+/// The largest length in bytes of the names that a refusal lists, so that it still fits into a
+/// response's challenge.
 const LISTED_BYTES_MAX: usize = 160;
 
-/// Whom a token's claims name, if they hold now and for one of `resources`.
+/// Returns the identity in a token's claims, if they are valid now and for one of `resources`.
 ///
 /// # Errors
-/// Why they do not, in words that may stand in a challenge (RFC 6750, section 3).
+/// The reason why they are not, in words that may stand in a challenge (RFC 6750, section 3).
 pub(crate) fn identity(
     options: &OidcOptions,
     claims: &Claims,
@@ -70,7 +71,7 @@ pub(crate) fn identity(
     })
 }
 
-/// When the token ends, if it holds now. Both are meant with the leeway.
+/// Returns the expiry of the token, if it is valid now. Both include the leeway.
 fn check_times(
     options: &OidcOptions,
     claims: &Claims,
@@ -94,7 +95,7 @@ fn check_times(
     Ok(expires_at)
 }
 
-/// A moment in seconds since 1970, which may have a fraction.
+/// Parses a time in seconds since 1970, which may have a fraction.
 fn moment(claims: &Claims, name: &str) -> Result<Option<Timestamp>, Refusal> {
     const MICROSECONDS_PER_SECOND: f64 = 1e6;
     let Some(value) = claims.get(name) else {
@@ -103,7 +104,7 @@ fn moment(claims: &Claims, name: &str) -> Result<Option<Timestamp>, Refusal> {
     let seconds = value
         .as_f64()
         .ok_or("a time in the token (`exp`, `nbf`, `iat`) is no number")?;
-    // At the ends of the range where it would overflow.
+    // The conversion saturates at the ends of the range.
     Ok(Some(Timestamp::from_microseconds(
         (seconds * MICROSECONDS_PER_SECOND) as i64,
     )))
@@ -135,7 +136,7 @@ fn check_audience(
     if is_ours {
         return Ok(());
     }
-    // With the slash at its end it is the same name again.
+    // Each name that ends with a slash is also listed without it.
     let names: Vec<&str> = resources
         .iter()
         .map(String::as_str)
@@ -157,8 +158,8 @@ fn check_audience(
     ))
 }
 
-/// Whether it is one of the tokens of OpenID Connect that tell a client who logged in: by the
-/// claims that those alone have (OpenID Connect Core 1.0, section 2) or by what Keycloak and
+/// Returns true for an ID token, which OpenID Connect gives to a client at a login: by the claims
+/// that only these have (OpenID Connect Core 1.0, section 2) or by the values that Keycloak and
 /// Cognito write.
 fn is_id_token(claims: &Claims) -> bool {
     let says = |name, value| {
@@ -201,7 +202,7 @@ fn scopes(options: &OidcOptions, claims: &Claims) -> Scopes {
     Scopes::of(&ours.collect::<Vec<_>>())
 }
 
-/// The claim of this name, or what a path with dots leads to.
+/// Returns the claim of this name, or the value at a path with dots.
 fn found<'a>(claims: &'a Claims, path: &str) -> Option<&'a Value> {
     claims.get(path).or_else(|| {
         let (first, rest) = path.split_once('.')?;
@@ -210,7 +211,7 @@ fn found<'a>(claims: &'a Claims, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Whether a text can be the name of somebody.
+/// Returns true if a text can be a subject's name.
 fn is_name(text: &str) -> bool {
     !text.trim().is_empty()
         && text.chars().count() <= NAME_CHARACTERS_MAX

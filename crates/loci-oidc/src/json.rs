@@ -1,4 +1,4 @@
-//! JSON objects as tokens must have them.
+//! JSON objects in the form that tokens require.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-/// An object that has each of its names once. That makes sure that nobody reads another value from
-/// it than we do (RFC 7515, section 4; RFC 7519, section 4).
+/// An object without duplicate names, so that no other parser reads a different value from it (RFC
+/// 7515, section 4; RFC 7519, section 4).
 pub(crate) struct Object(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -38,13 +38,12 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// The bytes that a text stands for in base64url without padding (RFC 7515, section 2), if it is
-/// that.
+/// Decodes base64url without padding (RFC 7515, section 2); `None` if the text is not in that form.
 pub(crate) fn bytes(base64url: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(base64url).ok()
 }
 
-/// The object in a part of a token, if it is one.
+/// Decodes the object in a part of a token; `None` if it is not one.
 pub(crate) fn object(base64url: &str) -> Option<Map<String, Value>> {
     serde_json::from_slice(&bytes(base64url)?)
         .ok()

@@ -15,20 +15,20 @@ use crate::algorithm::Algorithm;
 use crate::json;
 use crate::jws::Jws;
 
-/// Keys of one provider; a set with more is refused.
+/// The largest number of keys of one provider; a larger set is refused.
 const KEYS_MAX: usize = 100;
-/// Tokens that one set remembers; then it forgets them all.
+/// The number of tokens that one set caches; then it clears the cache.
 const SIGNED_MAX: usize = 1_024;
 /// Bits of an RSA modulus (RFC 7518, section 3.3; the upper limit is ring's).
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// The document as it comes. What is wrong with one key must not cost the others.
+/// The document as it is published. An invalid key must not affect the others.
 #[derive(Deserialize)]
 pub(crate) struct JwkSet {
     keys: Vec<Value>,
 }
 
-/// The members that matter of one key.
+/// The relevant members of one key.
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -57,7 +57,7 @@ enum PublicKey {
 }
 
 impl Key {
-    /// The key, if it is for signatures of an algorithm that is accepted.
+    /// Returns the key, if it is for signatures of an accepted algorithm.
     fn of(jwk: Jwk) -> Option<Self> {
         let is_for_signatures = jwk.usage.as_deref().is_none_or(|usage| usage == "sig")
             && jwk
@@ -104,7 +104,7 @@ impl Key {
         }
     }
 
-    /// Whether the signature of a message is by this key.
+    /// Returns true if the signature of a message is by this key.
     fn has_signed(&self, message: &[u8], signature: &[u8]) -> bool {
         match &self.public {
             PublicKey::Rsa(key) => key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
@@ -114,7 +114,7 @@ impl Key {
     }
 }
 
-/// An unsigned number, without the zeros before it that some providers write.
+/// Decodes an unsigned number, without the leading zeros that some providers write.
 fn unsigned(base64url: String) -> Option<Vec<u8>> {
     let bytes = json::bytes(&base64url)?;
     let start = bytes.iter().position(|byte| *byte != 0)?;
@@ -125,34 +125,33 @@ fn bytes_32(base64url: &str) -> Option<Vec<u8>> {
     json::bytes(base64url).filter(|bytes| bytes.len() == 32)
 }
 
-/// The keys of a provider at one moment. They never change: another set takes their place, and with
-/// it goes what this one remembers.
+/// The keys of a provider at one moment. A set is immutable: a new one replaces it, together with
+/// its cache.
 pub(crate) struct KeySet {
     keys: Vec<Key>,
-    /// SHA-256 of tokens whose signatures hold. A client shows the same token at each call, and to
-    /// check its signature takes 20 (RS256) to 40 microseconds (ES256), all the rest two.
+    /// The SHA-256 of tokens with valid signatures. A client sends the same token with each call,
+    /// and checking its signature takes 20 (RS256) to 40 microseconds (ES256), everything else two.
     signed: Mutex<HashSet<[u8; 32]>>,
 }
 
-/// What a set makes of a token.
+/// The outcome of a signature check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is signed by the key that must have signed it.
+    /// The token is signed by the right key.
     Signed,
-    /// It is not.
+    /// The token is not signed by the right key.
     NotSigned,
-    /// It names a key that is not in the set.
+    /// The token names a key that is not in the set.
     UnknownKey,
-    /// No key fits it, or several do and it names none.
+    /// No key fits the token, or several do and it names none.
     NoKey,
 }
 
 impl KeySet {
-    /// The keys of a document that can be used.
+    /// Returns the usable keys of a document.
     ///
     /// # Errors
-    /// What is wrong, in words that follow the document's URL: too many keys, or none that can be
-    /// used.
+    /// The problem, in words that follow the document's URL: too many keys, or no usable one.
     pub(crate) fn of(document: JwkSet) -> Result<Self, String> {
         let count = document.keys.len();
         if count > KEYS_MAX {
@@ -175,7 +174,7 @@ impl KeySet {
         })
     }
 
-    /// How many there are.
+    /// Returns the number of keys.
     pub(crate) fn len(&self) -> usize {
         self.keys.len()
     }
@@ -270,7 +269,7 @@ mod tests {
         for (id, message, signature) in rows {
             let token = format!("{message}.{signature}");
             let mut jws = Jws::parse(&token, &["JWT".to_owned()]).unwrap();
-            // Twice, by the key and from memory.
+            // Twice, by the key and from the cache.
             assert_eq!(
                 [keys.judge(&jws), keys.judge(&jws)],
                 [Verdict::Signed; 2],

@@ -6,18 +6,18 @@ use serde_json::Value;
 use crate::algorithm::Algorithm;
 use crate::json;
 
-/// Why a token does not hold: a sentence.
+/// The reason why a token is refused, as a sentence.
 pub(crate) type Refusal = &'static str;
 
 const MALFORMED: Refusal = "the token has not the form of a signed JSON Web Token";
 
 /// A token whose signature is not checked yet.
 pub(crate) struct Jws<'a> {
-    /// All of it.
+    /// The whole token.
     pub(crate) token: &'a str,
-    /// What is signed.
+    /// The signed part.
     pub(crate) message: &'a [u8],
-    /// The claims, as they came.
+    /// The claims, still encoded.
     pub(crate) payload: &'a str,
     pub(crate) signature: Vec<u8>,
     pub(crate) algorithm: Algorithm,
@@ -26,16 +26,16 @@ pub(crate) struct Jws<'a> {
 }
 
 impl<'a> Jws<'a> {
-    /// Takes a token apart, if its header is acceptable to one that accepts these types.
+    /// Parses a token, and checks that its header is acceptable and its type is one of these.
     ///
     /// # Errors
-    /// Why it is not.
+    /// The reason why it is refused.
     pub(crate) fn parse(token: &'a str, types: &[String]) -> Result<Self, Refusal> {
         if token.len() > TOKEN_BYTES_MAX {
             return Err("the token is longer than any that is accepted");
         }
         let (message, signature) = token.rsplit_once('.').ok_or(MALFORMED)?;
-        // A further dot would be in the payload, which is no base64url then.
+        // A further dot would be in the payload, which is not base64url then.
         let (header, payload) = message.split_once('.').ok_or(MALFORMED)?;
         let signature = json::bytes(signature).ok_or(MALFORMED)?;
         let header = json::object(header).ok_or(MALFORMED)?;
@@ -68,14 +68,14 @@ impl<'a> Jws<'a> {
     }
 }
 
-/// A text that may be missing.
+/// Returns an optional string.
 fn text(value: Option<&Value>) -> Result<Option<&str>, Refusal> {
     value
         .map(|value| value.as_str().ok_or(MALFORMED))
         .transpose()
 }
 
-/// A media type without the part that headers leave out (RFC 7515, section 4.1.9).
+/// Returns a media type without the prefix that headers may leave out (RFC 7515, section 4.1.9).
 fn media_type(name: &str) -> &str {
     const PREFIX: &str = "application/";
     match name.get(..PREFIX.len()) {

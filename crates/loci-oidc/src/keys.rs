@@ -1,4 +1,4 @@
-//! The keys in memory, and when they are fetched.
+//! The cached keys, and the times of their fetches.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -7,21 +7,21 @@ use loci_core::{Clock, Error, Result, Timestamp};
 use crate::jwk::KeySet;
 use crate::provider::Provider;
 
-/// Seconds between two fetches that tokens with unknown keys cause, over all callers.
+/// The seconds between two fetches that tokens with unknown keys cause, over all callers.
 const UNKNOWN_KEY_SECONDS: i64 = 60;
 
-/// How it stands with the provider's keys.
+/// The state of the provider's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyStatus {
-    /// How many keys can be used.
+    /// The number of usable keys.
     pub keys: usize,
-    /// When they were fetched; none if they never were.
+    /// The time of their fetch; `None` if they were never fetched.
     pub fetched_at: Option<Timestamp>,
-    /// Why the last fetch failed; none if it did not.
+    /// The problem of the last fetch; `None` if it succeeded.
     pub problem: Option<String>,
 }
 
-/// The keys of a provider: the last good set, whatever became of the provider since.
+/// The keys of a provider: the last valid set, even while the provider fails.
 pub(crate) struct Keys {
     provider: Provider,
     clock: Arc<dyn Clock>,
@@ -34,7 +34,7 @@ struct State {
     fetched_at: Option<Timestamp>,
     problem: Option<String>,
     is_fetching: bool,
-    /// When a token with an unknown key last caused a fetch.
+    /// The time at which a token with an unknown key last caused a fetch.
     asked_at: Option<Timestamp>,
 }
 
@@ -60,13 +60,13 @@ impl Keys {
         self.provider.issuer()
     }
 
-    /// Guards fields that are set one by one and hold after each, so a panic elsewhere leaves them
-    /// good.
+    /// Locks the state. Its fields are set one by one and valid after each step, so that a panic of
+    /// another thread leaves them valid.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The keys as they are known.
+    /// Returns the cached keys.
     ///
     /// # Errors
     /// `unavailable` if none were fetched yet.
@@ -78,17 +78,17 @@ impl Keys {
             .ok_or_else(|| Error::unavailable(message))
     }
 
-    /// The keys after a token named one that is not known: fetched again, unless such a token caused
-    /// that within the last minute.
+    /// Returns the keys after a token named an unknown one: fetches them again, unless such a token
+    /// caused a fetch within the last minute.
     ///
     /// # Errors
-    /// `unavailable` if they are being fetched just now, or if the last fetch failed: nobody can
-    /// tell then whether the issuer has such a key.
+    /// `unavailable` if they are being fetched just now, or if the last fetch failed, since it is
+    /// unknown then whether the issuer has such a key.
     pub(crate) fn current_for_unknown_key(&self) -> Result<Arc<KeySet>> {
         let fetching = {
             let mut state = self.state();
             let now = self.clock.now();
-            // A clock that was set back does not hold the next fetch up.
+            // A clock that was set back does not delay the next fetch.
             let is_recent = |asked_at: Timestamp| {
                 asked_at <= now && now < asked_at.plus_seconds(UNKNOWN_KEY_SECONDS)
             };
@@ -100,7 +100,7 @@ impl Keys {
                 None
             }
         };
-        // Its outcome stays in the state.
+        // The outcome is kept in the state.
         let _fetched = fetching.map(|fetching| self.fetch(fetching));
         if self.state().problem.is_some() {
             let message =
@@ -159,7 +159,7 @@ impl Keys {
                 Ok(())
             }
             Err(error) => {
-                // Once while it lasts, not at every fetch.
+                // Logs a failure when it begins, not at every fetch.
                 if before.is_none() {
                     let so_far = if state.set.is_some() {
                         "those known go on to serve"

@@ -1,74 +1,73 @@
-//! What an installation says of its provider.
+//! The settings of an OpenID provider.
 
 use std::time::Duration;
 
 use loci_core::{Error, Result, Scope, Scopes};
 use loci_http::DocumentUrl;
 
-/// The audience that switches the check of `aud` off.
+/// The audience that disables the check of `aud`.
 const ANY_AUDIENCE: &str = "any";
 const LEEWAY_MAX: Duration = Duration::from_mins(10);
 const TIMEOUT_MAX: Duration = Duration::from_mins(1);
-/// A key that the provider withdraws is accepted for so long at most, if the provider answers.
+/// The longest time for which a withdrawn key is still accepted, if the provider answers.
 const REFRESH_MAX: Duration = Duration::from_hours(24);
 
-/// Whose tokens are accepted, and what is read from them.
+/// The issuer of accepted tokens, and the claims that are read from them.
 ///
-/// Where a setting names a claim, `realm_access.roles` is the claim with this very name, or else
-/// the member `roles` of the claim `realm_access`.
+/// If a setting names a claim, `realm_access.roles` is the claim with this very name, or else the
+/// member `roles` of the claim `realm_access`.
 #[derive(Debug, Clone)]
 pub struct OidcOptions {
-    /// The issuer's identifier: an `https` URL, or an `http` one on this machine. Compared byte by
-    /// byte with what the provider's configuration and each token say.
+    /// The issuer's identifier: an `https` URL, or an `http` one on this machine. It is compared
+    /// byte by byte with the values in the provider's configuration and in each token.
     pub issuer: String,
-    /// Of these, the token's `aud` must have one. If empty, it must have one of the names of what
-    /// it is presented to. `any` alone switches the check off: every token of the issuer is then
-    /// good here, also one that a user gave to some other service, and whoever runs that service
-    /// can act as the user. Default empty.
+    /// The accepted audiences, of which the token's `aud` must have one. If empty, it must have one
+    /// of the names of the called resource. `any` alone disables the check: then every token of the
+    /// issuer is accepted, also one that a user gave to another service, and the operator of that
+    /// service can act as the user. Default empty.
     pub audiences: Vec<String>,
     /// The claim with the bearer's name, a string. Default `sub`.
     pub subject_claim: String,
-    /// The claims with a name for people, of which the first that is a string that could be a name
-    /// counts. Default `email`, then `preferred_username`.
+    /// The claims with a name for people, of which the first that is a valid name counts. Default
+    /// `email`, then `preferred_username`.
     pub actor_claims: Vec<String>,
-    /// The claim with the scopes: a string with spaces between them, or an array. Default, with
-    /// none: `scope`, or else `scp`.
+    /// The claim with the scopes: a string with spaces between them, or an array. `None`, the
+    /// default, is `scope`, or else `scp`.
     pub scope_claim: Option<String>,
-    /// What stands before `read`, `write` and `admin` in the claim. Default `memory:`.
+    /// The prefix of `read`, `write` and `admin` in the claim. Default `memory:`.
     pub scope_prefix: String,
-    /// The scopes of a token without such a claim; one that has the claim has what is named there
-    /// and no more. A claim that the issuer leaves out for who has no rights (roles, often) needs
-    /// an empty set here. Default read and write.
+    /// The scopes of a token without such a claim; a token with the claim has only the scopes that
+    /// it names. A claim that the issuer leaves out for users without rights (often roles) needs an
+    /// empty set here. Default read and write.
     pub default_scopes: Scopes,
-    /// The claim with the space, which each token must have then. With none, all open the default
-    /// space. Default none.
+    /// The claim with the space, which each token must have then. With `None`, the default, all
+    /// tokens open the default space.
     pub space_claim: Option<String>,
-    /// The types, as `typ` in the header says, of tokens that are accepted; letter case does not
-    /// count, nor does `application/` before them, and a token without a type counts as `JWT`.
-    /// Default `at+jwt` (RFC 9068) and `JWT`.
+    /// The accepted types of tokens, as in `typ` of the header; letter case and a prefix
+    /// `application/` do not count, and a token without a type counts as `JWT`. Default `at+jwt`
+    /// (RFC 9068) and `JWT`.
     ///
-    /// An ID token is mostly a `JWT`, too. It is refused for a claim that only ID tokens have
-    /// (`nonce`, `at_hash`, `c_hash`; `typ` and `token_use` as some issuers write them), but none
-    /// of these needs to be there, and then it passes for an access token wherever its audience,
-    /// the client's own id, is accepted. Where that id is one of the audiences, or `any` is, accept
-    /// `at+jwt` alone.
+    /// An ID token is usually a `JWT`, too. It is refused for a claim that only ID tokens have
+    /// (`nonce`, `at_hash`, `c_hash`; `typ` and `token_use` as some issuers write them), but it may
+    /// have none of these, and is then accepted as an access token if its audience, the client's
+    /// own id, is accepted. If that id is one of the audiences, or `any` is, accept only `at+jwt`.
     pub token_types: Vec<String>,
-    /// How far the clocks of the issuer and of this machine may be apart, in whole seconds. Default
-    /// 60 s, at most 10 minutes.
+    /// The largest difference between the clocks of the issuer and of this machine, in whole
+    /// seconds. Default 60 s, at most 10 minutes.
     pub leeway: Duration,
-    /// For each document of the provider, from connecting to its last byte. Default 5 s, at most a
-    /// minute.
+    /// The timeout of each document of the provider, from connecting to its last byte. Default 5 s,
+    /// at most a minute.
     pub timeout: Duration,
     /// The time between two fetches of the keys in the background, if the first succeeds. Default
     /// 10 minutes, at least a second, at most a day.
     pub refresh: Duration,
-    /// The wait before another such fetch after one that failed; it doubles each time, up to a
-    /// minute or [`refresh`](Self::refresh), whichever is less. Default 1 s.
+    /// The wait before the next such fetch after a failure; it doubles each time, up to a minute or
+    /// [`refresh`](Self::refresh), whichever is less. Default 1 s.
     pub backoff: Duration,
 }
 
 impl OidcOptions {
-    /// The defaults for an issuer.
+    /// Returns the defaults for an issuer.
     pub fn new(issuer: impl Into<String>) -> Self {
         OidcOptions {
             issuer: issuer.into(),
@@ -87,12 +86,12 @@ impl OidcOptions {
         }
     }
 
-    /// Whether tokens for every audience are accepted.
+    /// Returns true if tokens for every audience are accepted.
     pub(crate) fn accepts_any_audience(&self) -> bool {
         self.audiences == [ANY_AUDIENCE]
     }
 
-    /// The issuer, if everything can work.
+    /// Checks all settings and returns the issuer.
     ///
     /// # Errors
     /// `invalid_argument`, naming the setting under `oidc`.
@@ -138,7 +137,7 @@ impl OidcOptions {
                 return Err(Error::invalid(setting, "must name a claim"));
             }
         }
-        // The characters of RFC 6749, section 3.3.
+        // The characters allowed by RFC 6749, section 3.3.
         if !self
             .scope_prefix
             .bytes()

@@ -1,4 +1,4 @@
-//! Where the keys of an issuer come from.
+//! Finds and fetches the keys of an issuer.
 
 use loci_core::limits::NAME_CHARACTERS_MAX;
 use loci_core::{Error, ErrorCode, Result};
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::OidcOptions;
 use crate::jwk::{JwkSet, KeySet};
 
-/// Bytes of each document.
+/// The largest size of each document in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 10;
 
 /// The server that publishes the configuration and the keys of an issuer.
@@ -17,7 +17,7 @@ pub(crate) struct Provider {
     documents: Documents,
 }
 
-/// What matters of the provider's configuration.
+/// The relevant members of the provider's configuration.
 #[derive(Deserialize)]
 struct Configuration {
     issuer: String,
@@ -25,8 +25,8 @@ struct Configuration {
 }
 
 impl Configuration {
-    /// Where the keys are, if that is the configuration of this issuer and nobody else can put in
-    /// keys.
+    /// Returns the URL of the keys, if the configuration is that of this issuer and no third party
+    /// can replace the keys.
     fn keys_url(&self, issuer: &DocumentUrl) -> Result<DocumentUrl, String> {
         if self.issuer != issuer.as_str() {
             let other: String = self.issuer.chars().take(NAME_CHARACTERS_MAX).collect();
@@ -55,17 +55,18 @@ impl Provider {
         self.issuer.as_str()
     }
 
-    /// The keys as they are now. Takes at most the time of three documents.
+    /// Fetches the keys. Takes at most the time of three documents.
     ///
     /// # Errors
-    /// `unavailable`, or `not_found` where a document is missing, saying which document is what.
+    /// `unavailable`, or `not_found` if a document is missing, naming the document.
     pub(crate) fn fetch(&self) -> Result<KeySet> {
         let url = self.keys_url()?;
         KeySet::of(self.documents.get::<JwkSet>(&url)?)
             .map_err(|problem| Error::unavailable(format!("{} {problem}", url.as_str())))
     }
 
-    /// Where the keys are: by OpenID Connect Discovery 1.0, section 4, or else by RFC 8414, section 3.
+    /// Finds the URL of the keys by OpenID Connect Discovery 1.0, section 4, or else by RFC 8414,
+    /// section 3.
     fn keys_url(&self) -> Result<DocumentUrl> {
         let [first, second] = configuration_urls(self.issuer());
         let configuration = match self.configuration(&first) {
@@ -92,7 +93,7 @@ impl Provider {
     }
 }
 
-/// The places of the configuration of an issuer, the likelier first.
+/// Returns the URLs of the configuration of an issuer, the likelier first.
 fn configuration_urls(issuer: &str) -> [String; 2] {
     let issuer = issuer.trim_end_matches('/');
     let start = issuer.find("://").map_or(0, |scheme| scheme + 3);

@@ -1,4 +1,4 @@
-//! The thread that keeps the keys fresh.
+//! The thread that refreshes the keys.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use loci_core::{Error, Result};
 
 use crate::keys::Keys;
 
-/// The longest wait for another fetch after one that failed.
+/// The longest wait after a failed fetch.
 const BACKOFF_MAX: Duration = Duration::from_mins(1);
-/// How long an end waits for a fetch that is under way, which may take as long as the provider
-/// does.
+/// The longest wait for a running fetch at the end, which may take as long as the provider's
+/// timeout.
 const END_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Fetches the keys at once and then again and again, sooner after a failure, until it is dropped.
-/// A fetch that is under way then is left to its own timeout.
+/// Fetches the keys at once and then at intervals, sooner after a failure, until it is dropped. A
+/// fetch that is running then goes on to its own timeout.
 #[must_use = "dropping it ends the refreshing"]
 pub struct Refresher {
-    /// Nothing is ever sent: the thread ends when this is gone.
+    /// Never sends: the thread ends when this is dropped.
     stop: Option<Sender<()>>,
-    /// Nothing is ever sent: this closes when the first fetch has ended.
+    /// Receives nothing: this closes when the first fetch has ended.
     fetched: Receiver<()>,
-    /// Nothing is ever sent: this closes when the thread has ended.
+    /// Receives nothing: this closes when the thread has ended.
     ended: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }
@@ -53,8 +53,8 @@ impl Refresher {
         })
     }
 
-    /// Waits until the first fetch has ended, well or not, and no longer than this. A server that
-    /// begins to serve before has to turn good tokens away.
+    /// Waits until the first fetch has succeeded or failed, for at most this time. A server that
+    /// starts before that has to refuse valid tokens.
     pub fn wait_for_first_fetch(&self, timeout: Duration) {
         let _closed_or_late = self.fetched.recv_timeout(timeout);
     }
@@ -79,7 +79,7 @@ fn keep_fresh(
 ) {
     let mut first = Some(fetching);
     loop {
-        // A problem was logged where it began.
+        // A failure was logged when it began.
         let has_failed = keys.refresh().is_err();
         drop(first.take());
         if stopped.recv_timeout(wait_after(has_failed)) != Err(RecvTimeoutError::Timeout) {
@@ -88,7 +88,8 @@ fn keep_fresh(
     }
 }
 
-/// The wait after each fetch, by whether it failed: from one failure to the next it doubles.
+/// Returns a function from the success of a fetch to the wait after it, which doubles from one
+/// failure to the next.
 fn pace(refresh: Duration, backoff: Duration) -> impl FnMut(bool) -> Duration {
     let longest = BACKOFF_MAX.min(refresh);
     let shortest = backoff.min(longest);

@@ -1,4 +1,4 @@
-//! The verifier itself.
+//! The token verifier.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::refresher::Refresher;
 /// Verifies the access tokens of one issuer: JSON Web Tokens signed by RS256, ES256 or EdDSA
 /// (Ed25519).
 ///
-/// It has no keys, and thus lets nobody in, until [`start`](Self::start) or [`probe`](Self::probe)
-/// got them.
+/// It has no keys, and thus accepts no token, before [`start`](Self::start) or
+/// [`probe`](Self::probe) has fetched them.
 pub struct OidcVerifier {
     options: OidcOptions,
     keys: Arc<Keys>,
@@ -25,10 +25,10 @@ pub struct OidcVerifier {
 }
 
 impl OidcVerifier {
-    /// A verifier for an issuer. Connects to nothing.
+    /// Returns a verifier for an issuer. Does not connect.
     ///
     /// # Errors
-    /// `invalid_argument`, naming the setting under `oidc`, if something cannot work.
+    /// `invalid_argument`, naming the setting under `oidc`, if a setting is invalid.
     pub fn new(options: OidcOptions, clock: Arc<dyn Clock>) -> Result<Self> {
         let provider = Provider::new(options.checked_issuer()?, &options);
         let keys = Arc::new(Keys::new(provider, Arc::clone(&clock)));
@@ -39,10 +39,10 @@ impl OidcVerifier {
         })
     }
 
-    /// Fetches the keys in the background, now and again, until what this returns is dropped.
+    /// Fetches the keys in the background, now and at intervals, until the result is dropped.
     ///
     /// # Errors
-    /// `internal` if there is no thread to be had.
+    /// `internal` if no thread can be started.
     pub fn start(&self) -> Result<Refresher> {
         Refresher::start(
             Arc::clone(&self.keys),
@@ -54,14 +54,14 @@ impl OidcVerifier {
     /// Fetches the keys once, now. Takes at most the time of three documents.
     ///
     /// # Errors
-    /// `unavailable` or `not_found`, saying which document of the provider is how wrong;
-    /// `unavailable` if they are being fetched just now.
+    /// `unavailable` or `not_found`, naming the document of the provider and its problem;
+    /// `unavailable` if the keys are being fetched just now.
     pub fn probe(&self) -> Result<KeyStatus> {
         self.keys.refresh()?;
         Ok(self.status())
     }
 
-    /// How it stands with the keys, without looking.
+    /// Returns the state of the keys, without a fetch.
     pub fn status(&self) -> KeyStatus {
         self.keys.status()
     }
@@ -76,14 +76,15 @@ impl TokenVerifier for OidcVerifier {
         &self.options.scope_prefix
     }
 
-    /// Has two dots, as the compact form of RFC 7515; tokens of our own have none.
+    /// Returns true for a token with two dots, as in the compact form of RFC 7515; loci's own
+    /// tokens have none.
     fn recognizes(&self, token: &str) -> bool {
         token.bytes().filter(|byte| *byte == b'.').count() == 2
     }
 
-    /// The identity lasts as long as the token is accepted, which is the leeway beyond its `exp`.
-    /// Waits at most the time of three documents, and that for one token a minute that only lacks a
-    /// known key.
+    /// The identity is valid as long as the token is accepted, which is the leeway beyond its
+    /// `exp`. Waits at most the time of three documents, and only for one token a minute that is
+    /// valid but for an unknown key.
     fn verify(&self, token: &str, resources: &[String]) -> Result<Identity> {
         let jws = self.parse(token)?;
         if let Some(identity) = self.identity(&*self.keys.current()?, &jws, resources)? {
@@ -106,8 +107,8 @@ impl OidcVerifier {
         Jws::parse(token, &self.options.token_types).map_err(refused)
     }
 
-    /// Whom a token names, by these keys; none if its key is not among them but all else holds: a
-    /// fetch is not to be spent on one that is, say, another issuer's.
+    /// Returns the identity in a token, by these keys; `None` if its key is unknown but everything
+    /// else is valid, since a fetch would be wasted on, for example, another issuer's token.
     fn identity(
         &self,
         keys: &KeySet,

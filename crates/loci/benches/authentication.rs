@@ -1,6 +1,5 @@
-//! What it costs to tell who calls, from the headers of a request to its caller, by a token of ours
-//! and by those of an OpenID provider whose keys are known: `cargo bench -p loci --bench
-//! authentication`.
+//! The cost of authenticating a request, from its headers to its caller, by a token of loci and by
+//! those of an OpenID provider whose keys are known: `cargo bench -p loci --bench authentication`.
 
 #![expect(clippy::unwrap_used, reason = "a bench that fails may panic")]
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
@@ -24,12 +23,12 @@ mod signers;
 #[path = "../../loci-oidc/tests/it/support.rs"]
 mod support;
 
-/// Tokens that the store knows.
+/// The number of tokens in the store.
 const TOKENS: usize = 1_000;
-/// Calls of one kind in a round.
+/// The number of calls of one kind in a round.
 const CALLS: usize = 200;
 const ROUNDS: usize = 21;
-/// What a call may cost, in microseconds.
+/// The highest acceptable cost of a call, in microseconds.
 const GOAL_MICROSECONDS: f64 = 50.0;
 
 fn main() {
@@ -69,7 +68,7 @@ fn main() {
             let of_issuer: Vec<_> = (0..CALLS)
                 .map(|number| headers(&signer.usual(id, &claims(number))))
                 .collect();
-            // Another set of keys remembers no token.
+            // Each fetch of the keys forgets the tokens that were verified before.
             let new = median(async || {
                 let verifier = Arc::clone(&verifier);
                 tokio::task::spawn_blocking(move || verifier.probe().map(|_| ()))
@@ -121,7 +120,7 @@ fn headers(token: &str) -> HeaderMap {
     headers
 }
 
-/// Microseconds of a call.
+/// Returns the microseconds of a call.
 async fn round(authentication: &Authentication, calls: &[HeaderMap]) -> f64 {
     let base = support::RESOURCE.strip_suffix("/mcp/mememory");
     let start = Instant::now();

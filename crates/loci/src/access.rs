@@ -1,4 +1,4 @@
-//! Who else of this machine reaches the data folder.
+//! The permissions that other users of this machine have for the data folder.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::exit::Failure;
 ///
 /// # Errors
 /// [`Exit::DataFolder`](crate::exit::Exit::DataFolder) if others may write into it, or into a file
-/// in it: who can write the database can be anyone to this server.
+/// in it: a user who can write the database can act as any caller.
 #[cfg(unix)]
 pub fn check(data: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::PermissionsExt;
@@ -17,7 +17,7 @@ pub fn check(data: &Path) -> Result<(), Failure> {
     use crate::exit::Exit;
     use crate::output::status_line;
 
-    /// Permissions of the group and of all others.
+    /// Permission bits of the group and of all others.
     const WRITE: u32 = 0o022;
     const READ_OR_ENTER: u32 = 0o055;
     let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());

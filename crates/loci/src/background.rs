@@ -1,5 +1,5 @@
-//! The threads beside the calls: one writes what was noted, one sweeps, one embeds, one enriches,
-//! one reads the notes that people changed, one what hooks left of transcripts.
+//! The background threads: writing the audit log and access counts, sweeping, embedding,
+//! enrichment, reading the rest of transcripts, and reading the notes that people changed.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak, mpsc};
@@ -14,29 +14,29 @@ use crate::mining::conversation;
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// How long an end waits for the rounds that run. Together with the drain of the server this
-/// stays below two seconds.
+/// The time that a shutdown waits for the rounds that run. With the drain of the server it stays
+/// below two seconds.
 const ROUND_END_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// How long leftovers wait for the start of a process to be over.
+/// The delay of work that other processes left, while a process starts.
 const START_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two rounds that tell other processes which model this one uses.
 const MODEL_CLAIM_MAX: Duration = Duration::from_secs(150);
 
-/// The shortest pause between two rounds of sweeping, for other processes that write.
+/// The shortest pause between two rounds of sweeping, so that other processes can write.
 const SWEEP_PAUSE_MIN: Duration = Duration::from_millis(10);
 
-/// Background work. When this is dropped, the rounds that run are waited for, within limits, so
-/// that whoever drops the engine next closes the store.
+/// The background work. Dropping it waits for the rounds that run, up to a limit, so that dropping
+/// the engine afterwards closes the store.
 pub struct Background {
     engine: Arc<Engine>,
     stopping: Arc<AtomicBool>,
     bells: Vec<Arc<Wakeup>>,
     ended: mpsc::Receiver<()>,
-    /// What keeps `ended` open until the leases are given back early.
+    /// Keeps `ended` open until the leases are given back.
     ending: Option<mpsc::Sender<()>>,
-    /// Rings when a note may have changed; none if there is no thread for that.
+    /// Rings when a note may have changed; `None` if nothing is watched.
     watch: Option<Arc<FolderWatch>>,
 }
 
@@ -46,9 +46,10 @@ impl Drop for Background {
         drop(self.watch.take());
         drop(self.ending.take());
         self.bells.iter().for_each(|bell| bell.ring());
-        // A language model may think for long; other processes need not wait for leases to run out.
+        // A language model may think for long; other processes need not wait for the leases to
+        // expire.
         self.engine.hand_back();
-        // Nothing is ever sent: the channel closes when the last thread has ended.
+        // No thread ever sends: the channel closes when the last thread has ended.
         let _ = self.ended.recv_timeout(ROUND_END_TIMEOUT);
     }
 }
@@ -94,11 +95,11 @@ impl Background {
                 interval
             })
         });
-        // Soon, so that no other process takes this one's model for one that nobody uses any more.
+        // Starts soon, so that no other process takes this one's model for an unused one.
         worker("embedding", parts.engine.embed_wakeup()).spawn(START_PAUSE, move || {
             Ok(embed(&embedding)?.unwrap_or(interval.min(MODEL_CLAIM_MAX)))
         });
-        // What other processes left can wait until the first calls are answered.
+        // Jobs that other processes left can wait until the first calls are answered.
         worker("enrichment", parts.engine.enrich_wakeup()).spawn(START_PAUSE, move || {
             Ok(if enriching.enrich()? {
                 Duration::ZERO
@@ -120,12 +121,12 @@ impl Background {
             worker("reading notes", changed).spawn(interval, {
                 let watch = watch.as_ref().map_or_else(Weak::new, Arc::downgrade);
                 move || {
-                    // One process watches, and reads them for all.
+                    // One process watches the notes, and reads them for all.
                     if !looks.load(Ordering::SeqCst) {
                         reconciling.notes_kept_by_another();
                     } else if let Err(error) = reconciling.reconcile() {
-                        // Another one may be able to, such as a newer loci that has upgraded the
-                        // database.
+                        // Another process may be able to, such as a newer loci that has upgraded
+                        // the database.
                         watch.upgrade().inspect(|watch| watch.give_up());
                         return Err(error);
                     }
@@ -138,9 +139,9 @@ impl Background {
         background
     }
 
-    /// Ends what is done under leases, in a thread of its own, when the process was asked to end:
-    /// the last calls may take most of the time that an end has, and other processes need not wait
-    /// for the leases.
+    /// Ends the work under leases in a thread of its own, when the process was asked to end: the
+    /// last calls may take most of the time of the shutdown, and other processes need not wait for
+    /// the leases.
     pub fn end_rounds(&mut self) {
         let Some(ending) = self.ending.take() else {
             return;
@@ -148,16 +149,16 @@ impl Background {
         let engine = Arc::clone(&self.engine);
         let end = move || {
             engine.end_rounds();
-            // In this order: who waits for the end of `ending` closes the store next.
+            // In this order, since the owner closes the store once `ending` is dropped.
             drop(engine);
             drop(ending);
         };
-        // Without a thread, this is done when `self` is dropped.
+        // Without a thread, dropping `self` does this.
         let _ = thread::Builder::new().name("ending".to_owned()).spawn(end);
     }
 }
 
-/// A round of work on embeddings; the pause after it, if there may be more to do.
+/// Runs a round of work on embeddings; returns the pause after it, if there may be more to do.
 fn embed(engine: &Engine) -> Result<Option<Duration>> {
     let begun = Instant::now();
     let tended = engine.retire_unused_models()?;
@@ -169,8 +170,8 @@ fn embed(engine: &Engine) -> Result<Option<Duration>> {
     })
 }
 
-/// Watches the notes, or waits until no other process does. `looks` says whether this process is to
-/// read them.
+/// Watches the notes, or waits until no other process does. `looks` becomes true if this process is
+/// to read them.
 fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Wakeup>) -> Option<FolderWatch> {
     let report = {
         let (looks, changed) = (Arc::clone(looks), Arc::clone(&changed));
@@ -190,12 +191,12 @@ fn watch(parts: &Parts, looks: &Arc<AtomicBool>, changed: Arc<Wakeup>) -> Option
 }
 
 fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<Duration> {
-    // Others will come. The bell rings again when enough of them wait.
+    // More entries will come. The wakeup rings again when enough of them wait.
     if engine.buffered() > 0 {
         engine.audit_wakeup().wait(linger);
     }
     engine.flush()?;
-    // What was noted meanwhile was not the first, so that no bell rang for it.
+    // The wakeup did not ring for entries that came meanwhile, since they were not the first.
     Ok(if engine.buffered() > 0 {
         Duration::ZERO
     } else {
@@ -203,14 +204,14 @@ fn flush_audit(engine: &Engine, linger: Duration, interval: Duration) -> Result<
     })
 }
 
-/// The pause after a round of sweeping that took this long: three quarters of the time belong to
-/// whoever waits for the lock of the store, in whichever process. SQLite has them look for it only
-/// every 100 ms, so that they would seldom meet shorter gaps.
+/// Returns the pause after a round of sweeping that took this long: three quarters of the time
+/// belong to the processes that wait for the lock of the store. They look for it only every 100 ms,
+/// so that they would seldom meet shorter gaps.
 fn sweep_pause(round: Duration) -> Duration {
     SWEEP_PAUSE_MIN.max(3 * round)
 }
 
-/// Jobs may come in or come due in other processes, too.
+/// Returns the time until the next job. Jobs may also come in or become due in other processes.
 fn until_next_job(engine: &Engine, store: &dyn JobStore, interval: Duration) -> Duration {
     let now = engine.now();
     let next = store
@@ -221,11 +222,11 @@ fn until_next_job(engine: &Engine, store: &dyn JobStore, interval: Duration) -> 
             const DAY_SECONDS: f64 = 86_400.0;
             DAY_SECONDS * next.days_since(now)
         });
-    // At least a moment: a job that another process holds may be due by its lease alone.
+    // At least a second, since a job of another process may be due only by its lease.
     Duration::from_secs_f64(next.clamp(1.0, interval.as_secs_f64().max(1.0)))
 }
 
-/// One kind of work, in a thread of its own.
+/// The thread for one kind of work.
 struct Worker {
     work: &'static str,
     /// Rings when there is something to do, and at the end.
@@ -247,17 +248,17 @@ impl Worker {
         }
     }
 
-    /// Runs rounds until the end, the first one after `wait`. Each says how long the wait for the
-    /// next one is, unless the bell rings.
+    /// Runs rounds until the end, the first one after `wait`. Each returns the time to wait for the
+    /// next one, unless the bell rings.
     fn run(mut self, mut wait: Duration, mut round: impl FnMut() -> Result<Duration>) {
-        // A round may have heard the ring of the end.
+        // A round may have consumed the ring of the end.
         while !self.is_stopping() {
             self.bell.wait(wait);
             if self.is_stopping() {
                 break;
             }
             let outcome = catch_panic(&mut round);
-            // What failed is away for a while.
+            // A round that failed is tried again after the interval.
             wait = *outcome.as_ref().unwrap_or(&self.interval);
             self.report(outcome);
         }
@@ -267,7 +268,7 @@ impl Worker {
         self.stopping.load(Ordering::SeqCst)
     }
 
-    /// A state is logged when it begins, not at every round that it lasts.
+    /// Logs a failure when it begins and when it ends, not at every round.
     fn report<T>(&mut self, outcome: Result<T>) {
         let work = self.work;
         match outcome {

@@ -48,7 +48,7 @@ pub enum Command {
     Add(Add),
     /// Store many memories from a file of JSON lines, or bring an export back
     ///
-    /// What `loci export` wrote, a file or a folder, comes back whole: every memory, note, fact,
+    /// A file or a folder that `loci export` wrote comes back whole: every memory, note, fact,
     /// tunnel, setting, cached answer and decision; what is there already is left as it is. Of
     /// other files, each line is an object with `content` and, if wanted, id, project, type, tags,
     /// weight, delivery, supersedes, expires_at, created_at, updated_at, visibility and owner, as
@@ -275,7 +275,7 @@ pub struct Only {
 
 #[derive(Args)]
 pub struct Search {
-    /// What you want to know
+    /// The question
     pub query: String,
     /// Look in this project and among the global memories; without it, everywhere
     #[arg(long, value_name = "NAME")]
@@ -429,8 +429,8 @@ pub struct Mine {
     /// transcripts, of the one each names]
     #[arg(long, value_name = "NAME")]
     pub wing: Option<String>,
-    /// What is in it: a project, or transcripts of Claude Code, Codex, Gemini CLI, Claude.ai,
-    /// ChatGPT, Slack, or plain ones
+    /// The content of the folder: a project, or transcripts of Claude Code, Codex, Gemini CLI,
+    /// Claude.ai, ChatGPT, Slack, or plain ones
     #[arg(long, value_name = "MODE", default_value = "projects", value_parser = ["projects", "convos"])]
     pub mode: String,
     /// Count what would be done, and change nothing
@@ -536,7 +536,7 @@ pub enum Token {
         /// Who its bearer is; the owner of what it writes
         #[arg(long, value_name = "NAME")]
         subject: String,
-        /// What it allows: read, write, admin
+        /// Its scopes: read, write, admin
         #[arg(long, value_name = "SCOPES", value_delimiter = ',', default_value = "read,write", value_parser = scope)]
         scopes: Vec<Scope>,
         /// The space that it opens
@@ -582,7 +582,7 @@ pub enum Model {
 }
 
 impl Cli {
-    /// The settings among the flags of this call.
+    /// Returns the settings among the flags of this call.
     pub fn flags(&self) -> Flags {
         let mut flags = self.common.flags();
         if let Command::Serve(serve) = &self.command {
@@ -608,7 +608,7 @@ fn scope(name: &str) -> Result<Scope, String> {
     })
 }
 
-/// The exit codes, as `loci --help` shows them.
+/// Returns the exit codes, as `loci --help` shows them.
 fn exit_codes() -> String {
     let mut text = "Exit codes:\n  0  success\n".to_owned();
     for (exit, meaning) in Exit::ALL {

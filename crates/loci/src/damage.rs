@@ -1,4 +1,4 @@
-//! A damaged database: telling it apart from what else fails, and the way out.
+//! A corrupt database: how to tell it from other failures, and how to recover.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,18 +10,20 @@ use loci_core::{Problem, ProblemKind};
 use crate::exit::{Exit, Failure};
 use crate::settings::Settings;
 
-/// The folder in the data folder with copies from before upgrades, and what restores replaced.
+/// The folder in the data folder with the copies from before upgrades, and the files that restores
+/// replaced.
 pub const BACKUPS: &str = "backups";
 /// The file in the data folder that names the file of the last `loci backup`.
 pub const LAST_BACKUP: &str = "last-backup";
 
-/// How long a command that failed may look for damage; reading a large database takes longer.
+/// The longest time for which a failed command looks for corruption; reading a large database takes
+/// longer.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Findings that a sentence names; `loci doctor` shows all.
+/// The largest number of findings that a sentence names; `loci doctor` shows all.
 const FINDINGS_NAMED_MAX: usize = 2;
 
-/// The failure of a command; where that may come from a damaged database and the database is one,
-/// a failure that says so.
+/// Returns the failure of a command, or one that reports a corrupt database, if the database is
+/// corrupt and the failure may come from that.
 pub fn explained(failure: Failure, settings: &Settings) -> Failure {
     let may_be_damage = matches!(
         failure.exit,
@@ -35,7 +37,7 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         return failure;
     }
     let (sender, findings) = mpsc::channel();
-    // Without a thread nothing is found; a look that takes too long ends with the process.
+    // Without a thread nothing is found; a check that takes too long ends with the process.
     let _ = std::thread::Builder::new().spawn(move || {
         let problems = location
             .open()
@@ -44,12 +46,12 @@ pub fn explained(failure: Failure, settings: &Settings) -> Failure {
         let _ = sender.send(problems.unwrap_or_default());
     });
     let problems = findings.recv_timeout(LOOK_TIMEOUT).unwrap_or_default();
-    // Without a finding, nothing that was filed is damaged, or the look took too long.
+    // Without a finding, no record is corrupt, or the check took too long.
     told(&problems, settings).unwrap_or(failure)
 }
 
-/// The failure of a command that cannot go on with these problems; none if nothing that was filed
-/// is damaged.
+/// Returns the failure of a command that cannot go on with these problems; `None` if no record is
+/// corrupt.
 pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     let damage: Vec<_> = damages(problems).collect();
     if damage.is_empty() {
@@ -69,7 +71,7 @@ pub fn told(problems: &[Problem], settings: &Settings) -> Option<Failure> {
     Some(Failure::new(Exit::Database, message))
 }
 
-/// What is damaged among these, and not merely to be rebuilt.
+/// Returns the corruption among these problems, without what can be rebuilt.
 pub fn damages(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
         .iter()
@@ -85,7 +87,7 @@ pub fn faults(problems: &[Problem]) -> impl Iterator<Item = &str> {
         .map(|problem| problem.text.as_str())
 }
 
-/// The definitions that loci did not make, of these problems.
+/// Returns the definitions among these problems that loci did not make.
 pub fn foreign(problems: &[Problem]) -> impl Iterator<Item = &str> {
     problems
         .iter()
@@ -136,7 +138,7 @@ fn backups(settings: &Settings) -> PathBuf {
         .join(BACKUPS)
 }
 
-/// The newest backup that is known, with when it was made.
+/// Returns the newest known backup, with its time.
 pub fn newest_backup(settings: &Settings) -> Option<(PathBuf, SystemTime)> {
     let folder = fs::read_dir(backups(settings))
         .into_iter()

@@ -1,4 +1,4 @@
-//! How a command ends when it fails.
+//! The exit codes and messages of commands that fail.
 
 use std::io;
 
@@ -11,7 +11,7 @@ pub enum Exit {
     Failure = 1,
     /// Arguments or settings cannot be used.
     Usage = 2,
-    /// There is no such thing.
+    /// The named record does not exist.
     NotFound = 3,
     /// The data folder cannot be used.
     DataFolder = 4,
@@ -24,7 +24,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Every code with what it means, for the documentation.
+    /// Every code with its meaning, for the documentation.
     pub const ALL: [(Exit, &'static str); 7] = [
         (Exit::Failure, "the command failed"),
         (Exit::Usage, "the arguments or settings cannot be used"),
@@ -45,17 +45,17 @@ impl Exit {
     ];
 }
 
-/// Why a command failed.
+/// The failure of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// The exit code.
     pub exit: Exit,
-    /// What was wrong and what to do; empty where everything is said already.
+    /// The problem and its remedy; empty if both were already printed.
     pub message: String,
 }
 
 impl Failure {
-    /// A failure with its message.
+    /// Makes a failure with its message.
     pub fn new(exit: Exit, message: impl Into<String>) -> Self {
         Failure {
             exit,
@@ -63,7 +63,7 @@ impl Failure {
         }
     }
 
-    /// The reader of our output is gone, as in `loci list | head`: nothing is left to say.
+    /// Makes the failure for a closed output, as in `loci list | head`, which needs no message.
     fn silent() -> Self {
         Failure::new(Exit::Failure, "")
     }
@@ -74,7 +74,7 @@ impl From<Error> for Failure {
         let exit = match error.code {
             ErrorCode::NotFound => Exit::NotFound,
             ErrorCode::InvalidArgument | ErrorCode::TooLarge => Exit::Usage,
-            // What a command needs besides the store degrades it, so it is the store.
+            // Other services only degrade a command, so this is the store.
             ErrorCode::Unavailable => Exit::DataFolder,
             ErrorCode::Corrupt => Exit::Database,
             _ => Exit::Failure,
@@ -83,7 +83,7 @@ impl From<Error> for Failure {
     }
 }
 
-/// Of writing output.
+/// Failures to write the output.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         match error.kind() {

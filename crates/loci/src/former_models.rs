@@ -1,4 +1,4 @@
-//! Models that were chosen before, as far as they can be had without being told where they are.
+//! Models that were in use before, if they are available without further settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use loci_http::HttpModel;
 use crate::settings::{EmbeddingChoice, Runtime, Settings, model_folder};
 use crate::wiring::{embedder, http_model};
 
-/// The model in the binary, those that are installed, the one in the folder of the settings, and
-/// those behind the endpoint, if that is what the settings choose. No address of another endpoint
-/// is taken from the database: neither texts nor a key go where the settings do not send them.
+/// Finds models in the binary, installed ones, the one in the folder of the settings, and those
+/// behind the endpoint, if the settings choose it. No address of another endpoint is taken from the
+/// database, so that neither texts nor a key go where the settings do not send them.
 pub struct KnownModels {
     choice: EmbeddingChoice,
     folder: Option<PathBuf>,
@@ -21,7 +21,7 @@ pub struct KnownModels {
 }
 
 impl KnownModels {
-    /// What these settings know of.
+    /// Returns the models that these settings know.
     pub fn of(settings: &Settings) -> Self {
         KnownModels {
             choice: settings.embedding.clone(),
@@ -177,7 +177,7 @@ mod tests {
         ] {
             assert_eq!(found(choice(url), None, model), None, "{model}");
         }
-        // Names may hold what separates them from the address.
+        // Names may contain the separator of the address.
         let odd = "http:a@b@http://localhost:1/v1";
         assert_eq!(found(choice(url), None, odd).as_deref(), Some(odd));
     }

@@ -1,7 +1,7 @@
 //! The `loci` command: one durable memory for AI agents.
 //!
-//! Settings choose a store and a model, [`wiring`] joins them to an engine, and a command uses it.
-//! Each command is one file under `commands`. The meaning of an operation is in the engine.
+//! The settings choose a store and a model, [`wiring`] joins them to an engine, and a command uses
+//! it. Each command is one file under `commands`. The engine defines the meaning of an operation.
 //!
 //! It is a library so that `loci-bench` measures the same parts, opened by the same settings.
 
@@ -53,13 +53,13 @@ pub fn main() -> ExitCode {
         Err(ended) => (ended, names_hook()),
     };
     exit_code(outcome.map_err(|failure| Failure {
-        // To a host 2 means that its agent must not go on; no failure of a hook is worth that.
+        // A host takes 2 as the order to stop its agent, which no failure of a hook justifies.
         exit: if is_hook { Exit::Failure } else { failure.exit },
         ..failure
     }))
 }
 
-/// Reads the arguments of this process. Prints help, or the error of arguments that cannot be used.
+/// Parses the arguments of this process. Prints help, or the error of invalid arguments.
 ///
 /// # Errors
 /// The outcome to end with: success after help, a failure without a message after an error.
@@ -77,7 +77,7 @@ pub fn parse<Arguments: Parser>() -> Result<Arguments, Result<(), Failure>> {
     })
 }
 
-/// The exit code of an outcome; prints the message of a failure.
+/// Returns the exit code of an outcome; prints the message of a failure.
 pub fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     let Err(failure) = outcome else {
         return ExitCode::SUCCESS;
@@ -88,7 +88,7 @@ pub fn exit_code(outcome: Result<(), Failure>) -> ExitCode {
     ExitCode::from(failure.exit as u8)
 }
 
-/// Whether arguments that cannot be used seem to be those of `loci hook run`.
+/// Returns true if invalid arguments seem to be those of `loci hook run`.
 fn names_hook() -> bool {
     let mut words = std::env::args_os();
     words.any(|word| word == "hook") && words.any(|word| word == "run")
@@ -96,7 +96,7 @@ fn names_hook() -> bool {
 
 fn run(cli: &Cli) -> Result<(), Failure> {
     let output = Output::new(cli.common.json, cli.common.raw)?;
-    // These need no settings, so that a broken file is no obstacle to them.
+    // These need no settings, so that they work with a broken configuration file.
     match &cli.command {
         Command::Completions { shell } => return commands::completions::run(*shell),
         Command::Man { out } => return commands::man::run(out.as_deref()),
@@ -111,7 +111,7 @@ fn run(cli: &Cli) -> Result<(), Failure> {
     };
     let settings = start(&cli.flags(), usual)?;
     let outcome = execute(&cli.command, &settings, output);
-    // These say themselves what is damaged, or work where something is.
+    // These report corruption themselves, or work in spite of it.
     if matches!(cli.command, Command::Restore(_) | Command::Doctor(_)) {
         return outcome;
     }
@@ -152,7 +152,7 @@ fn execute(command: &Command, settings: &Settings, output: Output) -> Result<(),
     }
 }
 
-/// The environment variables that may be settings.
+/// Returns the environment variables that may be settings.
 fn variables() -> Result<Variables, Failure> {
     let all =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
@@ -176,20 +176,20 @@ fn variables() -> Result<Variables, Failure> {
 /// the log; `usual` is its level if no setting names one.
 ///
 /// # Errors
-/// `Usage` if a setting has a value that it cannot have.
+/// `Usage` if a setting has an invalid value.
 pub fn start(flags: &Flags, usual: LevelFilter) -> Result<Settings, Failure> {
     let settings = Settings::resolve(flags, &variables()?)?;
     start_log(&settings, usual);
     Ok(settings)
 }
 
-/// Logs to stderr. Libraries log errors alone: their finer levels may quote the text of a caller.
+/// Starts the log to stderr. Libraries log only errors: their finer levels may quote the text of a
+/// caller.
 fn start_log(settings: &Settings, usual: LevelFilter) {
     let log = settings.log.unwrap_or(usual);
     let targets = Targets::new()
         .with_default(LevelFilter::ERROR)
-        // The SDK calls it an error that a client which cancelled its call, or is gone, gets no
-        // reply.
+        // The SDK logs an error if a client gets no reply because it cancelled its call or is gone.
         .with_target(
             "rmcp::service",
             if log >= LevelFilter::DEBUG {

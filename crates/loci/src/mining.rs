@@ -1,4 +1,4 @@
-//! Filing files: what `loci-mine` reads becomes what the engine keeps.
+//! Files projects and transcripts in the engine, as `loci-mine` reads them.
 
 pub mod conversation;
 mod left_unread;
@@ -19,51 +19,51 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 
-/// Files younger than this when they were read are read again: a change right after may not show in
-/// their time.
+/// Files younger than this when they were read are read again, since their time may not show a
+/// change right after.
 const SETTLED_SECONDS: i64 = 2;
 
-/// Failures that are listed; the others are counted alone.
+/// The largest number of failures that are listed; the others are only counted.
 const FAILURES_LISTED_MAX: usize = 20;
-/// Attempts at a file that other processes read at the same time.
+/// The largest number of attempts at a file that other processes read at the same time.
 const ATTEMPTS_MAX: usize = 20;
 
-/// What came of a whole folder, counted by files and by drawers. Each file is one of `read`,
+/// The outcome for a whole folder, counted by files and by drawers. Each file is one of `read`,
 /// `unchanged`, `passed_over` and `failures`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
-    /// The wings that they were filed in.
+    /// The wings of the drawers.
     pub wings: BTreeSet<String>,
-    /// Whether git's rules exclude the folder itself, so that there was nothing to look at.
+    /// True if git's rules exclude the folder itself, so that no file was read.
     pub is_ignored: bool,
-    /// Files that were looked at.
+    /// The number of files found.
     pub files: u64,
     /// Files that were read and filed.
     pub read: u64,
-    /// Of these, files that stood elsewhere before.
+    /// The number of these files that were moved since they were filed.
     pub moved: u64,
     /// Files that have not changed.
     pub unchanged: u64,
-    /// Files that were passed over, by the reason.
+    /// Files that were passed over, by reason.
     pub passed_over: BTreeMap<&'static str, u64>,
-    /// Files that were filed before and are gone.
+    /// Files that were filed before and are deleted.
     pub gone: u64,
-    /// Files that were filed before and are ignored by now.
+    /// Files that were filed before and that git ignores now.
     pub ignored: u64,
-    /// What became of the drawers.
+    /// The numbers of drawers that were added, kept and so on.
     pub drawers: SourceFiled,
-    /// Lines or messages of transcripts that are none, and were left out.
+    /// Invalid lines or messages of transcripts, which were left out.
     pub broken: u64,
-    /// The secrets that were taken out of what was read.
+    /// The secrets that were redacted in the texts.
     pub redacted: Redactions,
     /// Files that could not be filed.
     pub failures: u64,
-    /// The first of them, each with the reason.
+    /// The first of these files, each with the reason.
     pub failed: Vec<(String, String)>,
 }
 
 impl Report {
-    /// As a value.
+    /// Returns the report as JSON.
     pub fn value(&self, is_dry: bool) -> Value {
         let Report {
             wings,
@@ -114,7 +114,7 @@ impl Report {
     }
 }
 
-/// The word for a file that is not read.
+/// Returns the word for the reason why a file is not read.
 fn reason(unread: Unread) -> &'static str {
     match unread {
         Unread::TooLarge => "too_large",
@@ -126,15 +126,15 @@ fn reason(unread: Unread) -> &'static str {
     }
 }
 
-/// The person at this machine, through the tool set that drawers belong to.
+/// Returns the local user, as a caller of the dialect that drawers belong to.
 pub fn caller() -> Caller {
     mempalace::DIALECT.caller(&Caller::local())
 }
 
-/// The path of a folder or file as its memories name it: absolute, without links.
+/// Returns the path of a folder or file as its memories name it: absolute, without links.
 ///
 /// # Errors
-/// [`Exit::Usage`] if it is not there, or its name is no UTF-8.
+/// [`Exit::Usage`] if it does not exist, or its name is not UTF-8.
 pub fn absolute(path: &Path) -> Result<String, Failure> {
     let real = path.canonicalize().map_err(|error| {
         Failure::new(
@@ -148,7 +148,7 @@ pub fn absolute(path: &Path) -> Result<String, Failure> {
     in_utf8(real)
 }
 
-/// The path as text.
+/// Returns the path as text.
 ///
 /// # Errors
 /// [`Exit::Usage`] if it is not UTF-8.
@@ -161,10 +161,11 @@ pub fn in_utf8(path: PathBuf) -> Result<String, Failure> {
     })
 }
 
-/// The absolute path of a transcript that a host names: without links, and itself not one.
+/// Returns the absolute path of a transcript that a host names, without links. The transcript
+/// itself may not be a link.
 ///
 /// # Errors
-/// If it is not there, or is a link.
+/// If it does not exist, or is a link.
 pub fn transcript(named: &Path) -> io::Result<PathBuf> {
     let folder = named
         .parent()
@@ -179,10 +180,10 @@ pub fn transcript(named: &Path) -> io::Result<PathBuf> {
     Ok(real)
 }
 
-/// The absolute path of a folder that is not there: as it is written.
+/// Returns the absolute path of a folder that does not exist, as it is written.
 ///
 /// # Errors
-/// [`Exit::Usage`] if it is no absolute path in UTF-8.
+/// [`Exit::Usage`] if it is not an absolute path in UTF-8.
 pub fn named(path: &Path) -> Result<String, Failure> {
     let text = path.to_str().filter(|_| path.is_absolute());
     text.map(str::to_owned).ok_or_else(|| {
@@ -193,15 +194,15 @@ pub fn named(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// Reads a plan, with names as the tools have them.
+/// Parses a plan; names follow the rules of the tools.
 ///
 /// # Errors
-/// `invalid_argument` if it is no plan.
+/// `invalid_argument` if the text is not a plan.
 pub fn parse_plan(text: &str) -> loci_core::Result<Plan> {
     Plan::parse(text, &|name| mempalace::place_name("name", name))
 }
 
-/// A text without its secrets, as the settings say; as it is, if it is to stay so.
+/// Redacts a text as the settings say, unless it is filed verbatim.
 fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'a> {
     if is_verbatim {
         Redacted::unchanged(text)
@@ -210,7 +211,7 @@ fn redacted<'a>(engine: &Engine, text: &'a str, is_verbatim: bool) -> Redacted<'
     }
 }
 
-/// The secrets that were taken out of these parts, as their attributes say.
+/// Returns the secrets that were redacted in these parts, from their attributes.
 fn redactions_of(parts: &[SourcePart]) -> Redactions {
     let mut all = Redactions::default();
     for text in parts
@@ -222,19 +223,19 @@ fn redactions_of(parts: &[SourcePart]) -> Redactions {
     all
 }
 
-/// Whether a file or folder is certainly not there: not if that cannot be found out.
+/// Returns true if a file or folder certainly does not exist; false if that is unknown.
 fn is_gone(path: &str) -> bool {
     fs::symlink_metadata(path).is_err_and(|error| loci_mine::project::is_gone(&error))
 }
 
-/// The id of a part, in the style of the drawers.
+/// Returns the id of a part, in the form of drawer ids.
 fn id_of(file: &SourceFile, part: &SourcePart, occurrence: u64) -> MemoryId {
     let wing = file.collection.as_deref().unwrap_or(mempalace::GLOBAL_WING);
     mempalace::mined_drawer_id(wing, &part.section, &part.thread, &part.content, occurrence)
 }
 
-/// The stamp to know a file by that was read now: one that changed a moment ago gets a time that it
-/// never has.
+/// Returns the stamp to store for a file: one that changed a moment ago gets a time that no file
+/// has.
 fn settled(stamp: FileStamp, now: Timestamp) -> FileStamp {
     let age_nanoseconds = now
         .microseconds()

@@ -1,7 +1,7 @@
-//! Data to stdout, words to stderr. Nothing else in loci writes to either.
+//! Data goes to stdout, messages to stderr. Nothing else in loci writes to either.
 //!
-//! Texts of memories may hold what a terminal obeys: all of them pass `Visible` here, or are
-//! JSON.
+//! Texts of memories may contain control sequences for terminals: all of them pass `Visible` here,
+//! or are JSON.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
@@ -14,21 +14,21 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::exit::{Exit, Failure};
 use crate::visible::{self, OneLine, Visible};
 
-/// Lines and characters of a memory's text that a list shows on a terminal.
+/// The lines and characters of a memory's text that a list shows on a terminal.
 const LINES_LISTED_MAX: usize = 6;
 const CHARACTERS_LISTED_MAX: usize = 400;
 
-/// What a command prints to.
+/// The output of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// Whether data is JSON.
+    /// True if data is printed as JSON.
     pub json: bool,
-    /// Prints text as it is, hidden characters included, if true.
+    /// True if text is printed as it is, with hidden characters.
     pub is_raw: bool,
 }
 
 impl Output {
-    /// Output as `--json` and `--raw` ask for it.
+    /// Returns the output for `--json` and `--raw`.
     ///
     /// # Errors
     /// If stdout is a terminal and raw text is asked for.
@@ -41,7 +41,7 @@ impl Output {
         Ok(Output { json, is_raw })
     }
 
-    /// The value if JSON is asked for, else the text.
+    /// Prints the value if JSON is asked for, otherwise the text.
     ///
     /// # Errors
     /// If stdout is closed or full.
@@ -66,7 +66,7 @@ impl Output {
     }
 }
 
-/// Stdout for whole lines of JSON, in which a terminal finds nothing to obey.
+/// A writer to stdout for whole lines of JSON, which escapes what a terminal would obey.
 pub struct JsonOutput<W>(pub W);
 
 impl<W: Write> Write for JsonOutput<W> {
@@ -85,7 +85,7 @@ impl<W: Write> Write for JsonOutput<W> {
     }
 }
 
-/// Data as it is: JSON, or what loci itself wrote, for other programs.
+/// Prints data as it is: JSON, or text that loci itself wrote, for other programs.
 ///
 /// # Errors
 /// If stdout is closed or full.
@@ -95,9 +95,9 @@ pub fn print(text: impl Display) -> io::Result<()> {
     stdout.flush()
 }
 
-/// A line for the person at the terminal.
+/// Prints a line for the user at the terminal.
 pub fn status_line(words: impl Display) {
-    // A closed stderr is no reason to fail: nobody listens.
+    // A closed stderr is not a failure: no one reads it.
     let _ = writeln!(io::stderr().lock(), "{}", Visible(words));
 }
 
@@ -127,7 +127,7 @@ impl MakeWriter<'_> for LogWriter {
     }
 }
 
-/// A `--limit` as it counts; says so if that is less than was asked for.
+/// Returns the `--limit` that applies; prints a note if that is less than was asked for.
 pub fn clamped(limit: u32, limit_max: usize) -> usize {
     let limit = limit as usize;
     if limit > limit_max {
@@ -138,7 +138,7 @@ pub fn clamped(limit: u32, limit_max: usize) -> usize {
     limit.min(limit_max)
 }
 
-/// A number of things, such as `1 drawer` or `2 drawers`.
+/// Formats a number of things, such as `1 drawer` or `2 drawers`.
 pub fn counted(count: u64, noun: &str) -> String {
     if count == 1 {
         format!("1 {noun}")
@@ -147,7 +147,7 @@ pub fn counted(count: u64, noun: &str) -> String {
     }
 }
 
-/// RFC 3339 in UTC, to the second.
+/// Formats a time as RFC 3339 in UTC, to the second.
 pub fn moment(moment: Timestamp) -> String {
     jiff::Timestamp::from_second(moment.microseconds().div_euclid(1_000_000)).map_or_else(
         |_| moment.microseconds().to_string(),
@@ -155,8 +155,8 @@ pub fn moment(moment: Timestamp) -> String {
     )
 }
 
-/// A memory in a list for people: whole, as [`memory_text`] has it; on a terminal, a long text is
-/// cut.
+/// Formats a memory in a list for people: whole, as [`memory_text`] does; on a terminal, a long
+/// text is cut.
 pub fn listed_text(record: &Record) -> String {
     if io::stdout().is_terminal() {
         beginning(record)
@@ -165,8 +165,8 @@ pub fn listed_text(record: &Record) -> String {
     }
 }
 
-/// A memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`] characters of its
-/// text.
+/// Formats a memory with at most [`LINES_LISTED_MAX`] lines and [`CHARACTERS_LISTED_MAX`]
+/// characters of its text.
 fn beginning(record: &Record) -> String {
     let content = record.content.trim_end();
     let by_lines = content
@@ -193,14 +193,14 @@ fn beginning(record: &Record) -> String {
     )
 }
 
-/// A memory for people: a head line, then the whole text, indented.
+/// Formats a memory for people: a head line, then the whole text, indented.
 pub fn memory_text(record: &Record) -> String {
     let mut head = vec![record.id.clone(), record.r#type.clone()];
     head.push(record.project.as_ref().map_or_else(
         || "global".to_owned(),
         |project| format!("project {project}"),
     ));
-    // To the second.
+    // The time to the second.
     head.push(
         record
             .updated_at

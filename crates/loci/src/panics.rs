@@ -1,4 +1,4 @@
-//! What is said of a panic.
+//! The message of a panic.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::panic;
@@ -6,8 +6,8 @@ use std::thread;
 
 use crate::output::status_line;
 
-/// From now on a panic is told with its place and never with its message, which may quote what a
-/// caller wrote. The frames come along if `RUST_BACKTRACE` asks for them.
+/// Makes panics report their place and never their message, which may quote a caller's text. With
+/// `RUST_BACKTRACE` set, they report the frames, too.
 pub fn keep_contents_out() {
     panic::set_hook(Box::new(|panic| {
         let place = panic

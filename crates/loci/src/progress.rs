@@ -1,19 +1,19 @@
-//! A bar for long work, on a terminal alone.
+//! A progress bar for long work, only on a terminal.
 
 use std::fmt::Write;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// How often it is drawn, while nothing happens, too.
+/// The interval between drawings, also without progress.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A bar with what is done, the rate and the time that remains. On anything but a terminal it does
-/// not show.
+/// A bar with the progress, the rate and the remaining time. It is hidden on anything but a
+/// terminal.
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar that shows from [`begin`](Progress::begin) on; `unit` is what it counts, in the
+    /// Makes a bar that appears at [`begin`](Progress::begin); `unit` is the counted noun, in the
     /// plural.
     pub fn new(unit: &'static str) -> Self {
         Progress::of(&format!(
@@ -21,7 +21,7 @@ impl Progress {
         ))
     }
 
-    /// The same for bytes.
+    /// Makes a bar that counts bytes.
     pub fn of_bytes() -> Self {
         Progress::of(
             "{bar:30} {decimal_bytes} of {decimal_total_bytes}, {decimal_bytes_per_sec}, {eta} left",
@@ -31,7 +31,7 @@ impl Progress {
     fn of(template: &str) -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
         let rate = |state: &ProgressState, text: &mut dyn Write| {
-            // Nothing to be done about a bar that cannot be drawn.
+            // A bar that cannot be drawn is ignored.
             let _ = write!(text, "{:.0}/s", state.per_sec());
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -40,19 +40,19 @@ impl Progress {
         Progress(bar)
     }
 
-    /// Says how much there is to do.
+    /// Sets the amount of work and shows the bar.
     pub fn begin(&self, length: u64) {
         self.0.set_length(length);
         self.0.reset();
         self.0.enable_steady_tick(TICK);
     }
 
-    /// That much more is done.
+    /// Adds to the work that is done.
     pub fn advance(&self, by: u64) {
         self.0.inc(by);
     }
 
-    /// That much is done in all.
+    /// Sets the work that is done in all.
     pub fn reach(&self, position: u64) {
         self.0.set_position(position);
     }

@@ -1,4 +1,4 @@
-//! Bearer tokens: making them, and the one that the first `serve` leaves in the data folder.
+//! Makes bearer tokens, and keeps the owner's token in the data folder.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -13,30 +13,30 @@ use loci_server::token_hash;
 use crate::exit::{Exit, Failure};
 use crate::wiring::SystemClock;
 
-/// Bytes of randomness in a token.
+/// The number of random bytes in a token.
 const SECRET_BYTES: usize = 32;
-/// What every token begins with, so that people and scanners recognise one.
+/// The prefix of every token, by which people and scanners recognise one.
 const PREFIX: &str = "loci_";
-/// Hexadecimal digits of a token's public id, which are the first of its hash.
+/// The number of hexadecimal digits of a token's public id, the first of its hash.
 const ID_DIGITS: usize = 12;
 /// The file in the data folder that holds the owner's token.
 const FILE_NAME: &str = "token";
 
-/// A token to be, without its secret.
+/// The properties of a token to be made, without its secret.
 pub struct Grant {
-    /// Who its bearer is.
+    /// The subject of its bearer.
     pub subject: String,
-    /// What it allows.
+    /// The scopes of its bearer.
     pub scopes: Scopes,
     /// The space that it opens.
     pub space: Space,
-    /// When it ends by itself.
+    /// The time at which it expires.
     pub expires_at: Option<Timestamp>,
 }
 
 impl Grant {
-    /// What the person at this machine gets: the same subject as over stdio, so that what is
-    /// written here and there has one owner.
+    /// Returns the grant of the local user: the same subject as over stdio, so that memories
+    /// written over both have one owner.
     fn of_owner() -> Self {
         Grant {
             subject: Principal::local().subject.unwrap_or_default(),
@@ -46,7 +46,7 @@ impl Grant {
         }
     }
 
-    /// The record of the token with this secret.
+    /// Returns the record of the token with this secret.
     pub fn token(self, secret: &str) -> Token {
         let hash = token_hash(secret);
         let mut id = HEXLOWER.encode(&hash);
@@ -64,10 +64,10 @@ impl Grant {
     }
 }
 
-/// A new secret.
+/// Returns a new secret.
 ///
 /// # Errors
-/// If the system gives no randomness.
+/// If the system provides no randomness.
 pub fn new_secret() -> Result<String, Failure> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| {
@@ -84,28 +84,28 @@ fn is_secret(text: &str) -> bool {
     digits.len() == 2 * SECRET_BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
-/// Where the owner's token is kept.
+/// Returns the path of the owner's token.
 pub fn file_in(data: &Path) -> PathBuf {
     data.join(FILE_NAME)
 }
 
-/// What a server that starts knows of the owner's token.
+/// The state of the owner's token at the start of a server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum OwnersToken {
-    /// Made just now; it may be shown this once.
+    /// The token was made just now; its secret may be shown this once.
     New(String),
-    /// In its file since an earlier start.
+    /// The token is in its file since an earlier start.
     InFile,
-    /// There is no file, or its token was revoked: whoever connects has another one.
+    /// There is no file, or its token was revoked: clients have other tokens.
     Elsewhere,
 }
 
-/// Makes sure that somebody can use the server: makes the owner's token where there is none at
-/// all. The file is written before the record, so that a token of the store is never one that
-/// nobody knows; a start in between finds the file and adds the record.
+/// Makes the owner's token if the store has no tokens, so that the server can be used. Writes the
+/// file before the record, so that the store never has a token whose secret is lost; a start in
+/// between finds the file and adds the record.
 ///
 /// # Errors
-/// [`Exit::DataFolder`] if the file can be neither read nor written; what the store fails with.
+/// [`Exit::DataFolder`] if the file can be neither read nor written; the errors of the store.
 pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failure> {
     let file = file_in(data);
     match look(&file, store)? {
@@ -126,18 +126,18 @@ pub fn ensure(data: &Path, store: &dyn TokenStore) -> Result<OwnersToken, Failur
     }
 }
 
-/// What is in the file of the owner's token.
+/// The content of the owner's token file.
 pub enum TokenInFile {
-    /// A token of the store, which may be valid no more.
+    /// A token of the store, which may have become invalid.
     Known(Token),
-    /// The secret of one that the store does not have yet.
+    /// The secret of a token that the store does not have yet.
     NotYetKnown(String),
 }
 
-/// Looks at the owner's token; nothing if its file is not there.
+/// Reads the owner's token; `None` if its file does not exist.
 ///
 /// # Errors
-/// [`Exit::DataFolder`] if the file cannot be read or holds no token; what the store fails with.
+/// [`Exit::DataFolder`] if the file cannot be read or holds no token; the errors of the store.
 pub fn look(file: &Path, store: &dyn TokenStore) -> Result<Option<TokenInFile>, Failure> {
     let text = match fs::read(file) {
         Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
@@ -177,7 +177,7 @@ fn unusable(file: &Path, verb: &str, error: &io::Error) -> Failure {
     Failure::new(Exit::DataFolder, message)
 }
 
-/// Writes a file that only its owner may read; whole or not at all.
+/// Writes a file that only its owner may read, atomically.
 fn write_privately(file: &Path, secret: &str) -> io::Result<()> {
     let draft = file.with_extension(format!("{}.draft", std::process::id()));
     let mut options = OpenOptions::new();

@@ -1,7 +1,7 @@
-//! The one list of settings, and where each value comes from.
+//! The list of settings, and the origin of each value.
 //!
-//! A value is the flag's, else the environment's, else the file's, else the default. `loci
-//! config`, the help texts and the reference page are made from [`SETTINGS`].
+//! A value comes from the flag, or the environment, or the file, or is the default. `loci config`,
+//! the help texts and the reference page are made from [`SETTINGS`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -36,28 +36,29 @@ pub struct Setting {
     pub flag: Option<&'static str>,
     /// The environment variable.
     pub variable: &'static str,
-    /// The environment variable of the system that a dialect stands in for; ours goes before it.
+    /// The environment variable of the server that a dialect stands in for; loci's own takes
+    /// precedence.
     pub alias: Option<&'static str>,
-    /// The value when nobody sets one.
+    /// The default value.
     pub default: DefaultValue,
-    /// The form in the file.
+    /// The type of the value in the file.
     pub form: ValueType,
-    /// What it means.
+    /// The meaning, for help texts.
     pub meaning: &'static str,
 }
 
-/// The value of a setting that nobody sets.
+/// The default value of a setting.
 pub enum DefaultValue {
     /// This text.
     Text(&'static str),
-    /// What these words describe.
+    /// A value that these words describe.
     Words(&'static str),
-    /// None.
+    /// No value.
     Unset,
 }
 
-/// The form of a value in the file. Flags and the environment have text; there, items of a list
-/// are separated by commas.
+/// The type of a value in the file. Flags and the environment have text; there, items of a list are
+/// separated by commas.
 #[derive(Clone, Copy, PartialEq)]
 pub enum ValueType {
     /// A string.
@@ -66,16 +67,16 @@ pub enum ValueType {
     Secret,
     /// A whole number of seconds above zero.
     Seconds,
-    /// A whole number in this range, ends included.
+    /// A whole number in this range, both ends included.
     Whole {
-        /// The lowest.
+        /// The smallest value.
         min: u64,
-        /// The highest.
+        /// The largest value.
         max: u64,
     },
-    /// A number from 0 to this one.
+    /// A number from 0 to this maximum.
     Number {
-        /// The highest.
+        /// The largest value.
         max: f64,
     },
     /// An array of strings.
@@ -88,16 +89,16 @@ pub enum ValueType {
 pub const CONFIG_FLAG: &str = "config";
 /// Its environment variable.
 pub const CONFIG_VARIABLE: &str = "LOCI_CONFIG";
-/// What it means.
+/// Its meaning, for help texts.
 pub const CONFIG_MEANING: &str = "Configuration file [env: LOCI_CONFIG] [default: loci/config.toml in the platform's configuration folder]";
 
 impl Setting {
-    /// The environment variables that set it; the first one that is set counts.
+    /// Returns the environment variables that set it; the first one that is set counts.
     pub fn variables(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.variable).chain(self.alias)
     }
 
-    /// The help text of its flag.
+    /// Returns the help text of its flag.
     pub fn help(&self) -> String {
         let default = match self.default {
             DefaultValue::Text("") | DefaultValue::Unset => String::new(),
@@ -111,7 +112,7 @@ impl Setting {
     }
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     /// A flag of this call.
@@ -120,7 +121,7 @@ pub enum Origin {
     Environment(&'static str),
     /// A line of the configuration file.
     File(PathBuf, usize),
-    /// Nobody set it.
+    /// The default.
     Default,
 }
 
@@ -140,25 +141,25 @@ impl fmt::Display for Origin {
 pub struct ResolvedValue {
     /// The value.
     pub text: String,
-    /// Who set it.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
-/// A setting with the value that holds, for `loci config`.
+/// A setting with its effective value, for `loci config`.
 #[derive(Clone)]
 pub struct Row {
-    /// Which.
+    /// The setting.
     pub setting: &'static Setting,
-    /// The value, if there is one; of a secret, only that there is one.
+    /// The value, if there is one; a secret is replaced by a sign that it is set.
     pub value: Option<String>,
-    /// Who set it.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
-/// What runs a model in this process.
+/// The runtime of a model in this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
-    /// The one in the binary.
+    /// The runtime in the binary.
     BuiltIn,
     /// An installed onnxruntime.
     #[cfg(feature = "ort")]
@@ -166,13 +167,13 @@ pub enum Runtime {
 }
 
 impl Runtime {
-    /// The onnxruntime, if this build can use one.
+    /// The installed onnxruntime, if this build can use one.
     #[cfg(feature = "ort")]
     const INSTALLED: Option<Runtime> = Some(Runtime::Onnxruntime);
     #[cfg(not(feature = "ort"))]
     const INSTALLED: Option<Runtime> = None;
 
-    /// All that this build can use.
+    /// Returns all runtimes that this build can use.
     pub fn all() -> impl Iterator<Item = Runtime> + Clone {
         std::iter::once(Runtime::BuiltIn).chain(Runtime::INSTALLED)
     }
@@ -181,24 +182,24 @@ impl Runtime {
 /// The embedding model that the settings choose.
 #[derive(Debug, Clone, PartialEq)]
 pub enum EmbeddingChoice {
-    /// The one in the binary.
+    /// The model in the binary.
     Bundled(Runtime),
-    /// One of the catalogue, installed in this folder of its own.
+    /// A model of the catalogue, installed in this folder.
     Installed(&'static CatalogueModel, PathBuf, Runtime),
-    /// One on disk.
+    /// A model in a folder.
     Folder(PathBuf, Runtime),
-    /// One behind an endpoint.
+    /// A model behind an endpoint.
     Http {
         /// The base URL.
         url: String,
         /// The model's name there.
         model: String,
-        /// The key.
+        /// The API key.
         api_key: Option<String>,
-        /// For one request.
+        /// The timeout of one request.
         timeout: Duration,
     },
-    /// None.
+    /// No model: search by words only.
     NoModel,
 }
 
@@ -209,24 +210,24 @@ pub struct LanguageModel {
     pub url: String,
     /// The model's name there.
     pub model: String,
-    /// The key.
+    /// The API key.
     pub api_key: Option<String>,
-    /// For one request.
+    /// The timeout of one request.
     pub timeout: Duration,
 }
 
-/// What holds for this call.
+/// The effective settings of this call.
 #[derive(Clone)]
 pub struct Settings {
-    /// The configuration file that was read, or would be if it were there.
+    /// The configuration file that was read, or that would be read if it existed.
     pub config_file: ResolvedValue,
     /// [`DATA`].
     pub data: PathBuf,
-    /// [`VAULT`], if somebody set it.
+    /// [`VAULT`], if it is set.
     pub vault: Option<PathBuf>,
-    /// [`VAULT_FILE_MODE`], as the system counts it.
+    /// [`VAULT_FILE_MODE`], as a file mode of the system.
     pub vault_file_mode: u32,
-    /// [`LOG`], if somebody set it.
+    /// [`LOG`], if it is set.
     pub log: Option<LevelFilter>,
     /// [`SEARCH`]; words, if there is no model.
     pub search: SearchMode,
@@ -238,21 +239,21 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// [`TRUSTED_AUTHORS`].
     pub trusted_authors: Vec<String>,
-    /// What else there is to the HTTP server.
+    /// The other settings of the HTTP server.
     pub network: Network,
-    /// [`EMBEDDING_PROVIDER`] and what belongs to it.
+    /// [`EMBEDDING_PROVIDER`] and the settings of that provider.
     pub embedding: EmbeddingChoice,
     /// [`EMBEDDING_MODEL_FOLDER`], whichever provider is chosen.
     pub model_folder: Option<PathBuf>,
-    /// [`LLM_URL`] and what belongs to it.
+    /// [`LLM_URL`] and the settings of that endpoint.
     pub language_model: Option<LanguageModel>,
     /// [`WEB_SEARCH_URL`].
     pub web_search_url: String,
     /// [`WEB_SEARCH_API_KEY`].
     pub web_search_key: Option<String>,
-    /// Everything else about conversations, their ranking, the cache and the audit log.
+    /// The other settings of conversations, their ranking, the cache and the audit log.
     pub policy: Policy,
-    /// [`PHASES_QUERIES`] and [`PHASES_TAGS`], and what is built in.
+    /// [`PHASES_QUERIES`] and [`PHASES_TAGS`], with the built-in ones.
     pub phases: Phases,
     /// [`REDACT_SECRETS`].
     pub redaction: RedactionScope,
@@ -260,23 +261,23 @@ pub struct Settings {
     pub flush: Duration,
     /// [`MAINTENANCE_SECONDS`].
     pub maintenance: Duration,
-    /// [`STORE`], [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
+    /// [`INDEX_FILE_MEMORIES`] and [`BUSY_TIMEOUT_SECONDS`].
     pub store: StoreSettings,
-    /// Every setting as it holds.
+    /// Every setting with its effective value.
     pub rows: Vec<Row>,
 }
 
-/// What the command line says, by flag.
+/// The values on the command line, by flag.
 pub type Flags = BTreeMap<&'static str, String>;
-/// What the environment says, by variable.
+/// The values in the environment, by variable.
 pub type Variables = BTreeMap<String, String>;
 
 impl Settings {
-    /// Settles every setting. An empty variable counts as none.
+    /// Resolves every setting. An empty variable counts as unset.
     ///
     /// # Errors
-    /// [`Exit::Usage`], naming the setting and its origin, if a value is not usable or the file
-    /// cannot be read as one.
+    /// [`Exit::Usage`], naming the setting and its origin, if a value cannot be used or the file
+    /// cannot be parsed.
     pub fn resolve(flags: &Flags, variables: &Variables) -> Result<Self, Failure> {
         let environment = |variable: &str| {
             variables
@@ -342,7 +343,7 @@ impl Settings {
     }
 }
 
-/// Where `loci model install` puts the files of a model.
+/// Returns the folder into which `loci model install` puts the files of a model.
 pub fn model_folder(data: &Path, model: &CatalogueModel) -> PathBuf {
     data.join("models").join(model.name)
 }
@@ -464,7 +465,7 @@ impl Values {
             .collect()
     }
 
-    /// Of a checked setting.
+    /// Returns the value of a checked setting in seconds.
     fn seconds(&self, setting: &Setting) -> Duration {
         Duration::from_secs(
             self.text(setting)
@@ -512,14 +513,14 @@ impl Values {
         }
     }
 
-    /// Of a checked setting.
+    /// Returns the value of a checked setting as a whole number.
     fn whole(&self, setting: &Setting) -> u64 {
         self.text(setting)
             .and_then(|text| text.parse().ok())
             .unwrap_or(1)
     }
 
-    /// Of a checked setting.
+    /// Returns the value of a checked setting as a number.
     fn number(&self, setting: &Setting) -> f64 {
         self.text(setting)
             .and_then(|text| text.parse().ok())
@@ -528,7 +529,7 @@ impl Values {
 
     fn policy(&self) -> Policy {
         const DAY_SECONDS: u64 = 86_400;
-        // From the scale of the setting to a cosine.
+        // Converts a similarity from the scale of the setting to a cosine.
         let cosine = |similarity: f64| (2.0 * similarity - 1.0) as f32;
         Policy {
             message_ttl_seconds: 3_600 * self.whole(&MESSAGE_TTL_HOURS),
@@ -571,8 +572,8 @@ impl Values {
         Ok(phases)
     }
 
-    /// A list of `name=text`, by name. An item without a name goes on with the one before, which
-    /// has a comma.
+    /// Parses a list of `name=text`, by name. An item without a name belongs to the text before it,
+    /// which has a comma.
     fn by_name(&self, setting: &Setting) -> Result<BTreeMap<String, Vec<String>>, Failure> {
         let mut named: Vec<(String, Vec<String>)> = Vec::new();
         for item in self.list(setting) {
@@ -699,7 +700,7 @@ mod tests {
 
     use super::*;
 
-    /// Settles with a file of this text, these variables and these flags.
+    /// Resolves the settings from a file of this text, these variables and these flags.
     fn settle(
         file: &str,
         variables: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! How a person or a host asks a server to end, and the end that comes in any case.
+//! Graceful shutdown on a signal, with a timeout.
 
 use std::io;
 use std::sync::mpsc;
@@ -10,16 +10,16 @@ use tokio::sync::oneshot;
 
 use crate::output::status_line;
 
-/// How long a server may take to end in good order. What is not acknowledged by then is not lost
-/// for anybody: the store survives an end at any instant.
+/// The longest time of a graceful shutdown. Work that is unacknowledged by then does not harm the
+/// store, which survives an end at any instant.
 const END_TIMEOUT: Duration = Duration::from_millis(1_800);
 
-/// Waits for the wish to end, which is noted from this call on. Another signal, or [`END_TIMEOUT`],
-/// ends the process at once, whatever it waits for: a lock of another process, a model that thinks,
-/// a disk.
+/// Waits for a signal to end, which is handled from this call on. Another signal, or
+/// [`END_TIMEOUT`], ends the process at once, even if it waits for a lock of another process, a
+/// model or a disk.
 pub fn signal() -> impl Future<Output = ()> {
     let (tell, told) = oneshot::channel();
-    // A thread of its own, which nothing else holds up.
+    // A thread of its own, which nothing else blocks.
     let watching = start().and_then(|(runtime, signals)| {
         let watch = move || runtime.block_on(watch(signals, tell));
         thread::Builder::new()
@@ -36,8 +36,7 @@ pub fn signal() -> impl Future<Output = ()> {
     }
 }
 
-/// From this call on a signal ends the process soon after `work` is done, which may take as long as
-/// the end of a server.
+/// Makes a signal run `work` and then end the process, within the time of a server's shutdown.
 pub fn before_end(work: impl FnOnce() + Send + 'static) {
     let watching = start().and_then(|(runtime, mut signals)| {
         let watch = move || {
@@ -45,7 +44,7 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
             let (tell, told) = mpsc::channel();
             let work = move || {
                 work();
-                // Whoever waited for it may be gone.
+                // The waiting thread may have given up.
                 let _ = tell.send(());
             };
             if thread::Builder::new()
@@ -66,7 +65,7 @@ pub fn before_end(work: impl FnOnce() + Send + 'static) {
     }
 }
 
-/// Ends the process as that signal does.
+/// Ends the process with the exit code for that signal.
 fn end(signal: i32) -> ! {
     #[expect(
         clippy::disallowed_methods,
@@ -88,7 +87,7 @@ fn start() -> io::Result<(Runtime, Signals)> {
 
 async fn watch(mut signals: Signals, tell: oneshot::Sender<()>) {
     let first = signals.next().await;
-    // Whoever served may have ended by itself.
+    // The server may have ended by itself.
     let _ = tell.send(());
     let last = tokio::time::timeout(END_TIMEOUT, signals.next())
         .await
@@ -101,16 +100,16 @@ async fn watch(mut signals: Signals, tell: oneshot::Sender<()>) {
     end(last);
 }
 
-/// How long words may take to be written.
+/// The longest wait for a line to be written.
 const NOTE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// A line for the person at the terminal, unless it cannot be written soon: whoever ends must not
-/// wait for the reader of a pipe that is full.
+/// Prints a line for the user at the terminal, unless that takes too long: a shutdown must not wait
+/// for the reader of a full pipe.
 pub fn note_aside(words: &'static str) {
     let (tell, told) = mpsc::channel();
     let write = move || {
         status_line(words);
-        // Whoever waited for it may be gone.
+        // The waiting thread may have given up.
         let _ = tell.send(());
     };
     if thread::Builder::new()
@@ -122,14 +121,14 @@ pub fn note_aside(words: &'static str) {
     }
 }
 
-/// What shells add to the number of a signal that ended a process.
+/// The number that shells add to the signal that ended a process.
 const EXIT_BY_SIGNAL: i32 = 128;
 
 #[cfg(unix)]
 struct Signals {
     terminate: tokio::signal::unix::Signal,
     interrupt: tokio::signal::unix::Signal,
-    /// None where it is ignored or may be, as `nohup` wants it.
+    /// `None` if SIGHUP is ignored or may be, as under `nohup`.
     hang_up: Option<tokio::signal::unix::Signal>,
 }
 
@@ -151,7 +150,7 @@ impl Signals {
         })
     }
 
-    /// The number of the next signal.
+    /// Returns the number of the next signal.
     async fn next(&mut self) -> i32 {
         use tokio::signal::unix::SignalKind;
         let hang_up = async {
@@ -169,13 +168,13 @@ impl Signals {
     }
 }
 
-/// Whether SIGHUP is known to end this process; Linux says which signals it ignores from its start
-/// on.
+/// Returns true if SIGHUP is known to end this process; Linux lists the signals that are ignored
+/// from its start on.
 #[cfg(unix)]
 fn ends_at_hang_up() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    // The signal 1 is the lowest bit.
+    // Signal 1 is the lowest bit.
     ignored
         .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
         .is_some_and(|mask| mask & 1 == 0)
@@ -190,7 +189,7 @@ impl Signals {
         tokio::signal::windows::ctrl_c().map(Signals)
     }
 
-    /// The number that other systems give it.
+    /// Returns the number that other systems give to this signal.
     async fn next(&mut self) -> i32 {
         const INTERRUPT: i32 = 2;
         self.0.recv().await;

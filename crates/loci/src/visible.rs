@@ -1,15 +1,14 @@
-//! Texts as a person sees them: characters that a terminal obeys, or does not show, are written
-//! out.
+//! Makes texts safe to show: characters that a terminal obeys or does not show are escaped.
 
 use std::fmt::{self, Display, Formatter, Write};
 
 pub use loci_core::characters::is_hidden;
 
-/// A value whose text is shown with every hidden character as `\u{1b}`. Line feeds (with a carriage
-/// return before them or not) and tabs are layout, and stay.
+/// A value whose text is shown with every hidden character escaped as `\u{1b}`. Line feeds (with or
+/// without a carriage return before them) and tabs are layout, and stay.
 pub struct Visible<T>(pub T);
 
-/// The same on one line: line feeds and tabs are written out, too.
+/// The same on one line: line feeds and tabs are escaped, too.
 pub struct OneLine<T>(pub T);
 
 impl<T: Display> Display for Visible<T> {
@@ -38,8 +37,7 @@ impl<T: Display> Display for OneLine<T> {
     }
 }
 
-/// JSON text in which hidden characters are escaped as JSON does it. They can be within strings
-/// alone.
+/// Escapes hidden characters in JSON text as JSON does, which can only occur in its strings.
 pub fn json(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 16);
     for character in text.chars() {
@@ -55,7 +53,8 @@ pub fn json(text: &str) -> String {
     escaped
 }
 
-/// The text that was shown, of one that a person copied from there: each `\u{1b}` as its character.
+/// Returns the original of a text that a user copied from an output: each `\u{1b}` as its
+/// character.
 pub fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -78,8 +77,8 @@ pub fn unescaped(text: &str) -> String {
     plain + rest
 }
 
-/// Joiners and selectors, which change the look of the character before them: emoji and many
-/// scripts need them.
+/// Returns true for joiners and selectors, which change the look of the character before them:
+/// emoji and many scripts need them.
 fn is_joiner(character: char) -> bool {
     matches!(character, '\u{200c}' | '\u{200d}')
 }
@@ -91,9 +90,9 @@ fn is_selector(character: char) -> bool {
 struct Escaping<'a, 'b> {
     formatter: &'a mut Formatter<'b>,
     is_layout: fn(char) -> bool,
-    /// The character before.
+    /// The previous character.
     before: char,
-    /// A carriage return waits for the character after it.
+    /// True if a carriage return waits for the next character.
     held: bool,
 }
 
@@ -111,7 +110,7 @@ impl Escaping<'_, '_> {
             .write_str(if is_line_end { "\r" } else { "\\u{d}" })
     }
 
-    /// Tells if the character shows itself, or changes one that does.
+    /// Returns true if the character is visible, or changes one that is.
     fn is_shown(&self, character: char) -> bool {
         let follows = |is_kind: fn(char) -> bool| !self.before.is_ascii() && !is_kind(self.before);
         if is_joiner(character) {
@@ -145,7 +144,7 @@ impl Write for Escaping<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Comes character by character.
+    /// A text that is written character by character.
     struct Pieces<'a>(&'a str);
 
     impl Display for Pieces<'_> {
@@ -185,8 +184,8 @@ mod tests {
                 "a\\u{200b}b\\u{feff}\\u{e0041}",
                 "a\\u{200b}b\\u{feff}\\u{e0041}",
             ),
-            // Between visible characters that need them, joiners stay; in ASCII and in runs they
-            // carry something else.
+            // Joiners stay between visible characters that need them; in ASCII and in runs they may
+            // hide data.
             (
                 "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",
                 "❤\u{fe0f}\u{200d}🔥 نمی\u{200c}خواهم",

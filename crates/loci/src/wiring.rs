@@ -1,4 +1,4 @@
-//! Concrete parts behind the engine's seams, as the settings choose them.
+//! Builds the engine from the parts that the settings choose.
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -28,14 +28,14 @@ use crate::output::status_line;
 use crate::settings::{EmbeddingChoice, LanguageModel, Runtime, Settings};
 use crate::store::open_failure;
 
-/// How long the end of a server waits for calls whose replies nobody waits for any more. What they
-/// have not committed by then is not acknowledged either.
+/// The longest wait of a server's shutdown for calls whose clients are gone. Changes that are not
+/// committed by then are not acknowledged either.
 pub const CALLS_END_TIMEOUT: Duration = Duration::from_millis(250);
-/// How long a search of a client waits for the index, so that with the rest of its work it takes
-/// less than 2 s.
+/// The longest wait of a client's search for the index; with the rest of its work it takes less
+/// than 2 s.
 const SEARCH_WAIT: Duration = Duration::from_millis(1_500);
 
-/// The time of this machine.
+/// The clock of this machine.
 pub struct SystemClock;
 
 impl Clock for SystemClock {
@@ -51,14 +51,14 @@ impl Clock for SystemClock {
         Timestamp::from_microseconds(i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX))
     }
 
-    /// Since the machine was started, the time that it slept included.
+    /// Returns the time since the machine was started, including sleep.
     #[cfg(target_os = "linux")]
     fn monotonic(&self) -> Duration {
         let since_start = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
         since_start.try_into().unwrap_or_default()
     }
 
-    /// Since the first look at it.
+    /// Returns the time since the first call.
     #[cfg(not(target_os = "linux"))]
     fn monotonic(&self) -> Duration {
         static FIRST: OnceLock<std::time::Instant> = OnceLock::new();
@@ -66,7 +66,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// What the engine is made of beside its store and what the settings say.
+/// The parts of the engine besides its store and the settings.
 pub struct Wiring {
     /// The model.
     pub embedder: Arc<dyn Embedder>,
@@ -74,14 +74,14 @@ pub struct Wiring {
     pub clock: Arc<dyn Clock>,
     /// Times, thresholds and weights.
     pub policy: Policy,
-    /// What each part of the ranking counts.
+    /// The weights of the ranking.
     pub weights: Weights,
-    /// As in [`Engine::with_search_wait`].
+    /// The wait of [`Engine::with_search_wait`].
     pub search_wait: Option<Duration>,
 }
 
 impl Wiring {
-    /// The parts that the settings choose.
+    /// Returns the parts that the settings choose.
     fn of(settings: &Settings) -> Result<Self, Failure> {
         Ok(Wiring {
             embedder: cached(&settings.embedding, embedder(&settings.embedding)?),
@@ -93,7 +93,7 @@ impl Wiring {
     }
 }
 
-/// The path without links, as far as it is there.
+/// Returns the path without links, as far as it exists.
 pub fn real(path: &Path) -> PathBuf {
     let found = path
         .ancestors()
@@ -112,9 +112,9 @@ pub fn real(path: &Path) -> PathBuf {
     real
 }
 
-/// What a command works with.
+/// The parts that a command works with.
 pub struct Parts {
-    /// The store, with the seams that the engine does not use.
+    /// The store, for tokens and its own checks.
     pub store: Arc<dyn OpenStore>,
     /// The model.
     pub embedder: Arc<dyn Embedder>,
@@ -124,23 +124,24 @@ pub struct Parts {
     pub vault: Vault,
 }
 
-/// Where the notes are, and what their processes agree by.
+/// The folder of notes, with the lock files of the processes that use it.
 pub struct Vault {
     /// The folder.
     pub folder: PathBuf,
-    /// Locked by whoever reads or writes the notes.
+    /// Locked by a process that reads or writes the notes.
     lock: PathBuf,
-    /// Locked by whoever watches them.
+    /// Locked by the process that watches the notes.
     pub watch_lock: PathBuf,
     /// The permissions of new files.
     file_mode: u32,
 }
 
 impl Vault {
-    /// That of a data folder: what the settings say of their own one, else the one within.
+    /// Returns the folder of notes for a data folder: the one of the settings if the data folder is
+    /// theirs, otherwise the one within it.
     ///
     /// # Errors
-    /// [`Exit::Usage`], if the data would lie among the notes.
+    /// [`Exit::Usage`], if the data folder would lie in the folder of notes.
     pub fn of(settings: &Settings, data: &Path) -> Result<Self, Failure> {
         let named = settings.vault.clone().filter(|_| data == settings.data);
         let folder = named.unwrap_or_else(|| data.join("vault"));
@@ -162,7 +163,7 @@ impl Vault {
         })
     }
 
-    /// The notes as files.
+    /// Returns the notes as files.
     pub fn notes(&self) -> VaultFolder {
         self.notes_by(Arc::new(SystemClock))
     }
@@ -174,7 +175,7 @@ impl Vault {
 }
 
 impl Parts {
-    /// Opens everything; makes the data folder if there is none. Loads neither model nor index.
+    /// Opens all parts; makes the data folder if there is none. Loads neither model nor index.
     ///
     /// # Errors
     /// [`Exit::DataFolder`], [`Exit::Database`] or, for an impossible endpoint, [`Exit::Usage`].
@@ -182,7 +183,7 @@ impl Parts {
         Parts::open_at(settings, &settings.data)
     }
 
-    /// The same, with another data folder.
+    /// Opens all parts with another data folder.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -190,8 +191,7 @@ impl Parts {
         Parts::open_with(settings, data, Wiring::of(settings)?)
     }
 
-    /// The same, for clients: a search that would wait for long until the store is ready says so
-    /// instead.
+    /// Opens all parts for clients: a search that would wait too long for the store fails instead.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -203,7 +203,7 @@ impl Parts {
         Parts::open_with(settings, &settings.data, wiring)
     }
 
-    /// The same, with parts that a benchmark chooses for itself.
+    /// Opens all parts, with those that a benchmark chooses for itself.
     ///
     /// # Errors
     /// As for [`Parts::open`].
@@ -211,11 +211,11 @@ impl Parts {
         Parts::of_store(settings, data, wiring, open_store)
     }
 
-    /// The same for a command that may find a store that cannot be written, and then reads it as it
-    /// is, and says so.
+    /// Opens all parts for a command that can work with a read-only store, and prints that it is
+    /// one.
     ///
     /// # Errors
-    /// As for [`Parts::open`]; whatever it would write afterwards fails.
+    /// As for [`Parts::open`]; writes to a read-only store fail.
     pub fn open_to_read(settings: &Settings) -> Result<Self, Failure> {
         Parts::of_store(
             settings,
@@ -269,11 +269,11 @@ impl Parts {
         })
     }
 
-    /// As [`Parts::open_to_read`], with the notes as they are now: what people changed while no
-    /// process watched them is known, unless the store cannot be written.
+    /// Opens all parts like [`Parts::open_to_read`], and reconciles the notes if no process watches
+    /// them and the store can be written.
     ///
     /// # Errors
-    /// As for [`Parts::open`]. Notes that cannot be read are logged, and no obstacle.
+    /// As for [`Parts::open`]. If the notes cannot be read, it only prints a note.
     pub fn open_current(settings: &Settings) -> Result<Self, Failure> {
         let parts = Parts::open_to_read(settings)?;
         if !parts.store.is_read_only() && !is_watched(&parts.vault.watch_lock) {
@@ -290,10 +290,10 @@ impl Parts {
         Ok(parts)
     }
 
-    /// Calls a tool of the mememory dialect as the person at this machine.
+    /// Calls a tool of the mememory dialect as the local user.
     ///
     /// # Errors
-    /// What the tool refuses.
+    /// The error of the tool.
     pub fn call(&self, tool: &str, arguments: Map<String, Value>) -> Result<Reply, Failure> {
         let reply = self.call_in(&loci_dialects::mememory::DIALECT, tool, arguments)?;
         if let Some(notice) = &reply.notice {
@@ -302,10 +302,10 @@ impl Parts {
         Ok(reply)
     }
 
-    /// Calls a tool of that dialect, as the person at this machine.
+    /// Calls a tool of that dialect as the local user.
     ///
     /// # Errors
-    /// What the tool refuses.
+    /// The error of the tool.
     pub fn call_in(
         &self,
         dialect: &Dialect,
@@ -331,7 +331,7 @@ impl Parts {
 }
 
 impl Drop for Parts {
-    /// What was noted and not written yet must not end with the process.
+    /// The buffered audit entries and access counts must not be lost with the process.
     fn drop(&mut self) {
         if !self.store.is_read_only()
             && let Err(error) = self.engine.flush()
@@ -355,7 +355,7 @@ pub fn open_store(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>
     with_way_out(opened, settings)
 }
 
-/// The same for a command that only reads.
+/// Opens the store for a command that only reads.
 fn open_store_to_read(settings: &Settings, data: &Path) -> Result<Arc<dyn OpenStore>, Failure> {
     let location = settings.store_for(data);
     match location.open() {
@@ -390,10 +390,10 @@ fn with_way_out<T>(opened: Result<T, OpenError>, settings: &Settings) -> Result<
     })
 }
 
-/// The model that the settings choose. Loads nothing.
+/// Returns the model that the settings choose. Loads nothing.
 ///
 /// # Errors
-/// [`Exit::Usage`] if the endpoint cannot be one.
+/// [`Exit::Usage`] if the endpoint is invalid.
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
         EmbeddingChoice::Bundled(runtime) => Arc::new(on(*runtime, LocalModel::bundled())),
@@ -416,7 +416,7 @@ pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> 
     })
 }
 
-/// Remembers the vectors of queries, if there are any.
+/// Caches the vectors of queries, if there is a model.
 fn cached(choice: &EmbeddingChoice, embedder: Arc<dyn Embedder>) -> Arc<dyn Embedder> {
     match choice {
         EmbeddingChoice::NoModel => embedder,
@@ -432,10 +432,10 @@ fn on(runtime: Runtime, model: LocalModel) -> LocalModel {
     }
 }
 
-/// A model behind an endpoint. Connects to nothing.
+/// Returns a model behind an endpoint. Does not connect.
 ///
 /// # Errors
-/// `invalid_argument` if the endpoint cannot be one.
+/// `invalid_argument` if the endpoint is invalid.
 pub fn http_model(
     url: &str,
     model: &str,
@@ -470,11 +470,12 @@ fn web_search(url: &str, key: &str) -> Result<TavilySearch> {
     })
 }
 
-/// Has the chosen model embed a text: its name, and the number of components of its vectors.
+/// Embeds a text with the chosen model; returns its name, and the number of components of its
+/// vectors.
 ///
 /// # Errors
-/// `unavailable` if it does not answer or its vectors are wrong; `invalid_argument` if the
-/// endpoint cannot be one.
+/// `unavailable` if it does not answer or its vectors are wrong; `invalid_argument` if the endpoint
+/// is invalid.
 pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
     let local = |model: LocalModel| Ok((model.model().clone(), model.check()?));
     match choice {
@@ -500,14 +501,14 @@ pub fn probe(choice: &EmbeddingChoice) -> Result<(ModelId, usize)> {
     }
 }
 
-/// A model in a folder whose files are first read when they are needed: reading them for their
-/// fingerprint alone takes longer than everything else at a start. Files that are missing then
-/// leave everything working but the search by meaning, until they are there.
+/// A model in a folder whose files are first read when they are needed: reading them only for their
+/// fingerprint takes longer than the rest of a start. While files are missing, everything but the
+/// search by meaning works.
 struct FolderModel {
     folder: PathBuf,
     runtime: Runtime,
     opened: OnceLock<LocalModel>,
-    /// The fingerprint while there is no model.
+    /// The fingerprint while the model cannot be opened.
     unusable: ModelId,
 }
 
@@ -550,7 +551,7 @@ mod tests {
 
     use super::*;
 
-    /// Counts the texts that reach it.
+    /// Counts the texts that it embeds.
     struct Counting(ModelId, AtomicUsize);
 
     impl Embedder for Counting {

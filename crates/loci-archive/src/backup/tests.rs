@@ -2,7 +2,7 @@ use std::io::Write;
 
 use super::*;
 
-/// A file with these bytes, to read.
+/// Returns a file with these bytes, to read.
 fn file_of(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     file.write_all(bytes).unwrap();
@@ -19,7 +19,7 @@ fn bytes_of(path: &Path) -> Vec<u8> {
     fs::read(path).unwrap()
 }
 
-/// Writes an archive with these entries; `add` may put more into it.
+/// Writes an archive with these entries; `add` may append more.
 fn archive(entries: &[(&str, &[u8])], add: impl FnOnce(&mut ArchiveWriter)) -> Vec<u8> {
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
     let file = fs::OpenOptions::new()
@@ -89,7 +89,7 @@ fn what_goes_in_comes_out() {
             .unwrap(),
         modified_at()
     );
-    // Never over what is there.
+    // An existing file is never replaced.
     assert_eq!(
         opened.unpack(folder.path(), |_| {}).unwrap_err().kind(),
         ErrorKind::AlreadyExists
@@ -136,7 +136,7 @@ fn nothing_leads_out_of_its_folder() {
         let refused = refusal(&archive(&[(DATABASE, b"d"), (path, b"x")], |_| {}));
         assert!(refused.contains("leads out"), "{path}: {refused}");
     }
-    // Of these, the library writes none by itself.
+    // The library itself writes none of these paths.
     for path in [
         "../a",
         "/etc/a",
@@ -239,7 +239,7 @@ fn a_checksum_of_one_entry_is_looked_at_again_when_it_is_taken_out() {
     );
 }
 
-/// A file that somebody writes into while it is read.
+/// A file that another thread writes while it is read.
 #[test]
 fn a_file_that_changes_is_read_again() {
     let path = tempfile::NamedTempFile::new().unwrap().into_temp_path();
@@ -258,7 +258,7 @@ fn a_file_that_changes_is_read_again() {
             let bytes = archive(&[(DATABASE, b"d")], |writer| {
                 outcome = writer.append("vault/a.md", &File::open(&path).unwrap());
             });
-            // Given up or whole, never half.
+            // The file is skipped or complete, never torn.
             let mut opened = Archive::open(file_of(&bytes)).unwrap();
             assert_eq!(
                 opened.manifest.entries.len(),
@@ -271,7 +271,7 @@ fn a_file_that_changes_is_read_again() {
     });
 }
 
-/// An archive that was made by somebody else, whose checksums hold: whatever its headers say.
+/// An archive of another program with valid checksums, whose headers have any values.
 #[test]
 fn no_header_is_too_much() {
     let mut state = 7_u64;
@@ -299,7 +299,7 @@ fn no_header_is_too_much() {
     ];
     let (mut taken, mut refused) = (0, 0);
     for number in 0..2_000 {
-        // The size of the content, as often as not.
+        // The real size of the content in half of the cases.
         let size = if random() % 2 == 0 {
             1
         } else {
@@ -318,7 +318,7 @@ fn no_header_is_too_much() {
             crafted.set_mtime(time);
             crafted.as_mut_bytes()[156] = kind;
             if random() % 4 == 0 {
-                // Anything anywhere, but in the checksum.
+                // A random byte anywhere but in the checksum.
                 let place = [random() % 148, 156 + random() % 356][random() as usize % 2];
                 crafted.as_mut_bytes()[place as usize] = random() as u8;
             }
@@ -335,7 +335,7 @@ fn no_header_is_too_much() {
         let folder = tempfile::tempdir().unwrap();
         match Archive::open(file_of(&crafted)) {
             Ok(mut opened) => {
-                // A file system may not know the date.
+                // The file system may not support the date.
                 let _ = opened.unpack(folder.path(), |_| {});
                 taken += 1;
             }
@@ -381,7 +381,7 @@ fn dates_and_sizes_that_cannot_be_are_refused() {
             );
         }
     }
-    // No name of megabytes is read.
+    // A name of megabytes is not read.
     let long = archive(&[(DATABASE, b"d")], |writer| {
         let mut header = header(1 << 20, 0);
         header.set_entry_type(tar::EntryType::GNULongName);

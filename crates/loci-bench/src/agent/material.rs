@@ -1,5 +1,5 @@
-//! The calls that file the store: those with what the tasks are about, and as many others around
-//! them as are wanted.
+//! The calls that fill the store: those with the memories of the tasks, and the wanted number of
+//! others around them.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::corpus::Random;
 
-/// How old the memories around are at most, in days.
+/// The highest age of the memories around, in days.
 const DAYS_AGO_MAX: usize = 300;
-/// How old a memory is that does not say it, in days.
+/// The default age of a memory, in days.
 const DAYS_AGO: i64 = 20;
-/// Sentences of a paragraph of a long text.
+/// The number of sentences in a paragraph of a long text.
 const SENTENCES_OF_A_PARAGRAPH: usize = 6;
 
 /// A tool call. In the strings of its arguments, `{filler 4000}` stands for paragraphs of about
@@ -23,24 +23,25 @@ const SENTENCES_OF_A_PARAGRAPH: usize = 6;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The name of the memory that it files, for tasks that need its id.
+    /// The name of the memory that it stores, for tasks that need its id.
     pub name: Option<String>,
-    /// The dialect; of a step of a task, that of the task if left out.
+    /// The dialect; in a step of a task, that of the task if left out.
     pub dialect: Option<String>,
     /// The tool.
     pub tool: String,
     /// Its arguments.
     pub arguments: Map<String, Value>,
-    /// Who calls: the person at this machine, who may read everything, if left out.
+    /// The caller; if left out, the local user, who may read everything.
     #[serde(rename = "as")]
     pub caller: Option<String>,
-    /// When it was, in days before the questions.
+    /// The time of the call, in days before the questions.
     #[serde(default = "days_ago")]
     pub days_ago: i64,
-    /// How often it was made.
+    /// The number of times that it is made.
     #[serde(default = "once")]
     pub times: usize,
-    /// Of a step of a task: a part of the text of a result whose id is `{shown}` from then on.
+    /// In a step of a task: a part of the text of a result, whose id becomes `{shown}` from then
+    /// on.
     pub shows: Option<String>,
 }
 
@@ -53,7 +54,7 @@ const fn once() -> usize {
 }
 
 impl Call {
-    /// A call of that tool.
+    /// Returns a call of that tool.
     pub fn now(tool: &str, arguments: Map<String, Value>) -> Self {
         let tool = tool.to_owned();
         Call {
@@ -68,7 +69,7 @@ impl Call {
         }
     }
 
-    /// How many memories it files: its messages, else one.
+    /// Returns the number of memories that it stores: its messages, or one.
     pub fn memories(&self) -> usize {
         self.times
             * self
@@ -79,12 +80,12 @@ impl Call {
     }
 }
 
-/// The words, sentences and calls that the memories around are made of.
+/// The words, sentences and calls from which the memories around are made.
 #[derive(Deserialize)]
 struct Surroundings {
-    /// The words that `{NAME}` in a text may stand for.
+    /// The words for `{NAME}` in a text.
     words: BTreeMap<String, Vec<String>>,
-    /// Sentences of long texts, `{filler …}`.
+    /// The sentences of long texts, `{filler …}`.
     sentences: Vec<String>,
     kinds: Vec<Kind>,
 }
@@ -92,23 +93,23 @@ struct Surroundings {
 /// A kind of memory.
 #[derive(Deserialize)]
 struct Kind {
-    /// How many of all calls are of this kind, in proportion to the others.
+    /// The share of this kind in all calls, in proportion to the others.
     share: usize,
     /// The call; `{text}` in it stands for one of the texts.
     call: Call,
     texts: Vec<String>,
-    /// How long the texts `{long}` are, in characters: at least and at most.
+    /// The least and greatest length of the texts `{long}`, in characters.
     #[serde(default)]
     long: [usize; 2],
 }
 
-/// Reads one of the files that are a part of the program.
+/// Parses one of the files that are built into the program.
 pub fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, Failure> {
     toml::from_str(text).map_err(|error| Failure::new(Exit::Failure, format!("{name}: {error}")))
 }
 
-/// The calls that file a store of about that many memories, oldest first: those that the tasks are
-/// about in any case.
+/// Returns the calls that fill a store of about that many memories, oldest first; those of the
+/// tasks are always among them.
 ///
 /// # Errors
 /// If the files are not in the form above.
@@ -147,7 +148,7 @@ pub fn calls(seed: u64, memories: usize) -> Result<Vec<Call>, Failure> {
 }
 
 impl Surroundings {
-    /// Puts words in the place of `{…}` in the arguments of a call, the same ones for `{project}`
+    /// Replaces `{…}` in the arguments of a call by words, with the same one for `{project}`
     /// throughout.
     fn complete(
         &self,
@@ -195,7 +196,7 @@ impl Surroundings {
         words.get(random.below(words.len())).cloned()
     }
 
-    /// Sentences of about that many characters, in paragraphs.
+    /// Returns sentences of about that many characters, in paragraphs.
     fn paragraphs(&self, characters: usize, project: &str, random: &mut Random) -> String {
         let mut text = String::new();
         let mut sentences = 0;
@@ -227,7 +228,7 @@ pub fn in_strings(value: &mut Value, change: &mut impl FnMut(&str) -> String) {
     }
 }
 
-/// The text with other text in the place of each `{name}` that has some.
+/// Replaces each `{name}` in the text for which `words` has a text.
 pub fn expanded(text: &str, mut words: impl FnMut(&str) -> Option<String>) -> String {
     let mut expanded = String::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The shares of evidence and distractors and the tokens, by dialect.
+//! The shares of evidence and distractors and the numbers of tokens, by dialect.
 
 use std::fmt::Write as _;
 
@@ -10,13 +10,13 @@ use crate::laboratory::Laboratory;
 
 /// The outcome of a run.
 pub struct Report<'a> {
-    /// How it was asked for.
+    /// The options of the run.
     pub options: &'a AgentBench,
     /// The model and the search that were measured.
     pub laboratory: &'a Laboratory<'a>,
-    /// Memories that were filed.
+    /// The number of memories stored.
     pub memories: usize,
-    /// The tasks.
+    /// The tasks with their outcomes.
     pub asked: &'a [Asked<'a>],
 }
 
@@ -24,7 +24,7 @@ pub struct Report<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     tasks: usize,
-    /// Those at which everything is as it should be.
+    /// The number of tasks without any error.
     right: usize,
     evidence: usize,
     found: usize,
@@ -51,8 +51,8 @@ impl Tally {
         tally
     }
 
-    /// The shares of evidence found, of distractors shown, of tasks within their tokens and of
-    /// tasks that are right.
+    /// Returns the shares of evidence found, of distractors shown, of tasks within their tokens and
+    /// of tasks without errors.
     fn shares(&self) -> [f64; 4] {
         let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
         [
@@ -65,7 +65,7 @@ impl Tally {
 }
 
 impl Report<'_> {
-    /// A row for each dialect, one for all.
+    /// Returns a row for each dialect, and one for all.
     fn rows(&self) -> Vec<(&str, Tally)> {
         let of =
             |name: &str| Tally::of(self.asked.iter().filter(|asked| asked.task.dialect == name));
@@ -77,7 +77,7 @@ impl Report<'_> {
             .collect()
     }
 
-    /// Everything, for programs.
+    /// Returns the report as JSON.
     pub fn value(&self) -> Value {
         let row = |(name, tally): &(&str, Tally)| {
             let [found, shown, within_budget, right] = tally.shares();
@@ -117,7 +117,7 @@ impl Report<'_> {
         })
     }
 
-    /// The table, for people, and the tasks that are asked for.
+    /// Returns the table for people, with the tasks to list.
     pub fn text(&self) -> String {
         let mut text = format!(
             "{} memories, seed {}, model {}\n\n{:11} {:>6} {:>15} {:>18} {:>8} {:>14} {:>7}\n",

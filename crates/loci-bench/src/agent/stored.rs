@@ -1,4 +1,4 @@
-//! The store that the tasks are asked of, filed through tool calls.
+//! The store that the tasks query, filled through tool calls.
 
 use std::collections::HashMap;
 use std::fs;
@@ -16,9 +16,9 @@ use sha2::{Digest, Sha256};
 use super::material::{Call, expanded, in_strings};
 use crate::laboratory::{Laboratory, SetClock, copy, settle};
 
-/// Milliseconds between two calls of a day.
+/// The milliseconds between two calls of a day.
 const BETWEEN_CALLS_MS: i64 = 100;
-/// Characters of the ids that are cut.
+/// The number of characters of shortened ids.
 const SHORT_ID_CHARACTERS: usize = 8;
 /// The names of an id in replies.
 const ID_KEYS: [&str; 6] = [
@@ -30,16 +30,16 @@ const ID_KEYS: [&str; 6] = [
     "cache_id",
 ];
 
-/// A store that has been filed, and was asked nothing.
+/// A filled store that was not queried yet.
 pub struct Stored {
     data: PathBuf,
-    /// The id of each memory that has a name.
+    /// The ids of the named memories.
     ids: HashMap<String, String>,
 }
 
 impl Stored {
-    /// Takes the store that an earlier run left in the folder, if it was filed by the same calls
-    /// with the same model, or files it.
+    /// Uses the store that an earlier run left in the folder, if it was filled by the same calls
+    /// with the same model, or fills a new one.
     ///
     /// # Errors
     /// If the folder cannot be used, or a tool refuses a call.
@@ -55,7 +55,7 @@ impl Stored {
         if let Some(ids) = kept(&list, &known) {
             return Ok(Stored { data, ids });
         }
-        // An interrupted run leaves a part of it.
+        // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
         status_line(format_args!("filing {} calls …", calls.len()));
         let parts = laboratory.open(&data)?;
@@ -136,7 +136,7 @@ impl Stored {
         )?)
     }
 
-    /// The text with ids in the place of their names.
+    /// Replaces the names in the text by ids.
     pub fn with_ids(&self, text: &str, ids: &Ids) -> String {
         expanded(text, |name| {
             let (form, name) = name.split_once(' ').unwrap_or((name, ""));
@@ -157,15 +157,15 @@ impl Stored {
     }
 }
 
-/// Ids that a task learns on its way.
+/// The ids that a task learns from its steps.
 #[derive(Debug, Default)]
 pub struct Ids {
-    /// The one that its last step showed.
+    /// The id that its last step showed.
     pub shown: Option<String>,
 }
 
-/// The person at this machine, or the holder of a token of that name, who reads what is common,
-/// shared or their own.
+/// Returns the local user, or the bearer of a token of that name, who reads memories that are
+/// common, shared or their own.
 pub fn caller(name: Option<&str>) -> Caller {
     let scopes = || Scopes::of(&[Scope::Read, Scope::Write]);
     name.map_or_else(Caller::local, |name| {
@@ -173,7 +173,7 @@ pub fn caller(name: Option<&str>) -> Caller {
     })
 }
 
-/// The id of what a reply says was filed: of several messages, the first.
+/// Returns the id of the memory that a reply says was stored; of several messages, the first.
 fn id_in(reply: &Value) -> Option<&str> {
     ID_KEYS
         .iter()
@@ -181,7 +181,7 @@ fn id_in(reply: &Value) -> Option<&str> {
         .or_else(|| reply["stm_ids"][0].as_str())
 }
 
-/// The id of the innermost object that has an id and a text with that part.
+/// Returns the id of the innermost object that has an id and a text with that part.
 pub fn id_beside<'a>(reply: &'a Value, part: &str) -> Option<&'a str> {
     let inner = match reply {
         Value::Array(items) => items.iter().find_map(|item| id_beside(item, part)),
@@ -197,7 +197,7 @@ pub fn id_beside<'a>(reply: &'a Value, part: &str) -> Option<&'a str> {
     inner.or_else(|| id_in(reply).filter(|_| holds(reply)))
 }
 
-/// The ids that an earlier run noted, if it was complete and made these calls.
+/// Returns the ids that an earlier run recorded, if it was complete and made these calls.
 fn kept(list: &Path, known: &str) -> Option<HashMap<String, String>> {
     let kept: Value = serde_json::from_str(&fs::read_to_string(list).ok()?).ok()?;
     let ids = kept["ids"].as_object().filter(|_| kept["calls"] == known)?;

@@ -1,4 +1,4 @@
-//! The tasks, and what is in the replies to them.
+//! The tasks, and the evaluation of the replies to them.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -17,25 +17,25 @@ use super::stored::{Ids, Stored, caller, id_beside};
 use crate::client::loci;
 use crate::laboratory::{Laboratory, SetClock};
 
-/// When the tasks are asked: so many milliseconds after noon, after everything was filed and before
+/// The time of the tasks in milliseconds after noon, after all calls that fill the store and before
 /// cached answers expire.
 const ASKED_AFTER_NOON_MS: i64 = 50 * 60 * 1_000;
-/// An id that stands for all ids, whose digits differ from run to run and therefore their tokens.
+/// An id that replaces all ids, whose digits and thus tokens differ from run to run.
 const ANY_ID: &str = "019a3c7e-5b21-7d40-9f86-e2c4d81b07a5";
-/// The length from which digits to the base 16 are an id, and from which other letters and digits
-/// are one or a cursor.
+/// The length from which hexadecimal digits are an id, and from which other letters and digits are
+/// an id or a cursor.
 const ID_CHARACTERS_MIN: usize = 8;
 const OPAQUE_CHARACTERS_MIN: usize = 32;
 /// The length of a date.
 const DATE_CHARACTERS: usize = 10;
 
-/// A task: one call, after some steps, and what its reply should and should not hold.
+/// A task: one call, after some steps, with the expected and unwanted parts of its reply.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
     /// Its name.
     pub name: String,
-    /// The dialect that the agent has.
+    /// The dialect of the agent.
     pub dialect: String,
     /// The tool. Without it, the task is the start of a session.
     pub tool: Option<String>,
@@ -46,25 +46,25 @@ pub struct Task {
     pub starts_in: Option<String>,
     /// The resource that a session starts with.
     pub resource: Option<String>,
-    /// Who asks: the person at this machine, if left out.
+    /// The caller; the local user, if left out.
     #[serde(rename = "as")]
     pub caller: Option<String>,
-    /// Calls that come first.
+    /// The calls before it.
     #[serde(default)]
     pub steps: Vec<Call>,
-    /// Parts of the memories that the agent needs.
+    /// Parts of memories that the agent needs.
     #[serde(default)]
     pub must: Vec<String>,
-    /// Parts of memories that would mislead it, or that are none of its business.
+    /// Parts of memories that would mislead the agent or do not concern it.
     #[serde(default)]
     pub must_not: Vec<String>,
-    /// The same for what the reply itself says, beside the memories.
+    /// Expected parts of the reply besides the memories.
     #[serde(default)]
     pub must_say: Vec<String>,
-    /// The same for what it must not say.
+    /// Unwanted parts of the reply besides the memories.
     #[serde(default)]
     pub must_not_say: Vec<String>,
-    /// Tokens that the reply may have.
+    /// The largest number of tokens of the reply.
     pub budget_tokens: usize,
 }
 
@@ -72,41 +72,41 @@ pub struct Task {
 pub struct Asked<'a> {
     /// The task.
     pub task: &'a Task,
-    /// Evidence that is not in the reply.
+    /// The evidence that the reply lacks.
     pub missing: Vec<String>,
-    /// Distractors that are in the reply.
+    /// The distractors in the reply.
     pub shown: Vec<String>,
-    /// The tokens of the reply.
+    /// The number of tokens of the reply.
     pub tokens: usize,
-    /// Why the call, or a step before it, failed.
+    /// The error of the call, or of a step before it.
     pub refused: Option<String>,
 }
 
 impl Asked<'_> {
-    /// Whether the reply stays within its tokens.
+    /// Returns true if the reply stays within its tokens.
     pub fn is_within_budget(&self) -> bool {
         self.tokens <= self.task.budget_tokens
     }
 
-    /// Whether everything is as it should be.
+    /// Returns true if the reply has all evidence, no distractor and not too many tokens.
     pub fn is_right(&self) -> bool {
         self.missing.is_empty() && self.shown.is_empty() && self.is_within_budget()
     }
 }
 
 impl Task {
-    /// The parts that should be in the reply.
+    /// Returns the expected parts of the reply.
     pub fn evidence(&self) -> impl Iterator<Item = &String> {
         self.must.iter().chain(&self.must_say)
     }
 
-    /// The parts that should not.
+    /// Returns the unwanted parts of the reply.
     pub fn distractors(&self) -> impl Iterator<Item = &String> {
         self.must_not.iter().chain(&self.must_not_say)
     }
 }
 
-/// All tasks.
+/// Returns all tasks.
 ///
 /// # Errors
 /// If the file is not in the form above.
@@ -118,7 +118,7 @@ pub fn read() -> Result<Vec<Task>, Failure> {
     Ok(read_file::<Tasks>("tasks.toml", include_str!("tasks.toml"))?.tasks)
 }
 
-/// That many of the tasks, evenly from all of them; all without a number.
+/// Returns that many of the tasks, evenly from all of them; without a number, all.
 pub fn sample(tasks: Vec<Task>, number: Option<u32>) -> Vec<Task> {
     let all = tasks.len();
     let number = number.map_or(all, |number| (number as usize).min(all));
@@ -131,10 +131,10 @@ pub fn sample(tasks: Vec<Task>, number: Option<u32>) -> Vec<Task> {
         .collect()
 }
 
-/// Asks the tasks, one after the other, of a copy of the store.
+/// Runs the tasks one after the other on a copy of the store.
 ///
 /// # Errors
-/// If the copy cannot be made or opened. A call that fails is no error: its reply says why.
+/// If the copy cannot be made or opened. A failed call is a reply with its error.
 pub fn ask<'a>(
     tasks: &'a [Task],
     stored: &Stored,
@@ -149,8 +149,8 @@ pub fn ask<'a>(
         let mut ids = Ids::default();
         let outcome = take_steps(task, stored, &parts, &mut ids)
             .map(|()| reply(task, stored, &parts, folder.path(), &ids));
-        // An agent reads why a call was refused. A step that fails leaves what it should have
-        // changed.
+        // An agent reads why a call was refused. After a failed step, the store lacks its change,
+        // so all distractors count.
         let (text, refused, is_begun) = match outcome {
             Ok(Ok(text)) => (text, None, true),
             Ok(Err(failure)) => (failure.message.clone(), Some(failure.message), true),
@@ -176,7 +176,7 @@ pub fn ask<'a>(
     Ok(tasks.iter().map(asked).collect())
 }
 
-/// A call with what it leaves to its task.
+/// Returns a call with the defaults of its task.
 fn completed(call: &Call, task: &Task) -> Call {
     let mut call = call.clone();
     call.dialect.get_or_insert_with(|| task.dialect.clone());
@@ -184,7 +184,7 @@ fn completed(call: &Call, task: &Task) -> Call {
     call
 }
 
-/// Makes the calls that come first.
+/// Makes the steps of a task.
 fn take_steps(task: &Task, stored: &Stored, parts: &Parts, ids: &mut Ids) -> Result<(), Failure> {
     for step in &task.steps {
         let reply = stored.call(&completed(step, task), ids, parts)?;
@@ -202,7 +202,7 @@ fn take_steps(task: &Task, stored: &Stored, parts: &Parts, ids: &mut Ids) -> Res
     Ok(())
 }
 
-/// The text that the agent reads in the end.
+/// Returns the reply that the agent reads in the end.
 fn reply(
     task: &Task,
     stored: &Stored,
@@ -231,7 +231,7 @@ fn reply(
     session_start(task, data)
 }
 
-/// The text that the hook of a host adds to a new session, by a process of its own.
+/// Returns the text that the hook of a host adds to a new session, from a process of its own.
 fn session_start(task: &Task, data: &Path) -> Result<String, Failure> {
     let temporary = tempfile::tempdir()?;
     let folder = temporary
@@ -273,7 +273,7 @@ fn session_start(task: &Task, data: &Path) -> Result<String, Failure> {
     })
 }
 
-/// The text with the same digits in all ids and cursors, but for dates.
+/// Replaces all ids and cursors in the text by the same digits, except dates.
 fn with_one_id(text: &str) -> String {
     let is_of_id =
         |character: &char| character.is_ascii_alphanumeric() || matches!(character, '-' | '_');

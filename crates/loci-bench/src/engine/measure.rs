@@ -18,17 +18,17 @@ use super::super::client::resident_bytes;
 use super::super::speed::{cpu_time, milliseconds};
 use super::synthetic::{DIMENSION, Prepared, Question, Synthetic, id, quantised};
 
-/// Searches of each kind that are measured.
+/// The number of measured searches of each kind.
 const SEARCHES: usize = 200;
-/// Questions whose results are compared with those of an exact scan.
+/// The number of questions whose results are compared with those of an exact scan.
 const COMPARED: usize = 20;
-/// Results of a search.
+/// The number of results of a search.
 const RESULTS: usize = 10;
-/// Bytes of a packed posting, at least: the passage and the count.
+/// The least size of a packed posting in bytes: the passage and the count.
 const POSTING_BYTES: usize = 3;
-/// Bytes that are summed for the bandwidth of the memory: more than any cache holds.
+/// The bytes that are summed to measure the memory bandwidth: more than any cache holds.
 const SUMMED_BYTES: usize = 256 << 20;
-/// How often. The fastest counts.
+/// The number of such sums, of which the fastest counts.
 const SUMS: usize = 5;
 /// The kinds of search.
 const MODES: [(&str, SearchMode); 3] = [
@@ -37,13 +37,13 @@ const MODES: [(&str, SearchMode); 3] = [
     ("words", SearchMode::Words),
 ];
 
-/// Searches of one kind.
+/// The times of searches of one kind.
 struct Searches {
     name: &'static str,
     wall: Vec<f64>,
     cpu: Vec<f64>,
-    /// Milliseconds that reading takes at the bandwidth of the memory: what an exact scan reads,
-    /// and what a scan of one bit for each component does.
+    /// The milliseconds for reading at the memory bandwidth: the data of an exact scan, and of a
+    /// scan with one bit for each component.
     limits: [f64; 2],
 }
 
@@ -100,17 +100,17 @@ pub fn run(data: &Path, corpus: &Synthetic, output: Output) -> Result<(), Failur
     Ok(output.either(&report.value(corpus.passages()), report.text())?)
 }
 
-/// What was measured.
+/// The measurements.
 struct Report {
     searches: Vec<Searches>,
-    /// Among the stored vectors, and among those before quantisation.
+    /// The recall among the stored vectors, and among those before quantisation.
     recall: [f64; 2],
-    /// Milliseconds to the first result.
+    /// The milliseconds to the first result.
     start: f64,
-    /// MiB that the index adds.
+    /// The MiB that the index adds.
     resident: Option<f64>,
     bytes_per_millisecond: f64,
-    /// Bytes that a question reads.
+    /// The bytes of postings that a question reads.
     postings: usize,
 }
 
@@ -193,7 +193,7 @@ impl Searches {
     }
 }
 
-/// The ids of the best results.
+/// Returns the ids of the best results.
 fn search(engine: &Engine, query: &str) -> Result<Vec<String>, Failure> {
     let recall = Recall::new(query, RESULTS, &|signals| signals.relevance);
     let recalled = engine.recall(&Caller::local(), &recall)?;
@@ -230,8 +230,8 @@ fn measured(
     Ok(searches)
 }
 
-/// The share of the nearest passages that a search by meaning finds, among the stored vectors and
-/// among those before quantisation.
+/// Returns the share of the nearest passages that a search by meaning finds, among the stored
+/// vectors and among those before quantisation.
 fn recall(
     engine: &Engine,
     corpus: &Synthetic,
@@ -266,7 +266,7 @@ fn recall(
     Ok(met.map(|met| met as f64 / all.max(1) as f64))
 }
 
-/// The nearest so far, nearest first.
+/// The nearest passages so far, nearest first.
 #[derive(Default)]
 struct Nearest(Vec<(f32, usize)>);
 
@@ -281,7 +281,7 @@ impl Nearest {
     }
 }
 
-/// In lanes, so that the compiler can use the processor's vectors.
+/// Computes a dot product in lanes, so that the compiler can use vector instructions.
 fn dot(left: &[f32], right: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0; LANES];
@@ -293,7 +293,7 @@ fn dot(left: &[f32], right: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// Bytes of the postings that a question reads, in the mean.
+/// Returns the mean bytes of the postings that a question reads.
 fn postings_bytes(corpus: &Synthetic, questions: &[Question]) -> usize {
     let mut frequencies: HashMap<u32, usize> = questions
         .iter()
@@ -319,7 +319,7 @@ fn postings_bytes(corpus: &Synthetic, questions: &[Question]) -> usize {
     POSTING_BYTES * questions.iter().map(of).sum::<usize>() / questions.len()
 }
 
-/// Bytes a second that one thread reads from memory.
+/// Returns the bytes per second that one thread reads from memory.
 fn bandwidth() -> f64 {
     let array = vec![1_u64; SUMMED_BYTES / size_of::<u64>()];
     let sum = |_| {
@@ -334,7 +334,7 @@ fn bandwidth() -> f64 {
     SUMMED_BYTES as f64 / (0..SUMS).map(sum).fold(f64::INFINITY, f64::min)
 }
 
-/// Of sorted times.
+/// Returns a percentile of sorted times.
 fn percentile(times: &[f64], share: f64) -> f64 {
     times
         .get((times.len() as f64 * share) as usize)

@@ -1,5 +1,5 @@
-//! Made-up passages with vectors, each a function of its number alone, so that nothing of a million
-//! of them has to be kept.
+//! Made-up passages with vectors, each a function of its number only, so that a million of them
+//! need no memory.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,28 +11,28 @@ use loci_core::{
 
 use super::super::corpus::Random;
 
-/// Components of a vector: those of the bundled model.
+/// The number of components of a vector, as in the bundled model.
 pub const DIMENSION: usize = 384;
-/// Words of a passage.
+/// The number of words of a passage.
 const WORDS: usize = 40;
-/// Words of a query.
+/// The number of words of a query.
 const QUERY_WORDS: usize = 6;
-/// Words that the made-up language has. Their frequencies follow Zipf's law.
+/// The number of words in the made-up language. Their frequencies follow Zipf's law.
 const VOCABULARY: f64 = 50_000.0;
-/// Of how many words one belongs to the topic of its passage.
+/// One of this many words belongs to the topic of its passage.
 const WORDS_PER_TOPIC_WORD: usize = 3;
-/// Words of a topic.
+/// The number of words of a topic.
 const TOPIC_WORDS: usize = 40;
-/// Passages of a topic.
+/// The number of passages of a topic.
 const PASSAGES_PER_TOPIC: usize = 500;
-/// How far vectors of a topic are from its centre, whose own length is 1. Two of one topic have a
-/// cosine of about 0.6, as texts about the same have with the bundled model.
+/// The distance of vectors from the centre of their topic, which has the length 1. Two of one topic
+/// have a cosine of about 0.6, as texts about one topic have with the bundled model.
 const NOISE: f32 = 0.8;
 
 /// The model's name.
 const MODEL: &str = "synthetic";
 
-/// The corpus.
+/// The made-up corpus.
 pub struct Synthetic {
     passages: usize,
     topics: Vec<Vec<f32>>,
@@ -42,14 +42,14 @@ pub struct Synthetic {
 pub struct Question {
     /// Its words, by their ranks.
     pub ranks: Vec<u32>,
-    /// The same as a text.
+    /// The words as a text.
     pub text: String,
     /// Its vector.
     pub vector: Vec<f32>,
 }
 
 impl Synthetic {
-    /// A corpus of that many passages.
+    /// Returns a corpus of that many passages.
     pub fn new(passages: usize) -> Self {
         let centre = |topic| noise(&mut Random(u64::MAX - topic as u64), 1.0);
         let topics = passages.div_ceil(PASSAGES_PER_TOPIC).max(1);
@@ -59,18 +59,18 @@ impl Synthetic {
         }
     }
 
-    /// How many passages there are.
+    /// Returns the number of passages.
     pub fn passages(&self) -> usize {
         self.passages
     }
 
-    /// The topic of a passage, and the randomness of its words.
+    /// Returns the topic of a passage, and the random generator of its words.
     fn topic(&self, index: usize) -> (usize, Random) {
         let mut random = Random(index as u64);
         (random.below(self.topics.len()), random)
     }
 
-    /// The words of a passage, by their ranks.
+    /// Returns the words of a passage, by their ranks.
     pub fn ranks(&self, index: usize) -> Vec<u32> {
         let (topic, mut random) = self.topic(index);
         let rank = |word| {
@@ -83,7 +83,7 @@ impl Synthetic {
         (0..WORDS).map(rank).collect()
     }
 
-    /// The vector of a passage.
+    /// Returns the vector of a passage.
     pub fn vector(&self, index: usize) -> Vec<f32> {
         self.near(self.topic(index).0, &mut Random((1 << 40) + index as u64))
     }
@@ -99,7 +99,7 @@ impl Synthetic {
         )
     }
 
-    /// A question about the topic of some passage, in words of that passage.
+    /// Returns a question about the topic of some passage, in words of that passage.
     pub fn question(&self, number: usize) -> Question {
         let mut random = Random((1 << 50) + number as u64);
         let index = random.below(self.passages);
@@ -114,7 +114,7 @@ impl Synthetic {
         }
     }
 
-    /// The passage as a memory, and what the index keeps of it.
+    /// Returns the passage as a memory, and its index entry.
     pub fn memory(&self, index: usize) -> (Memory, Passage) {
         let ranks = self.ranks(index);
         let content = text(&ranks);
@@ -142,7 +142,7 @@ impl Synthetic {
     }
 }
 
-/// The id of a passage's memory.
+/// Returns the id of a passage's memory.
 pub fn id(index: usize) -> MemoryId {
     MemoryId::new(format!("passage-{index}"))
 }
@@ -156,7 +156,7 @@ fn record(index: usize, content: String) -> Memory {
     }
 }
 
-/// Symmetric eight-bit quantisation, as the engine does it.
+/// Quantises a vector symmetrically to eight bits, as the engine does it.
 pub fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
     let largest = vector
         .iter()
@@ -171,9 +171,9 @@ pub fn quantised(vector: &[f32]) -> (f32, Vec<i8>) {
     )
 }
 
-/// A vector of about that length, in no particular direction.
+/// Returns a vector of about that length, in a random direction.
 fn noise(random: &mut Random, length: f32) -> Vec<f32> {
-    // Uniform from -1 to 1 has the variance 1/3.
+    // The uniform distribution from -1 to 1 has the variance 1/3.
     let unit = length * (3.0 / DIMENSION as f32).sqrt() / f32::from(i16::MAX);
     let mut values = Vec::with_capacity(DIMENSION);
     while values.len() < DIMENSION {
@@ -192,7 +192,7 @@ fn text(ranks: &[u32]) -> String {
     words.join(" ")
 }
 
-/// A word that no stemmer changes.
+/// Returns a word that no stemmer changes.
 fn word(mut rank: u32) -> String {
     const SYLLABLES: [&str; 16] = [
         "ba", "ke", "la", "mo", "nu", "pa", "re", "sa", "to", "vu", "da", "fe", "ga", "ho", "ju",
@@ -208,14 +208,14 @@ fn word(mut rank: u32) -> String {
     }
 }
 
-/// A model that knows the vectors of the questions beforehand and takes no time for them.
+/// A model that has the vectors of the questions beforehand and takes no time for them.
 pub struct Prepared {
     model: ModelId,
     vectors: Mutex<HashMap<String, Vec<f32>>>,
 }
 
 impl Prepared {
-    /// With these questions.
+    /// Returns a model with these questions.
     pub fn new(questions: &[Question]) -> Self {
         let vectors = questions
             .iter()

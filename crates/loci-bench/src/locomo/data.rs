@@ -8,46 +8,46 @@ use jiff::civil::Date;
 use loci::exit::{Exit, Failure};
 use serde_json::Value;
 
-/// The file in its folder.
+/// The name of the file in its folder.
 const FILE: &str = "locomo10.json";
 
-/// Two people who talk.
+/// A conversation of two people.
 pub struct Conversation {
     /// Its name in the file.
     pub name: String,
-    /// What they said, in order.
+    /// The sessions, in order.
     pub sessions: Vec<Session>,
-    /// What is asked about it.
+    /// The questions about it.
     pub questions: Vec<Question>,
 }
 
-/// What was said on one day.
+/// The turns of one day.
 pub struct Session {
-    /// From 1.
+    /// The number of the session, from 1.
     pub number: u64,
-    /// The day, as in 2023-05-08, where the file says it.
+    /// The day, as in 2023-05-08, if the file has it.
     pub date: Option<String>,
-    /// In order.
+    /// The turns, in order.
     pub turns: Vec<Turn>,
 }
 
-/// What was said at once.
+/// A turn of one speaker.
 pub struct Turn {
     /// Its id in the file.
     pub id: String,
     /// `Speaker: text [photo: caption]`.
     pub text: String,
-    /// Whether the first of the two says it.
+    /// True if the first of the two speakers says it.
     pub is_first_speaker: bool,
 }
 
 /// A question.
 pub struct Question {
-    /// In natural language.
+    /// The text in natural language.
     pub text: String,
     /// The kind of question, from 1.
     pub category: u64,
-    /// Ids of the turns that answer it, as the file writes them.
+    /// The ids of the turns that answer it, as the file writes them.
     pub turns: BTreeSet<String>,
     /// The sessions of these turns.
     pub sessions: BTreeSet<u64>,
@@ -56,7 +56,7 @@ pub struct Question {
 /// Reads the file, or the one in that folder or its folder `locomo`.
 ///
 /// # Errors
-/// [`Exit::Usage`], saying what to give.
+/// [`Exit::Usage`], with the expected argument.
 pub fn read(path: &Path) -> Result<Vec<Conversation>, Failure> {
     let places = [
         path.to_owned(),
@@ -139,7 +139,7 @@ fn question(value: &Value) -> Question {
     }
 }
 
-/// The session of a turn: `D3:5` is in the third. Some ids in the file are not written like this.
+/// Returns the session of a turn: `D3:5` is in the third. Some ids in the file have another form.
 pub fn session_of(turn: &str) -> Option<u64> {
     let (session, _) = turn.strip_prefix('D')?.split_once(':')?;
     session
@@ -148,7 +148,7 @@ pub fn session_of(turn: &str) -> Option<u64> {
         .then(|| session.parse().ok())?
 }
 
-/// `1:56 pm on 8 May, 2023` as 2023-05-08.
+/// Parses `1:56 pm on 8 May, 2023` as 2023-05-08.
 fn date(moment: &str) -> Option<String> {
     let (_, day) = moment.split_once(" on ")?;
     Date::strptime("%d %B, %Y", day.trim())

@@ -18,10 +18,10 @@ const CATEGORIES: [&str; 5] = [
     "single-hop",
     "adversarial",
 ];
-/// The category whose questions have no answer, only a place where one would have to be.
+/// The category of questions without an answer, only with a turn where it would have to be.
 const ADVERSARIAL: u64 = 5;
 
-/// What a run found.
+/// The results of a run.
 pub struct Report<'a> {
     pub options: &'a Locomo,
     pub laboratory: &'a Laboratory<'a>,
@@ -30,7 +30,7 @@ pub struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// Everything, with the settings that it was measured with.
+    /// Returns the report as JSON, with the settings of the run.
     pub fn value(&self) -> Value {
         let sessions = || {
             self.conversations
@@ -63,7 +63,7 @@ impl Report<'_> {
         })
     }
 
-    /// A table for each tool.
+    /// Returns a table for each tool.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for scores in self.tools {
@@ -107,7 +107,8 @@ impl Report<'_> {
     }
 }
 
-/// One row for each category, one for all questions, and one without those that have no answer.
+/// Returns a row for each category, one for all questions, and one without those that have no
+/// answer.
 fn rows(categories: &BTreeMap<u64, [Score; 2]>) -> Vec<(String, [Score; 2])> {
     let name = |category: &u64| {
         let name = usize::try_from(*category)

@@ -1,10 +1,10 @@
-//! What a ranking is worth: the share of a question's evidence among its first results.
+//! The score of a ranking: the share of a question's evidence among its first results.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// How many first results are looked at.
+/// The numbers of first results that are scored.
 pub const DEPTHS: [usize; 3] = [1, 5, 10];
 
 /// Sums over questions.
@@ -16,8 +16,8 @@ pub struct Score {
 }
 
 impl Score {
-    /// Of one question: the share of its evidence among the first results, and one divided by the
-    /// place of the first piece. Without evidence there is nothing to miss.
+    /// Scores one question: the share of its evidence among the first results, and the reciprocal
+    /// rank of the first piece. A question without evidence gets the full score.
     pub fn of<T: Ord>(ranked: &[T], evidence: &BTreeSet<T>) -> Self {
         if evidence.is_empty() {
             return Score {
@@ -43,7 +43,7 @@ impl Score {
         }
     }
 
-    /// Both together.
+    /// Returns the sum of both scores.
     #[must_use]
     pub fn plus(self, other: Score) -> Self {
         Score {
@@ -53,18 +53,19 @@ impl Score {
         }
     }
 
-    /// How many questions.
+    /// Returns the number of questions.
     pub fn questions(&self) -> usize {
         self.questions
     }
 
-    /// The means over the questions: the shares at each depth, then the mean reciprocal rank.
+    /// Returns the means over the questions: the shares at each depth, then the mean reciprocal
+    /// rank.
     pub fn means(&self) -> [f64; DEPTHS.len() + 1] {
         let [first, fifth, tenth] = self.shares;
         [first, fifth, tenth, self.reciprocal_ranks].map(|sum| sum / self.questions.max(1) as f64)
     }
 
-    /// The means, by name.
+    /// Returns the means as JSON, by name.
     pub fn value(&self) -> Value {
         let [at_1, at_5, at_10, mrr] = self.means();
         json!({"recall_at_1": at_1, "recall_at_5": at_5, "recall_at_10": at_10, "mrr": mrr})

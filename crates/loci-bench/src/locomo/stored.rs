@@ -1,4 +1,4 @@
-//! Conversations filed through tool calls, each in a store of its own.
+//! Conversations stored through tool calls, each in its own store.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,16 +13,16 @@ use super::View;
 use super::data::{Conversation, Session};
 use crate::laboratory::{Laboratory, copy, object, settle};
 
-/// A conversation in its store, which nobody has asked anything yet.
+/// A stored conversation that was not queried yet.
 pub struct Stored {
     /// The data folder.
     data: PathBuf,
-    /// The turn that each memory is, by id.
+    /// The turn of each memory, by id.
     turns: HashMap<String, String>,
 }
 
 impl Stored {
-    /// Takes the store that an earlier run left in the folder, or makes it.
+    /// Uses the store that an earlier run left in the folder, or makes it.
     ///
     /// # Errors
     /// If the folder cannot be used, or a tool refuses.
@@ -43,7 +43,7 @@ impl Stored {
         if let Some(turns) = kept(&list, &model).filter(|turns| turns.len() == turns_to_store) {
             return Ok(Stored { data, turns });
         }
-        // What an interrupted run left is not all there.
+        // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
         status_line(format_args!("storing {} …", conversation.name));
         let parts = laboratory.open(&data)?;
@@ -57,8 +57,7 @@ impl Stored {
         Ok(Stored { data, turns })
     }
 
-    /// Copies the store, so that what is asked of the copy counts as nobody's access in the
-    /// original.
+    /// Copies the store, so that questions to the copy do not count as accesses in the original.
     ///
     /// # Errors
     /// If it cannot be copied.
@@ -71,7 +70,7 @@ impl Stored {
         })
     }
 
-    /// The turn that a result is: a message, what was made of it, or a fact.
+    /// Returns the turn of a result, which is a message, a memory made from it, or a fact.
     pub fn turn(&self, result: &Value) -> Option<&str> {
         let ids = [
             &result["_id"],
@@ -84,7 +83,8 @@ impl Stored {
     }
 }
 
-/// What an earlier run noted, if it was complete and its vectors are those of this model.
+/// Returns the turns that an earlier run recorded, if it was complete and its vectors are those of
+/// this model.
 fn kept(list: &Path, model: &str) -> Option<HashMap<String, String>> {
     let kept: Value = serde_json::from_str(&fs::read_to_string(list).ok()?).ok()?;
     if kept["model"] != model {
@@ -99,7 +99,7 @@ fn kept(list: &Path, model: &str) -> Option<HashMap<String, String>> {
     )
 }
 
-/// Files a session; returns the ids with their turns.
+/// Stores a session; returns the ids with their turns.
 fn file(
     conversation: &Conversation,
     session: &Session,

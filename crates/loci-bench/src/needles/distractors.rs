@@ -1,4 +1,4 @@
-//! Facts of no use for any question, and chatter.
+//! Facts that answer no question, and chatter.
 
 use std::collections::HashSet;
 
@@ -184,7 +184,7 @@ const DONE: [&str; 12] = [
     "insulated",
 ];
 
-/// Templates: `{n}` stands for a name, and so on.
+/// The templates: `{n}` stands for a name, and so on.
 const TEMPLATES: [&str; 14] = [
     "The {q} {t} in the {p} was {d} by {n} in {m}.",
     "{n} wants the {t} in the {p} to be {d} before the {e}.",
@@ -202,7 +202,7 @@ const TEMPLATES: [&str; 14] = [
     "{n} lent the {t} to the {r} and got a {q} one in exchange.",
 ];
 
-/// What people say in passing. `{w}` is a word of the facts that they talk about.
+/// The templates of chatter. `{w}` is a word of the facts that it mentions.
 const CHATTER: [&str; 16] = [
     "Did you think about the {w} again? I have no idea any more.",
     "Honestly, the {w} is all that I hear about these days.",
@@ -222,7 +222,7 @@ const CHATTER: [&str; 16] = [
     "I saw {n} with a {q} {t} yesterday, no joke.",
 ];
 
-/// That many different facts.
+/// Returns that many different facts.
 pub fn facts(random: &mut Random, count: usize) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut facts = Vec::with_capacity(count);
@@ -235,13 +235,13 @@ pub fn facts(random: &mut Random, count: usize) -> Vec<String> {
     facts
 }
 
-/// A fact.
+/// Returns a fact.
 pub fn fact(random: &mut Random) -> String {
     let template = random.pick(&TEMPLATES);
     filled(template, "", random)
 }
 
-/// Something said in passing, about this.
+/// Returns a sentence of chatter about the topic.
 pub fn chatter(random: &mut Random, topic: &str) -> String {
     let template = random.pick(&CHATTER);
     filled(template, topic, random)

@@ -1,4 +1,4 @@
-//! What is filed and what is asked.
+//! The facts and the questions.
 
 use super::super::corpus::Random;
 use super::distractors;
@@ -8,17 +8,17 @@ const EXACT: &str = include_str!("exact.tsv");
 const LANGUAGES: &str = include_str!("languages.tsv");
 const TRAIN: &str = include_str!("train.tsv");
 
-/// Days that lie between most facts and the questions, so that age favours none.
+/// The days between most facts and the questions, equal so that age favours none.
 pub const DAYS_AGO: i64 = 20;
 
-/// A kind of which the facts lie in the middle of long texts.
+/// The kind of questions whose facts are in the middle of long texts.
 const LONG_DOCUMENTS: &str = "long documents";
-/// A kind of which the facts lie among conversations that mention what they are about.
+/// The kind of questions whose facts are among conversations about the same topics.
 const AMONG_CHAT: &str = "facts among chat";
-/// A kind of which the time alone tells which fact is meant.
+/// The kind of questions in which only the time distinguishes the facts.
 const RELATIVE_TIMES: &str = "relative times";
 
-/// There are as many conversations as facts among chat.
+/// The length of a conversation; there are as many conversations as facts among chat.
 const MESSAGES_OF_A_CONVERSATION: usize = 20;
 
 /// A fact to store.
@@ -26,29 +26,29 @@ const MESSAGES_OF_A_CONVERSATION: usize = 20;
 pub struct Fact {
     /// Its text.
     pub text: String,
-    /// How long before the questions it is stored.
+    /// Its age at the time of the questions, in days.
     pub days_ago: i64,
 }
 
 /// A question.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// What kind it is.
+    /// The kind of question.
     pub kind: &'static str,
-    /// What is asked.
+    /// The text of the question.
     pub text: &'static str,
-    /// The fact that answers it: its index.
+    /// The index of the fact that answers it.
     pub fact: usize,
 }
 
-/// What goes into one store.
+/// The content of one store, with its questions.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    /// Facts.
+    /// The facts, in order.
     pub facts: Vec<Fact>,
-    /// Conversations of one user.
+    /// The conversations of one user.
     pub conversations: Vec<Vec<String>>,
-    /// What is asked.
+    /// The questions about the facts.
     pub questions: Vec<Question>,
 }
 
@@ -61,15 +61,15 @@ impl Shelf {
 /// A line of a file.
 struct Row {
     kind: &'static str,
-    /// Empty if the fact is there to be confused with others.
+    /// The question; empty if the fact is only a distractor.
     question: &'static str,
     fact: &'static str,
-    /// Days ago of a relative time, the topic of the chat around a fact.
+    /// The age of a relative time in days, or the topic of the chat around a fact.
     more: &'static str,
 }
 
-/// The questions of a set (`test`, `languages` or `train`) with their facts, and that many others:
-/// a store of facts, and one of facts among the messages of a user.
+/// Returns the questions of a set (`test`, `languages` or `train`) with their facts, and that many
+/// others: a store of facts, and one of facts among the messages of a user.
 pub fn shelves(set: &str, seed: u64, distractors: usize) -> [Shelf; 2] {
     let files = match set {
         "languages" => &[LANGUAGES][..],
@@ -141,7 +141,8 @@ fn rows(file: &'static str) -> impl Iterator<Item = Row> {
         })
 }
 
-/// The fact in the middle of a text of 2,000 to 8,000 bytes, whose length follows the number.
+/// Puts the fact in the middle of a text of 2,000 to 8,000 bytes, whose length depends on the
+/// number.
 fn surrounded(fact: &str, number: usize, random: &mut Random) -> String {
     const HALF_MIN: usize = 1_000;
     const HALF_STEP: usize = 250;
@@ -151,7 +152,7 @@ fn surrounded(fact: &str, number: usize, random: &mut Random) -> String {
     format!("{before}{fact} {}", filler(random, half).trim_end())
 }
 
-/// Sentences of about that many bytes, in paragraphs.
+/// Returns sentences of about that many bytes, in paragraphs.
 fn filler(random: &mut Random, bytes: usize) -> String {
     const SENTENCES_OF_A_PARAGRAPH: usize = 7;
     let mut text = String::new();

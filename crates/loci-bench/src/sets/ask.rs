@@ -1,4 +1,4 @@
-//! Asking the questions of a set.
+//! Asks the questions of a set.
 
 use loci::exit::Failure;
 use loci_core::{Caller, Tier};
@@ -10,20 +10,20 @@ use super::data::Question;
 use super::stored::{Stored, USER};
 use crate::laboratory::{Laboratory, object};
 
-/// How many first results are looked at.
+/// The numbers of first results that are scored.
 pub const DEPTHS: [usize; 3] = [1, 5, 10];
-/// Results that are asked for.
+/// The number of results that are asked for.
 pub const RESULTS: usize = 10;
-/// Results that are put in order by words alone or by vectors alone: more than are looked at, since
-/// those with an identifier come before those that are better.
+/// The number of results to order by words or by vectors alone: more than are scored, since those
+/// with an identifier come before better ones.
 const ORDERED: usize = 100;
 
-/// How many questions have an answer among the first results, at each depth.
+/// The number of questions with an answer among the first results, at each depth.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hits(pub [usize; DEPTHS.len()]);
 
 impl Hits {
-    /// Counts a question by the texts that its results are.
+    /// Counts a question by the texts of its results.
     fn add(&mut self, question: &Question, results: &[Option<String>]) {
         let is_answer = |text: &Option<String>| {
             text.as_ref()
@@ -65,7 +65,7 @@ pub fn tool(
     Ok(hits)
 }
 
-/// The hits by BM25 alone, and by the cosine alone: without context, signals, identifiers,
+/// Returns the hits by BM25 alone, and by the cosine alone: without context, signals, identifiers,
 /// quotations and the ranking of a tool.
 ///
 /// # Errors

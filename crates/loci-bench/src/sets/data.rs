@@ -1,4 +1,4 @@
-//! Sets on the disk.
+//! Reads sets from the disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 use super::Through;
 use crate::needles;
 
-/// Facts among the needles that answer no question.
+/// The number of facts among the needles that answer no question.
 const DISTRACTORS: usize = 1_500;
-/// The file that makes a folder a set.
+/// The file that marks a folder as a set.
 const ABOUT: &str = "set.json";
 
 /// The description of a set.
@@ -24,25 +24,25 @@ pub struct About {
     pub name: String,
     /// The kind of texts; sets of one kind resemble each other.
     pub kind: String,
-    /// The tools that file it.
+    /// The tools that store it.
     pub through: Through,
 }
 
-/// A text that is filed.
+/// A text to store.
 #[derive(Debug, Deserialize)]
 pub struct Text {
     /// Its id in the set.
     pub id: String,
-    /// The text that is filed.
+    /// The content of the memory.
     #[serde(rename = "text")]
     pub content: String,
-    /// The conversation that it is a message of.
+    /// The conversation of the message.
     #[serde(default)]
     pub thread: String,
-    /// Who said it: `human`, `ai` or `tool`.
+    /// The speaker: `human`, `ai` or `tool`.
     #[serde(default = "human")]
     pub role: String,
-    /// Labels of a message.
+    /// The tags of a message.
     #[serde(default)]
     pub tags: Vec<String>,
     /// The title of a note.
@@ -57,29 +57,29 @@ fn human() -> String {
 /// A question.
 #[derive(Debug, Deserialize)]
 pub struct Question {
-    /// The question.
+    /// The text of the question.
     #[serde(rename = "question")]
     pub query: String,
     /// The texts of which any is an answer.
     pub answers: Vec<String>,
     /// `train` or `test`.
     pub half: String,
-    /// The kind of question, where a set has several; each is judged by itself.
+    /// The kind of question, if a set has several; each is scored separately.
     #[serde(default)]
     pub kind: String,
 }
 
-/// A set as it was read.
+/// A set that was read.
 pub struct Set {
     /// Its folder.
     pub folder: PathBuf,
     /// Its description.
     pub about: About,
-    /// The texts that are filed, in this order; none where files are mined.
+    /// The texts to store, in this order; empty for files that are mined.
     pub texts: Vec<Text>,
-    /// The question.
+    /// The questions about the texts.
     pub questions: Vec<Question>,
-    /// The SHA-256 of all that is filed, in hexadecimal digits.
+    /// The SHA-256 of the stored content, in hexadecimal digits.
     pub version: String,
 }
 
@@ -116,7 +116,7 @@ impl Set {
 }
 
 impl Set {
-    /// The needles for training, as facts of a set whose store is kept in that folder.
+    /// Returns the needles for training, as facts of a set whose store is kept in that folder.
     ///
     /// # Errors
     /// If the folder cannot be made.
@@ -157,13 +157,13 @@ impl Set {
     }
 }
 
-/// The folder of what is mined.
+/// The folder of the files to mine.
 pub const FILES: &str = "files";
 
-/// The sets in a folder, or those of these names, in the order of their names.
+/// Returns the sets in a folder, or those of these names, in the order of their names.
 ///
 /// # Errors
-/// [`Exit::Usage`] if there is none, or none of a name.
+/// [`Exit::Usage`] if there is no set, or none of a name.
 pub fn folders(data: &Path, only: &[String]) -> Result<Vec<PathBuf>, Failure> {
     let entries = fs::read_dir(data).map_err(|error| unreadable(data, &error))?;
     let mut folders: Vec<PathBuf> = entries
@@ -191,7 +191,7 @@ pub fn folders(data: &Path, only: &[String]) -> Result<Vec<PathBuf>, Failure> {
     Ok(folders)
 }
 
-/// The files in a folder and those in it, in the order of their paths.
+/// Returns the files in a folder and its subfolders, in the order of their paths.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let (mut found, mut waiting) = (Vec::new(), vec![folder.to_owned()]);
     while let Some(folder) = waiting.pop() {

@@ -14,14 +14,14 @@ use super::data::{Question, Set};
 use super::stored::Stored;
 use crate::laboratory::Laboratory;
 
-/// How many times its size a miss of the better side alone counts.
+/// The factor for hits that the better side alone has and the fusion misses.
 const DEFICIT: f64 = 3.0;
-/// The questions at which a set counts half: the shares of a small one are noise.
+/// The number of questions at which a set counts half: the shares of a small one are noise.
 const QUESTIONS_TO_COUNT_HALF: f64 = 50.0;
-/// How much the mean reciprocal rank counts beside hits, so that steps between two hits show.
+/// The weight of the mean reciprocal rank beside hits, so that steps between two hits show.
 const RECIPROCAL: f64 = 0.2;
 
-/// The share of questions with an answer among the first results, at each depth.
+/// The number of questions, and of those with an answer among the first results, at each depth.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Hits {
     questions: usize,
@@ -29,7 +29,7 @@ struct Hits {
 }
 
 impl Hits {
-    /// Counts a question whose first answer has this place among the candidates, from 1.
+    /// Counts a question whose first answer has this rank among the candidates, from 1.
     fn add(&mut self, place: Option<usize>) {
         self.questions += 1;
         for (found, depth) in self.found.iter_mut().zip(DEPTHS) {
@@ -54,20 +54,20 @@ struct Case {
     half: String,
     kind: String,
     input: FusionInput,
-    /// Whether each candidate is an answer.
+    /// True for each candidate that is an answer.
     answers: Vec<bool>,
     /// The first candidate with the text of each: equal texts are one result.
     first_equals: Vec<usize>,
 }
 
-/// The questions of a set, or those of one kind where it has several.
+/// The questions of a set, or those of one kind if it has several.
 pub struct Captured {
     name: String,
     cases: Vec<Case>,
 }
 
 impl Captured {
-    /// Takes the candidates of every question through the engine, as a tool call does.
+    /// Captures the candidates of every question through the engine, as a tool call does.
     ///
     /// # Errors
     /// If the store cannot be searched.
@@ -145,7 +145,7 @@ impl Case {
         Some(before.len() + 1)
     }
 
-    /// The place of the first answer by BM25 alone, from 1.
+    /// Returns the rank of the first answer by BM25 alone, from 1.
     fn place_by_words(&self) -> Option<usize> {
         let score = |index: usize| f64::from(self.input.scores[index].bm25);
         self.place(
@@ -158,7 +158,7 @@ impl Case {
         )
     }
 
-    /// The place of the first answer by cosine alone, from 1.
+    /// Returns the rank of the first answer by cosine alone, from 1.
     fn place_by_meaning(&self) -> Option<usize> {
         self.place(
             &self
@@ -176,7 +176,7 @@ impl Case {
 struct Number {
     name: &'static str,
     of: fn(&mut Weights) -> &mut f64,
-    /// From the least to the most that it may be.
+    /// Its least and greatest value.
     range: (f64, f64),
 }
 
@@ -277,8 +277,8 @@ impl Alone {
     }
 }
 
-/// The worth of weights: the weighted mean over sets of hits at each depth and the reciprocal rank,
-/// less what is lost to the better side alone.
+/// Returns the objective for weights: the weighted mean over sets of hits at each depth and the
+/// reciprocal rank, less the deficit to the better side alone.
 fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
     let of = |(set, alone): &(&Captured, Alone)| {
         let places: Vec<Option<usize>> = set
@@ -320,8 +320,8 @@ fn worth(sets: &[(&Captured, Alone)], weights: &Weights) -> f64 {
             .max(f64::MIN_POSITIVE)
 }
 
-/// Coordinate search from these weights: each number in turn takes steps of falling size while they
-/// help.
+/// Fits weights by coordinate search from these: each number in turn takes steps of falling size
+/// while they help.
 fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
     let sets: Vec<(&Captured, Alone)> = sets
         .iter()
@@ -356,21 +356,21 @@ fn fitted(sets: &[&Captured], from: Weights, rounds: u32) -> Weights {
     best
 }
 
-/// A row of the report: hits of a set on one half.
+/// A row of the report: the hits of a set on one half.
 struct Row {
     set: String,
     half: &'static str,
     columns: Vec<(&'static str, Hits)>,
 }
 
-/// The weights and what they find.
+/// The weights and their hits.
 pub struct Report {
     weights: Weights,
     rows: Vec<Row>,
 }
 
-/// Fits, if asked to, and reports both halves of every set with the weights and, where they were
-/// fitted, with weights that were fitted without the set.
+/// Fits the weights, if asked to, and reports both halves of every set with the weights and, if
+/// they were fitted, with weights that were fitted without the set.
 pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     let all: Vec<&Captured> = captured.iter().collect();
     let weights = if fits {
@@ -421,7 +421,7 @@ pub fn report(captured: &[Captured], fits: bool, rounds: u32) -> Report {
     Report { weights, rows }
 }
 
-/// The fitted numbers of the weights, by name.
+/// Returns the fitted numbers of the weights, by name.
 fn numbers(mut weights: Weights) -> [(&'static str, f64); NUMBERS.len()] {
     NUMBERS.map(|number| (number.name, *(number.of)(&mut weights)))
 }

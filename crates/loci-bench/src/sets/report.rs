@@ -13,24 +13,25 @@ pub struct Row {
     pub set: About,
     /// The tool.
     pub tool: &'static str,
-    /// How many questions were asked.
+    /// The number of questions asked.
     pub questions: usize,
     /// The hits of the tool.
     pub loci: Hits,
-    /// Those of the words alone.
+    /// The hits of the words alone.
     pub words: Hits,
-    /// Those of the vectors alone.
+    /// The hits of the vectors alone.
     pub vectors: Hits,
 }
 
 impl Row {
-    /// The share of the questions at each depth.
+    /// Returns the share of the questions at each depth.
     fn shares(&self, hits: Hits) -> [f64; DEPTHS.len()] {
         hits.0
             .map(|hits| hits as f64 / self.questions.max(1) as f64)
     }
 
-    /// The depths at which the words alone or the vectors alone have more hits than the tool.
+    /// Returns the depths at which the words alone or the vectors alone have more hits than the
+    /// tool.
     fn behind_at(&self) -> Vec<usize> {
         let best = |index: usize| self.words.0[index].max(self.vectors.0[index]);
         DEPTHS
@@ -55,7 +56,7 @@ impl Row {
     }
 }
 
-/// Everything, with the settings that it was measured with.
+/// Returns the report as JSON, with the settings of the run.
 pub fn value(rows: &[Row], options: &arguments::Sets, laboratory: &Laboratory<'_>) -> Value {
     json!({
         "suite": "sets",
@@ -68,7 +69,7 @@ pub fn value(rows: &[Row], options: &arguments::Sets, laboratory: &Laboratory<'_
     })
 }
 
-/// A table.
+/// Returns the report as a table.
 pub fn text(rows: &[Row], half: &str) -> String {
     let depths = DEPTHS
         .map(|depth| format!("{:>6}", format!("@{depth}")))

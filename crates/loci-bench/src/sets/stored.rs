@@ -1,4 +1,4 @@
-//! Sets filed through tool calls, each in a store of its own beside it.
+//! Sets stored through tool calls, each in its own store next to it.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,21 +20,21 @@ use crate::laboratory::{Laboratory, SetClock, copy, object, settle};
 
 /// The user of the conversations, the wing and the room of the drawers.
 pub const USER: &str = "sets";
-/// How old the texts are when they are asked for, in days.
+/// The age of the texts at the time of the questions, in days.
 const DAYS_AGO: i64 = 1;
 
-/// A set in its store, of which nothing was asked yet.
+/// A stored set that was not queried yet.
 pub struct Stored {
     /// The data folder.
     data: PathBuf,
-    /// The text that each memory is, by id.
+    /// The text of each memory, by id.
     texts: HashMap<String, String>,
-    /// The folder that was mined, where one was.
+    /// The folder that was mined, if one was.
     root: Option<PathBuf>,
 }
 
 impl Stored {
-    /// Takes the store that an earlier run left beside the set, or files it.
+    /// Uses the store that an earlier run left next to the set, or makes it.
     ///
     /// # Errors
     /// [`Exit::Usage`] if that store holds another version of the set; else if the folder cannot be
@@ -74,7 +74,7 @@ impl Stored {
                 .collect();
             return Ok(Stored { data, texts, root });
         }
-        // An interrupted run left a part.
+        // An interrupted run leaves an incomplete store.
         let _ = fs::remove_dir_all(&data);
         status_line(format_args!("filing {} …", set.about.name));
         clock.set(DAYS_AGO);
@@ -92,7 +92,7 @@ impl Stored {
         Ok(Stored { data, texts, root })
     }
 
-    /// Opens a copy of the store, so that what is asked of it changes nothing in the original.
+    /// Opens a copy of the store, so that questions to it do not change the original.
     ///
     /// # Errors
     /// If it cannot be copied or opened.
@@ -106,7 +106,7 @@ impl Stored {
         laboratory.open(folder)
     }
 
-    /// The text that a memory is.
+    /// Returns the text of a memory.
     pub fn text_of(&self, memory: &Memory) -> Option<String> {
         if let Some(root) = &self.root {
             let path = Path::new(memory.attributes.get(SOURCE_FILE)?)
@@ -120,7 +120,7 @@ impl Stored {
         ids.find_map(|id| self.texts.get(id.as_str())).cloned()
     }
 
-    /// The texts that the results of a tool are, in their order.
+    /// Returns the texts of the results of a tool, in their order.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -147,7 +147,7 @@ impl Stored {
             .collect())
     }
 
-    /// The texts that memories are, by id.
+    /// Returns the texts of memories, by id.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -157,7 +157,7 @@ impl Stored {
         parts: &Parts,
     ) -> Result<HashMap<MemoryId, String>, Failure> {
         let caller = Caller::local();
-        // Expired ones are none of the results.
+        // Results contain no expired memories.
         let filter = Filter::of(
             caller.space.clone(),
             caller.reader(),
@@ -172,7 +172,7 @@ impl Stored {
     }
 }
 
-/// Files the folder as `loci palace mine` does. Its files say themselves which text they are.
+/// Mines the folder as `loci palace mine` does. The path of each file identifies its text.
 fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let plan = propose(root)?;
     let root = mining::in_utf8(root.to_owned())?;
@@ -194,7 +194,7 @@ fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> 
     Ok(HashMap::new())
 }
 
-/// Files the texts; returns the text that each memory is, by id.
+/// Stores the texts; returns the text of each memory, by id.
 fn file(set: &Set, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let (dialect, _) = set.about.through.tools();
     let call = |tool: &str, arguments: Value| {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::program::Place;
 
-/// A file in LoCoMo's form: two sessions, and questions of three categories.
+/// Returns a file in LoCoMo's form: two sessions, and questions of three categories.
 fn sample() -> String {
     let turn = |id: &str, speaker: &str, text: &str| json!({"dia_id": id, "speaker": speaker, "text": text});
     let question = |text: &str, evidence: &[&str], category: u32| json!({"question": text, "evidence": evidence, "category": category});
@@ -33,8 +33,8 @@ fn sample() -> String {
     sample.to_string()
 }
 
-/// What a bench of LoCoMo said of a tool: the questions, and the shares of turns among the first
-/// five and of sessions among the first, by category.
+/// Returns the scores of a tool in a run of LoCoMo: the questions, and the shares of turns among
+/// the first five and of sessions among the first ten, by category.
 fn scores(tool: &Value) -> Vec<(&str, u64, f64, f64)> {
     let rows = tool["rows"].as_array().unwrap();
     let row = |row: &'_ Value| {
@@ -72,7 +72,7 @@ fn questions_are_scored_by_the_evidence_that_tools_find() {
         "--out",
         out.to_str().unwrap(),
     ];
-    // The second run finds the stores of the first.
+    // The second run uses the stores of the first.
     for runs in [["locomo", "--data", file], ["locomo", "--data", folder]] {
         let figures = place.json(&[&runs[..], &kept].concat());
         assert_eq!(
@@ -184,9 +184,8 @@ fn everything_is_measured() {
     }
 }
 
-/// The rank of every needle among few distractors, with the model that is shipped, is as it was:
-/// the file holds those that do not come first. A rank that is worse needs a reason before `just
-/// bless` writes it down.
+/// The rank of every needle among few distractors, with the bundled model, is unchanged: the file
+/// holds those that are not first. A worse rank needs a reason before `just bless` records it.
 #[test]
 fn every_needle_is_found_where_it_was() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
@@ -240,8 +239,8 @@ fn every_needle_is_found_where_it_was() {
     );
 }
 
-/// The floor of `memory_recall` is the best one for the model that is shipped, or the benchmark
-/// fails; and it holds on memories that it was not fitted on.
+/// The floor of `memory_recall` is the best one for the bundled model, or the benchmark fails; and
+/// it holds on memories that it was not fitted on.
 #[test]
 fn the_floor_of_phases_keeps_what_matters() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
@@ -280,7 +279,7 @@ fn needles_below_their_floor_are_a_failure_of_the_whole_search_alone() {
     assert!(!place.data().exists(), "it uses stores of its own");
 }
 
-/// With the model that is shipped, over the half of the pairs that the weights were not fitted to.
+/// Uses the bundled model, on the half of the pairs that the weights were not fitted to.
 #[test]
 fn contradictions_are_told_and_rarely_imagined() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "bundled");
@@ -311,7 +310,7 @@ fn contradictions_are_told_and_rarely_imagined() {
     assert!(!place.data().exists(), "it uses stores of its own");
 }
 
-/// No fewer true hits than the cosine alone gave, which took three of five other questions for the
+/// No fewer true hits than with the cosine alone, which took three of five other questions for the
 /// same.
 #[test]
 fn the_cache_answers_the_question_that_was_asked() {
@@ -384,8 +383,8 @@ fn what_an_agent_gets_is_the_same_at_every_run() {
     assert!(!place.data().exists(), "it uses stores of its own");
 }
 
-/// A dozen texts as a set of each kind of tools, and a file that is mined. Of the questions, the
-/// first names words of its answer, and the second says it in others.
+/// Makes sets of a dozen texts for each kind of tools, and a file that is mined. The first question
+/// names words of its answer, and the second one uses other words.
 fn made_up_sets(place: &Place) {
     let texts = [
         "The violin of my grandfather needs new strings",

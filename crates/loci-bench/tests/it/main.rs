@@ -1,4 +1,4 @@
-//! The built `loci-bench`, as a person uses it.
+//! The built `loci-bench`, as a user runs it.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 

@@ -13,7 +13,7 @@ fn model(endpoint: &Endpoint) -> ChatModel {
     .unwrap()
 }
 
-/// A reply in which the model says this.
+/// Returns a reply with this message of the model.
 fn says(content: &str) -> Act {
     ok(&json!({
         "id": "1",

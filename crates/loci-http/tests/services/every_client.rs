@@ -1,4 +1,4 @@
-//! What holds for each of the clients.
+//! The behaviour that all clients share.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -26,27 +26,27 @@ const OPTIONS: Options = Options {
 
 /// A client under test.
 struct Subject {
-    /// How a message names it.
+    /// Its name in messages.
     name: &'static str,
     section: &'static str,
     path: &'static str,
-    /// A right reply.
+    /// A valid reply.
     good: Value,
-    /// How a message names the reply.
+    /// The noun for the reply in messages.
     reply: &'static str,
     refused: ErrorCode,
-    /// Makes one for a base URL, and has it send [`TEXT`].
+    /// Makes a client for a base URL, and has it send [`TEXT`].
     call: fn(&str, Options) -> Result<()>,
 }
 
 impl Subject {
-    /// Calls an endpoint that acts like this, and returns it.
+    /// Calls an endpoint with these acts, and returns it.
     fn calls(&self, acts: Vec<Act>, options: Options) -> (Result<()>, Endpoint) {
         let endpoint = Endpoint::new(acts);
         ((self.call)(&endpoint.url, options), endpoint)
     }
 
-    /// That the call fails with this code and these words.
+    /// Asserts that the call fails with this code and these words.
     fn fails(&self, acts: Vec<Act>, options: Options, code: ErrorCode, words: &str) {
         let (result, endpoint) = self.calls(acts, options);
         let address = format!("the {} at {}{}", self.name, endpoint.url, self.path);
@@ -218,7 +218,7 @@ fn follows_no_redirect() {
 #[test]
 fn waits_as_long_as_the_service_asks_within_limits() {
     for subject in subjects() {
-        // With the wait of its own the web search would be beyond its time, and give up.
+        // With its own backoff the call would exceed its timeout, and give up.
         let options = || Options {
             timeout: Duration::from_millis(3_900),
             backoff: Duration::from_secs(4),

@@ -1,4 +1,4 @@
-//! A server that does as it is told, one connection after the other.
+//! A scripted server for the tests, one connection after the other.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -10,33 +10,33 @@ use loci_core::{Error, ErrorCode};
 use serde_json::Value;
 
 pub const KEY: &str = "key-that-nobody-may-see";
-/// What is sent and, by a server that says too much, sent back.
+/// The text that is sent, and that a careless server sends back.
 pub const TEXT: &str = "the content of a memory";
-/// A backoff that costs a test nothing.
+/// A backoff that does not slow a test down.
 pub const BACKOFF: Duration = Duration::from_millis(1);
 
-/// What the endpoint does with one request.
+/// The act of the endpoint on one request.
 pub enum Act {
-    /// A status, further lines of the head, each with its line end, and a body.
+    /// Replies with a status, further lines of the head, each with its line end, and a body.
     Reply(u16, &'static str, String),
     /// Closes the connection.
     HangUp,
-    /// Says nothing until the client has gone.
+    /// Sends nothing until the client has gone.
     Silence,
     /// Sends until the client has gone.
     Flood,
 }
 
-/// One request as the endpoint got it.
+/// A request that the endpoint received.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
     pub head: String,
     pub body: Value,
 }
 
-/// An endpoint that acts once for each connection, in order, and is gone then.
+/// An endpoint with one act for each connection, in order, which then ends.
 pub struct Endpoint {
-    /// With the path `/v1`.
+    /// The URL with the path `/v1`.
     pub url: String,
     address: String,
     seen: Receiver<Seen>,
@@ -63,9 +63,9 @@ impl Endpoint {
         }
     }
 
-    /// Every request that it got; fails if an act was left over.
+    /// Returns all requests that it received; fails if an act was left over.
     pub fn requests(self) -> Vec<Seen> {
-        // Wakes one that still waits for a request, which then fails for want of one.
+        // Wakes an endpoint that still waits for a request, which then fails.
         let _gone = TcpStream::connect(self.address);
         self.thread.join().unwrap();
         self.seen.iter().collect()
@@ -114,17 +114,17 @@ fn perform(act: Act, mut stream: TcpStream) {
     }
 }
 
-/// A reply with 200.
+/// Returns a reply with 200.
 pub fn ok(body: &Value) -> Act {
     Act::Reply(200, "", body.to_string())
 }
 
-/// A refusal whose body gives away all that it can.
+/// Returns a refusal whose body contains all secrets.
 pub fn refusal(status: u16) -> Act {
     Act::Reply(status, "", format!("{TEXT} {KEY}"))
 }
 
-/// That an error has this code, says all these parts, and gives no secret away.
+/// Asserts that an error has this code, contains all these parts, and reveals no secret.
 pub fn check(error: &Error, code: ErrorCode, parts: &[&str]) {
     assert_eq!(error.code, code, "{error}");
     for part in parts {

@@ -1,4 +1,4 @@
-//! Whatever comes is no reason to panic, and no token.
+//! Arbitrary input never panics and is never accepted.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ static SCENE: LazyLock<Scene> = LazyLock::new(|| {
     }
 });
 
-/// Any JSON, with the names that matter more often than others.
+/// Any JSON, with the relevant names more often than others.
 fn json_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -88,7 +88,7 @@ proptest! {
         }
     }
 
-    /// A claim that should be something else may be refused or ignored, but it breaks nothing.
+    /// A claim of another type may be refused or ignored, without other effects.
     #[test]
     fn odd_claims_break_nothing(
         name in prop::sample::select(vec!["iss", "aud", "exp", "nbf", "iat", "sub", "scope", "scp", "email", "typ"]),

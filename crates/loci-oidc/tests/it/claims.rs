@@ -1,4 +1,4 @@
-//! What is read from a token.
+//! The identities that are read from tokens.
 
 use loci_core::{Scope, Scopes};
 use loci_oidc::OidcOptions;
@@ -11,7 +11,7 @@ const READ: &[Scope] = &[Scope::Read];
 const BOTH: &[Scope] = &[Scope::Read, Scope::Write];
 const ALL: &[Scope] = &[Scope::Read, Scope::Write, Scope::Admin];
 
-/// A change of the options that such a test is about.
+/// The change of the options that a test is about.
 type Change = fn(&mut OidcOptions);
 
 /// Verifies tokens with these claims under these options.
@@ -157,7 +157,7 @@ fn a_token_must_name_its_bearer() {
     for (change, claims) in nameless {
         desk.refused(change, &claims, "names no subject");
     }
-    // That is whoever sits at the machine.
+    // That is the local user.
     for (change, claims) in [
         (usual, json!({ "sub": "local" })),
         (nested, json!({ "user": { "id": { "text": "local" } } })),

@@ -1,4 +1,4 @@
-//! Documents of the provider that are not as they should be.
+//! Invalid documents of the provider.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::support::{CONFIGURATION, KEYS, Page, Provider, check, verify};
 
 const OTHER_CONFIGURATION: &str = "/.well-known/oauth-authorization-server";
 
-/// That the keys are not to be had, for this reason.
+/// Asserts that the keys cannot be fetched, for this reason.
 fn fails(provider: &Provider, words: &str) {
     let verifier = provider.verifier(|options| options.timeout = Duration::from_secs(30));
     let error = verifier.probe().unwrap_err();

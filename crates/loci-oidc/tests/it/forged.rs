@@ -37,7 +37,7 @@ fn algorithms_are_ours_to_choose() {
     ] {
         refused(&verifier, &rsa.token(&header, &claims), "not signed by");
     }
-    // A key is for its own algorithm alone.
+    // A key is only for its own algorithm.
     for (name, id) in [
         ("RS256", "b"),
         ("ES256", "a"),
@@ -52,7 +52,7 @@ fn algorithms_are_ours_to_choose() {
     assert_eq!(provider.asked(crate::support::KEYS), 1);
 }
 
-/// The public key is no secret, so it must never serve as one.
+/// The public key is not secret, so it must never be used as an HMAC key.
 #[test]
 fn a_public_key_is_no_shared_secret() {
     let signer = Signer::rsa();
@@ -62,7 +62,8 @@ fn a_public_key_is_no_shared_secret() {
         panic!("an RSA key")
     };
     let pkcs1 = key.public_key().as_ref().to_vec();
-    // SubjectPublicKeyInfo (RFC 5280, section 4.1) of a modulus of 2048 bits and the exponent 65537.
+    // SubjectPublicKeyInfo (RFC 5280, section 4.1) of a modulus of 2048 bits and the exponent
+    // 65537.
     let prefix = [
         0x30, 0x82, 0x01, 0x22, 0x30, 0x0d, 0x06, 0x09, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01,
         0x01, 0x01, 0x05, 0x00, 0x03, 0x82, 0x01, 0x0f, 0x00,
@@ -208,6 +209,6 @@ fn extensions_and_keys_that_the_token_brings_do_not_count() {
         "signature does not hold",
     );
     assert_eq!(provider.asked("/other"), 0);
-    // They do no harm either.
+    // They are harmless, too.
     assert!(verify(&verifier, &signer.token(&header, &claims)).is_ok());
 }

@@ -1,4 +1,4 @@
-//! Keys that come and go.
+//! Keys that are added, replaced and removed.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Barrier};
@@ -18,7 +18,7 @@ use crate::support::{CONFIGURATION, KEYS, Page, Provider, check, refused, resour
 
 const UNKNOWN: &str = "none of the issuer's";
 
-/// Waits for what another thread does.
+/// Waits for the effect of another thread.
 fn until(is_done: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_done() {
@@ -56,14 +56,14 @@ fn a_new_key_is_fetched_once_and_an_old_one_goes() {
         (3, 3)
     );
 
-    // Until then its tokens hold, also from memory.
+    // Until then its tokens are accepted, also from the cache.
     provider.publish(&[new.jwk("new")]);
     assert!(verify(&verifier, &tokens[0]).is_ok());
     assert_eq!(verifier.probe().unwrap().keys, 1);
     refused(&verifier, &tokens[0], UNKNOWN);
     assert!(verify(&verifier, &tokens[1]).is_ok());
 
-    // A name that goes to another key does not take the old one's tokens along.
+    // If a name is given to another key, the tokens of the old key are refused.
     provider.publish(&[old.jwk("new")]);
     verifier.probe().unwrap();
     refused(&verifier, &tokens[1], "signature does not hold");
@@ -94,8 +94,8 @@ fn unknown_keys_cause_a_fetch_a_minute() {
         );
     }
     assert_eq!(fetches(), 1 + 10);
-    // A fetch that fails counts, too. Until another succeeds nobody knows, so a client keeps its
-    // token.
+    // A failed fetch counts, too. Until another one succeeds the key may exist, so that a client
+    // keeps its token.
     provider.put(KEYS, Page::Reply(500, String::new()));
     provider.clock.advance(60);
     let token = signer.usual("b", &claims);
@@ -115,7 +115,7 @@ fn unknown_keys_cause_a_fetch_a_minute() {
     verifier.probe().unwrap();
     refused(&verifier, &token, UNKNOWN);
     assert_eq!(fetches(), 13);
-    // A clock that goes back stops nothing.
+    // A clock that is set back blocks nothing.
     provider.clock.set(Timestamp::from_microseconds(0));
     provider.publish(&[signer.jwk("b")]);
     let claims = provider.claims();
@@ -141,7 +141,7 @@ fn a_token_that_cannot_hold_causes_no_fetch() {
     for (changes, words) in rows {
         let token = signer.usual("b", &provider.claims_with(&changes));
         refused(&verifier, &token, words);
-        // At once, too.
+        // The same without waiting.
         check(
             &verifier
                 .verify_known(&token, &resources())
@@ -157,7 +157,7 @@ fn a_token_that_cannot_hold_causes_no_fetch() {
         "claims are not to be read",
     );
     assert_eq!(provider.asked(KEYS), 1);
-    // So there is one left for a token that can, which takes the key for it.
+    // So a fetch is left for a valid token, which gets its key.
     let token = signer.usual("b", &provider.claims());
     assert_eq!(verifier.verify_known(&token, &resources()), None);
     provider.publish(&[signer.jwk("b")]);
@@ -283,7 +283,7 @@ fn a_token_without_a_key_id_needs_a_set_without_a_choice() {
     provider.publish(&[rsa.jwk("a"), other.jwk("b")]);
     verifier.probe().unwrap();
     refused(&verifier, &token(&rsa), "fits the token's algorithm");
-    // Nor does a key without a name answer to one.
+    // Nor is a key without a name used for a token that names one.
     let mut jwk = rsa.jwk("a");
     jwk.as_object_mut().unwrap().remove("kid");
     provider.publish(&[jwk]);
@@ -302,7 +302,7 @@ fn keys_that_are_not_for_this_are_left_out() {
             .extend(changes.as_object().unwrap().clone());
         jwk
     };
-    // The modulus of the RFC with zeros before it, cut, and with its highest bit cleared.
+    // The modulus of the RFC with leading zeros, cut, and with its highest bit cleared.
     let modulus = URL_SAFE_NO_PAD
         .decode(rsa.jwk("key")["n"].as_str().unwrap())
         .unwrap();
@@ -370,7 +370,7 @@ fn keys_that_are_not_for_this_are_left_out() {
         .map(|row| (true, row))
         .chain(bad.iter().map(|row| (false, row)))
     {
-        // Beside what is no key at all, which must not harm the others.
+        // Besides invalid keys, which must not affect the others.
         provider.publish(&[
             json!(null),
             json!("x"),
@@ -432,7 +432,7 @@ fn the_background_fetches_until_it_is_dropped() {
     assert!(verify(&verifier, &token).is_ok());
     drop(refresher);
 
-    // With keys as well, a failure is followed up without the usual wait.
+    // A failure is followed up without the usual wait also if there are keys.
     provider.put(KEYS, Page::HangUp);
     let asked = provider.asked(KEYS);
     let refresher = verifier.start().unwrap();
@@ -441,7 +441,7 @@ fn the_background_fetches_until_it_is_dropped() {
     until(|| verifier.status().problem.is_none());
     drop(refresher);
 
-    // One that waits for a provider which says nothing is left to its timeout.
+    // A fetch from a silent provider is left to its timeout.
     provider.put(CONFIGURATION, Page::Silence);
     let verifier = provider.verifier(|options| options.timeout = Duration::from_mins(1));
     let asked = provider.asked(CONFIGURATION);
@@ -473,7 +473,7 @@ fn the_first_fetch_can_be_waited_for() {
     provider.put(KEYS, Page::Held(Arc::clone(&barrier), body));
     let verifier = provider.verifier(|options| options.timeout = Duration::from_mins(1));
     let refresher = verifier.start().unwrap();
-    // No longer than is asked for.
+    // Waits no longer than the given time.
     refresher.wait_for_first_fetch(Duration::from_millis(1));
     assert_eq!(verifier.status().keys, 0);
     barrier.wait();
@@ -491,8 +491,8 @@ thread_local! {
     static LOGGED: RefCell<Vec<Level>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Notes what each thread logs. It serves all threads: what tracing remembers of the places that
-/// log is for the whole process.
+/// Records the log levels of each thread. One subscriber serves all threads, since tracing caches
+/// the interest of its callsites for the whole process.
 struct Levels;
 
 impl Subscriber for Levels {

@@ -1,4 +1,4 @@
-//! A verifier and a provider that signs, fails and lies.
+//! A verifier and a provider that signs, fails and sends wrong documents.
 
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 

@@ -1,4 +1,4 @@
-//! Settings that cannot work.
+//! Invalid settings.
 
 use std::sync::Arc;
 use std::time::Duration;

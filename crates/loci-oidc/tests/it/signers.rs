@@ -16,7 +16,7 @@ const RFC_7515_PUBLIC: [&str; 2] = [
     "AQAB",
 ];
 
-/// The rest of it, in the order `d`, `p`, `q`, `dp`, `dq`, `qi`.
+/// The private part, in the order `d`, `p`, `q`, `dp`, `dq`, `qi`.
 const RFC_7515_PRIVATE: [&str; 6] = [
     "Eq5xpGnNCivDflJsRQBXHx1hdR1k6Ulwe2JZD50LpXyWPEAeP88vLNO97IjlA7_GQ5sLKMgvfTeXZx9SE-7YwVol2NXOoAJe46sui395IW_GO-pWJ1O0BkTGoVEn2bKVRUCgu-GjBVaYLU6f3l9kJfFNS3E0QbVdxzubSu3Mkqzjkn439X0M_V51gfpRLI9JYanrC4D4qAdGcopV_0ZHHzQlBjudU2QvXt4ehNYTCBr6XCLQUShb1juUO1ZdiYoFaFQT5Tw8bGUl_x_jTj3ccPDVZFD9pIuhLhBOneufuBiB4cS98l2SR_RQyGWSeWjnczT0QU91p1DhOVRuOopznQ",
     "4BzEEOtIpmVdVEZNCqS7baC4crd0pqnRH_5IB3jw3bcxGn6QLvnEtfdUdiYrqBdss1l58BQ3KhooKeQTa9AB0Hw_Py5PJdTJNPY8cQn7ouZ2KKDcmnPGBY5t7yLc1QlQ5xHdwW1VhvKn-nXqhJTBgIPgtldC-KDV5z-y2XDwGUc",
@@ -26,7 +26,7 @@ const RFC_7515_PRIVATE: [&str; 6] = [
     "IYd7DHOhrWvxkwPQsRM2tOgrjbcrfvtQJipd-DlcxyVuuM9sQLdgjVk2oy26F0EmpScGLq2MowX7fhd_QJQ3ydy5cY7YIBi87w93IKLEdfnbJtoOPLUW0ITrJReOgo1cq9SbsxYawBgfp_gh6A5603k2-ZQwVK0JKSHuLFkuQ3U",
 ];
 
-/// `testRSA2048` of RFC 9500, section 2.1, which is there to be used in tests: PKCS#1 as base64.
+/// `testRSA2048` of RFC 9500, section 2.1, which is intended for tests: PKCS#1 as base64.
 const RFC_9500: &str = "
     MIIEowIBAAKCAQEAsPnoGUOnrpiSqt4XynxA+HRP7S+BSObI6qJ7fQAVSPtRkqso
     tWxQYLEYzNEx5ZSHTGypibVsJylvCfuToDTfMul8b/CZjP2Ob0LdpYrNH6l5hvFE
@@ -66,7 +66,7 @@ pub enum Signer {
 }
 
 impl Signer {
-    /// The RSA key of RFC 7515.
+    /// Returns the RSA key of RFC 7515.
     pub fn rsa() -> Self {
         let bytes = |text: &str| URL_SAFE_NO_PAD.decode(text).unwrap();
         let [modulus, exponent] = RFC_7515_PUBLIC.map(bytes);
@@ -87,7 +87,7 @@ impl Signer {
         Signer::Rsa(Box::new(RsaKeyPair::from_components(&components).unwrap()))
     }
 
-    /// The RSA key of RFC 9500.
+    /// Returns the RSA key of RFC 9500.
     pub fn other_rsa() -> Self {
         let der = STANDARD
             .decode(RFC_9500.split_whitespace().collect::<String>())
@@ -95,7 +95,7 @@ impl Signer {
         Signer::Rsa(Box::new(RsaKeyPair::from_der(&der).unwrap()))
     }
 
-    /// A new key.
+    /// Returns a new key.
     pub fn p256() -> Self {
         let random = SystemRandom::new();
         let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
@@ -104,7 +104,7 @@ impl Signer {
         Signer::P256(key)
     }
 
-    /// A new key.
+    /// Returns a new key.
     pub fn ed25519() -> Self {
         let key = Ed25519KeyPair::generate_pkcs8(&SystemRandom::new()).unwrap();
         Signer::Ed25519(Ed25519KeyPair::from_pkcs8(key.as_ref()).unwrap())
@@ -118,7 +118,7 @@ impl Signer {
         }
     }
 
-    /// The public key as its provider publishes it.
+    /// Returns the public key as its provider publishes it.
     pub fn jwk(&self, id: &str) -> Value {
         match self {
             Signer::Rsa(key) => {
@@ -149,14 +149,14 @@ impl Signer {
         }
     }
 
-    /// A token with this header and these claims, as they stand.
+    /// Returns a token with this header and these claims, unchanged.
     pub fn token(&self, header: impl ToString, claims: impl ToString) -> String {
         let message = unsigned(header, claims);
         let signature = base64url(self.sign(message.as_bytes()));
         format!("{message}.{signature}")
     }
 
-    /// A token with the usual header for the key of this name.
+    /// Returns a token with the usual header for the key of this name.
     pub fn usual(&self, id: &str, claims: &Value) -> String {
         self.token(
             json!({ "typ": "at+jwt", "alg": self.algorithm(), "kid": id }),
@@ -165,7 +165,7 @@ impl Signer {
     }
 }
 
-/// What is to be signed.
+/// Returns the part of a token that is signed.
 pub fn unsigned(header: impl ToString, claims: impl ToString) -> String {
     format!(
         "{}.{}",

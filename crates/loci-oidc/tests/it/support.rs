@@ -12,21 +12,22 @@ use loci_oidc::{OidcOptions, OidcVerifier};
 use loci_testkit::FixedClock;
 use serde_json::{Value, json};
 
-/// What tokens are presented to.
+/// The resource to which tokens are presented.
 pub const RESOURCE: &str = "https://memory.example/mcp/mememory";
 pub const CONFIGURATION: &str = "/.well-known/openid-configuration";
 pub const KEYS: &str = "/keys";
 
-/// What the provider does when it is asked for a document. One that it does not have is 404.
+/// The reaction of the provider to a request for a document. A document that it does not have is
+/// 404.
 #[derive(Clone)]
 pub enum Page {
-    /// A status and a body.
+    /// Replies with a status and a body.
     Reply(u16, String),
-    /// This body with 200, once the other side has come to the barrier, too.
+    /// Replies with 200 and this body, after the other side has reached the barrier.
     Held(Arc<Barrier>, String),
     /// Closes the connection.
     HangUp,
-    /// Says nothing until the client has gone.
+    /// Sends nothing until the client has gone.
     Silence,
     /// Sends until the client has gone.
     Flood,
@@ -41,14 +42,14 @@ impl Page {
 #[derive(Default)]
 struct Shared {
     pages: Mutex<HashMap<String, Page>>,
-    /// The paths that were asked for.
+    /// The requested paths.
     seen: Mutex<Vec<String>>,
     is_stopping: AtomicBool,
 }
 
 /// A provider with its clock.
 pub struct Provider {
-    /// The issuer.
+    /// The issuer's URL.
     pub url: String,
     pub clock: Arc<FixedClock>,
     address: String,
@@ -57,7 +58,7 @@ pub struct Provider {
 }
 
 impl Provider {
-    /// One that publishes these keys.
+    /// Starts a provider that publishes these keys.
     pub fn new(keys: &[Value]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
@@ -100,7 +101,7 @@ impl Provider {
         self.shared.pages.lock().unwrap().remove(path);
     }
 
-    /// How often a path was asked for.
+    /// Returns how often a path was requested.
     pub fn asked(&self, path: &str) -> usize {
         self.shared
             .seen
@@ -111,32 +112,32 @@ impl Provider {
             .count()
     }
 
-    /// A verifier without keys.
+    /// Returns a verifier without keys.
     pub fn verifier(&self, change: impl FnOnce(&mut OidcOptions)) -> OidcVerifier {
         let mut options = OidcOptions::new(&self.url);
         change(&mut options);
         OidcVerifier::new(options, self.clock.clone()).unwrap()
     }
 
-    /// A verifier that has the keys.
+    /// Returns a verifier that has fetched the keys.
     pub fn ready(&self, change: impl FnOnce(&mut OidcOptions)) -> OidcVerifier {
         let verifier = self.verifier(change);
         verifier.probe().unwrap();
         verifier
     }
 
-    /// Seconds since 1970.
+    /// Returns the seconds since 1970.
     pub fn now(&self) -> i64 {
         self.clock.now().microseconds() / 1_000_000
     }
 
-    /// The claims of a good token, for an hour.
+    /// Returns the claims of a token that is valid for an hour.
     pub fn claims(&self) -> Value {
         let now = self.now();
         json!({ "iss": self.url, "aud": RESOURCE, "sub": "ann", "iat": now, "nbf": now, "exp": now + 3_600 })
     }
 
-    /// The same with some claims replaced or, by null, taken away.
+    /// Returns the same claims with some replaced or, by null, removed.
     pub fn claims_with(&self, changes: &Value) -> Value {
         let mut claims = self.claims();
         let object = claims.as_object_mut().unwrap();
@@ -164,7 +165,7 @@ fn serve(listener: &TcpListener, shared: &Arc<Shared>) {
             break;
         }
         let shared = Arc::clone(shared);
-        // A client that goes away is none of the test's business.
+        // The errors of a client that disconnects do not matter to the test.
         thread::spawn(move || answer(&stream.ok()?, &shared).ok());
     }
 }
@@ -209,8 +210,7 @@ pub fn resources() -> [String; 2] {
     ["https://memory.example".to_owned(), RESOURCE.to_owned()]
 }
 
-/// What a verifier makes of a token for [`RESOURCE`]; the same without waiting, if it does not need
-/// to.
+/// Verifies a token for [`RESOURCE`], and without waiting, if that is possible; both must agree.
 pub fn verify(verifier: &OidcVerifier, token: &str) -> Result<Identity> {
     let known = verifier.verify_known(token, &resources());
     let verified = verifier.verify(token, &resources());
@@ -218,7 +218,7 @@ pub fn verify(verifier: &OidcVerifier, token: &str) -> Result<Identity> {
     verified
 }
 
-/// That a token is refused with these words, and that they repeat nothing of it and fit into a
+/// Asserts that a token is refused with these words, which repeat no part of it and fit into a
 /// challenge.
 pub fn refused(verifier: &OidcVerifier, token: &str, words: &str) {
     let error = verify(verifier, token).unwrap_err();
@@ -229,7 +229,8 @@ pub fn refused(verifier: &OidcVerifier, token: &str, words: &str) {
     }
 }
 
-/// Whether a challenge can say it: by its characters (RFC 6750, section 3) and its length.
+/// Returns true if a text can be in a challenge: by its characters (RFC 6750, section 3) and its
+/// length.
 pub fn is_description(text: &str) -> bool {
     text.len() <= 250
         && text

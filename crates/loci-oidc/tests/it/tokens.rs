@@ -1,4 +1,4 @@
-//! Tokens that hold, and those that do not for what they say.
+//! Valid tokens, and tokens that are refused for their claims.
 
 use loci_core::limits::TOKEN_BYTES_MAX;
 use loci_core::{
@@ -34,13 +34,13 @@ fn a_good_token_of_each_algorithm_names_its_bearer() {
             actor: Some("ann@people.example".to_owned()),
             scopes: Scopes::of(&[Scope::Read]),
         },
-        // With the leeway.
+        // The expiry includes the leeway.
         expires_at: provider.clock.now().plus_seconds(3_660),
     };
     for (id, signer) in &signers {
         let token = signer.usual(id, &claims);
         assert!(verifier.recognizes(&token));
-        // Also from memory.
+        // Also from the cache.
         for _ in 0..2 {
             assert_eq!(verify(&verifier, &token), Ok(expected.clone()), "{id}");
         }
@@ -93,7 +93,7 @@ fn times_are_kept_with_a_leeway() {
             Some(words) => refused(&verifier, &token, words),
         }
     }
-    // It is the clock that counts, and a token seen before is no exception.
+    // The clock decides, also for a token that was seen before.
     let token = signer.usual("a", &provider.claims());
     assert!(verify(&verifier, &token).is_ok());
     provider.clock.advance(3_659);
@@ -114,7 +114,7 @@ fn issuer_and_audience_must_be_ours() {
     let any = provider.ready(|options| options.audiences = vec!["any".to_owned()]);
     let for_nothing = |token: &str| any.verify(token, &[]).is_ok();
     let rows = [
-        // Which of the verifiers, in this order, accept it.
+        // The verifiers that accept it, in this order.
         (json!(RESOURCE), [true, false, true]),
         (json!(["other", RESOURCE]), [true, false, true]),
         (json!("one"), [false, true, true]),
@@ -205,7 +205,7 @@ fn only_access_tokens_are_accepted() {
     let strict =
         provider.ready(|options| options.token_types = vec!["Application/AT+JWT".to_owned()]);
     let rows = [
-        // By the usual verifier, and by one of access tokens alone.
+        // Accepted by the usual verifier, and by one of access tokens only.
         (json!("at+jwt"), true, true),
         (json!("AT+JWT"), true, true),
         (json!("application/at+jwt"), true, true),
@@ -304,7 +304,7 @@ fn tokens_of_another_form_are_refused() {
     for token in &odd {
         refused(&verifier, token, form);
     }
-    // What follows the header is read after the signature was found good.
+    // The parts after the header are parsed only after the signature was verified.
     for token in [
         format!("{good}.{signature}"),
         format!("{head}..{signature}"),

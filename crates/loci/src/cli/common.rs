@@ -33,7 +33,7 @@ pub struct Common {
 }
 
 impl Common {
-    /// The settings among the flags that every command has.
+    /// Returns the settings among the flags that every command has.
     pub fn flags(&self) -> Flags {
         given([
             (settings::DATA.flag, &self.data),
@@ -47,7 +47,7 @@ impl Common {
     }
 }
 
-/// The flags that have a value.
+/// Returns the flags that have a value.
 pub(super) fn given<const COUNT: usize>(
     flags: [(Option<&'static str>, &Option<String>); COUNT],
 ) -> impl Iterator<Item = (&'static str, String)> {

@@ -50,7 +50,8 @@ pub fn run(settings: &Settings, arguments: &Add, output: Output) -> Result<(), F
     )?)
 }
 
-/// What the dialect warns of, for a person. That an embedding is pending, its notice says.
+/// Prints a warning of the dialect for a person. The notice of the reply already reports a pending
+/// embedding.
 fn note_warning(warning: &Value, id: &Value) {
     match warning["kind"].as_str() {
         Some("bootstrap_budget") => {
@@ -99,7 +100,7 @@ fn note_warning(warning: &Value, id: &Value) {
 
 fn stdin() -> Result<String, Failure> {
     let mut text = String::new();
-    // One byte more than is accepted, so that too much is refused and not cut.
+    // One byte over the limit, so that a longer text is refused and not cut.
     let bytes_max = CONTENT_BYTES_MAX as u64 + 1;
     std::io::stdin().lock().take(bytes_max).read_to_string(&mut text).map_err(|error| {
         let message = match error.kind() {

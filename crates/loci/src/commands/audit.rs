@@ -1,4 +1,4 @@
-//! `loci audit`: who called what.
+//! `loci audit`: prints the entries of the audit log.
 
 use std::time::Duration;
 
@@ -15,9 +15,9 @@ use crate::settings::Settings;
 use crate::visible::{self, OneLine};
 use crate::wiring::Parts;
 
-/// How often new entries are looked for.
+/// The interval of the checks for new entries.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
-/// New entries that are read at once.
+/// The largest number of new entries that are read at a time.
 const FOLLOW_ENTRIES_MAX: usize = 1_000;
 
 pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(), Failure> {
@@ -53,7 +53,7 @@ pub fn run(settings: &Settings, arguments: &Audit, output: Output) -> Result<(),
     )?)
 }
 
-/// Prints entries as they come. Ends when nobody reads any more, or with the process.
+/// Prints entries as they come. Ends when the reader of the output is gone, or with the process.
 #[expect(
     clippy::disallowed_methods,
     reason = "between two looks nothing happens that could wake it"
@@ -85,7 +85,7 @@ fn follow(
     }
 }
 
-/// A moment, a day, or a time ago, as a person writes it.
+/// Parses a moment, a day, or a time ago, as a person writes it.
 fn since(text: &str, now: Timestamp) -> Result<Timestamp, Error> {
     let utc = |moment: DateTime| {
         moment

@@ -20,12 +20,12 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
-/// Bytes that stay free for others, and for what the file system needs for itself.
+/// Bytes that stay free for other programs and for the file system itself.
 const MARGIN_BYTES: u64 = 16 << 20;
-/// What an entry takes beside its content: its headers, the rest of its last block, its line in the
-/// manifest.
+/// The bytes of an entry besides its content: its headers, the rest of its last block, its line in
+/// the manifest.
 const ENTRY_BYTES: u64 = 2_560;
-/// Files that a note names.
+/// The largest number of files that a status line names.
 const NAMED_MAX: usize = 10;
 
 pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Result<(), Failure> {
@@ -34,7 +34,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let folder = &parts.vault.folder;
     target.refuse_within(folder)?;
     let listed = listing::list(folder).map_err(|error| unreadable(folder, &error))?;
-    // Whatever else the status may not say, the look at the copy does.
+    // Any other failure of the status shows when the copy is inspected.
     if let Ok(NoteStatus {
         away: Some(why), ..
     }) = parts.engine.note_status()
@@ -59,8 +59,8 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     bar.begin(bytes + database);
     let draft = target.draft(".part")?;
     let mut writer = ArchiveWriter::new(draft.reopen().map_err(|error| target.unwritable(&error))?);
-    // What agents change is whole in both under the lock; nothing but reading the notes is done
-    // meanwhile, since agents wait for it.
+    // The lock keeps what agents change in the notes and in the snapshot consistent; only the notes
+    // are read under it, since agents wait for it.
     let lock = if parts.store.is_read_only() {
         None
     } else {
@@ -91,7 +91,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     let bytes = target.put(draft)?;
     drop(bar);
 
-    // For `loci doctor`; without it, the backup is as good.
+    // For `loci doctor`; the backup is valid without it.
     let _ = write_privately(
         &settings.data.join(LAST_BACKUP),
         target.file.to_string_lossy().as_bytes(),
@@ -110,7 +110,7 @@ pub fn run(settings: &Settings, arguments: &cli::Backup, output: Output) -> Resu
     )?)
 }
 
-/// A file that is written, which has its name only when it is whole and on the disk.
+/// A file that gets its name only when it is complete and on the disk.
 pub struct Target {
     /// Its path.
     pub file: PathBuf,
@@ -119,8 +119,10 @@ pub struct Target {
 }
 
 impl Target {
+    /// Checks that a file of this path can be made.
+    ///
     /// # Errors
-    /// [`Exit::Usage`] if it is there already, or its folder is not.
+    /// [`Exit::Usage`] if it exists already, or its folder does not.
     pub fn new(file: &Path) -> Result<Self, Failure> {
         let refused =
             |problem: String| Failure::new(Exit::Usage, format!("{} {problem}", file.display()));
@@ -146,7 +148,7 @@ impl Target {
         })
     }
 
-    /// Refuses a place within the folder of notes, of which every later backup would have a copy.
+    /// Refuses a target in the folder of notes, since every later backup would include it.
     ///
     /// # Errors
     /// [`Exit::Usage`].
@@ -156,7 +158,7 @@ impl Target {
             .as_ref()
             .ok()
             .and_then(|notes| self.file.strip_prefix(notes).ok());
-        // What is hidden there is in no backup.
+        // Backups leave out hidden files.
         if within.is_none_or(|path| {
             path.iter()
                 .any(|name| name.to_string_lossy().starts_with('.'))
@@ -170,7 +172,8 @@ impl Target {
         Err(Failure::new(Exit::Usage, message))
     }
 
-    /// A file beside it, for its owner alone, which goes away unless it is put in place.
+    /// Makes a temporary file beside it, which only its owner can read and which is deleted unless
+    /// it is put in place.
     ///
     /// # Errors
     /// [`Exit::Usage`] if the folder cannot be written.
@@ -182,14 +185,14 @@ impl Target {
         made.map_err(|error| self.unwritable(&error))
     }
 
-    /// Gives the draft, which is flushed, its name; returns its size.
+    /// Gives the flushed draft its name; returns its size.
     ///
     /// # Errors
     /// [`Exit::Usage`] if the folder cannot be written.
     pub fn put(&self, draft: NamedTempFile) -> Result<u64, Failure> {
         let put = || {
             let bytes = draft.as_file().metadata()?.len();
-            // Not over a file that came meanwhile.
+            // Does not replace a file that was made meanwhile.
             draft.persist_noclobber(&self.file)?;
             flush_folder(&self.folder)?;
             io::Result::Ok(bytes)
@@ -197,7 +200,7 @@ impl Target {
         put().map_err(|error| self.unwritable(&error))
     }
 
-    /// The failure of writing it.
+    /// Returns the failure to write the file.
     pub fn unwritable(&self, error: &io::Error) -> Failure {
         let shown = self.file.display();
         Failure::new(
@@ -215,14 +218,14 @@ fn unreadable(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Usage, message)
 }
 
-/// Whether agents may write the file, too.
+/// Returns true for a file that agents may write as well.
 fn is_note(path: &str) -> bool {
     Path::new(path)
         .extension()
         .is_some_and(|end| end.eq_ignore_ascii_case("md"))
 }
 
-/// Appends a file of the folder of notes, unless it is gone by now. Returns its bytes.
+/// Appends a file of the folder of notes, unless it was deleted meanwhile. Returns its bytes.
 fn append_note(
     writer: &mut ArchiveWriter,
     target: &Target,
@@ -246,7 +249,7 @@ fn append_note(
     })
 }
 
-/// Schema and number of memories of the copy, which a restore would take.
+/// Returns the schema and the number of memories of the copy; fails if a restore would refuse it.
 fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> {
     let inspected = settings
         .store_files()?
@@ -267,10 +270,10 @@ fn inspect(copy: &TempPath, settings: &Settings) -> Result<(i64, u64), Failure> 
     }
 }
 
-/// Fails if there is less free space in the folder than what is to be written into it.
+/// Checks that the folder has enough free space for the bytes to be written into it.
 ///
 /// # Errors
-/// [`Exit::Usage`], with both.
+/// [`Exit::Usage`], with both numbers.
 pub fn check_space(folder: &Path, bytes: u64) -> Result<(), Failure> {
     let needed = bytes + MARGIN_BYTES;
     match free_bytes(folder) {
@@ -285,7 +288,7 @@ pub fn check_space(folder: &Path, bytes: u64) -> Result<(), Failure> {
     }
 }
 
-/// Bytes that are free where the folder lies; none where that cannot be told.
+/// Returns the free bytes of the file system of this folder; `None` if they are unknown.
 #[cfg(unix)]
 pub fn free_bytes(folder: &Path) -> Option<u64> {
     let space = rustix::fs::statvfs(folder).ok()?;

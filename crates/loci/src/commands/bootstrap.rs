@@ -1,4 +1,4 @@
-//! `loci bootstrap`: what an agent reads at the start of a session.
+//! `loci bootstrap`: prints the text that an agent reads at the start of a session.
 
 use loci_core::Caller;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `loci config`: every setting as it holds.
+//! `loci config`: prints every setting with its value and origin.
 
 use std::fmt::Write;
 

@@ -1,5 +1,5 @@
-//! `loci doctor`: looks for what is wrong and says the way out. Changes no memory, unless asked to
-//! take secrets out.
+//! `loci doctor`: checks the installation and says how to repair it. Changes no memory, unless
+//! asked to redact secrets.
 
 mod database;
 mod fix;
@@ -26,10 +26,10 @@ use crate::wiring::Parts;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Ok,
-    /// Repaired just now.
+    /// The problem was repaired just now.
     Done,
     Warn,
-    /// With the exit code that a command would end with.
+    /// A failure, with the exit code that a command would end with.
     Fail(Exit),
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// What was looked at, the verdict, and why.
+/// The name of a check, the verdict, and the reason.
 type Finding = (&'static str, Verdict, String);
 
 pub fn run(settings: &Settings, arguments: &cli::Doctor, output: Output) -> Result<(), Failure> {
@@ -82,7 +82,7 @@ fn failed(what: &'static str, failure: Failure) -> Finding {
     (what, Verdict::Fail(failure.exit), failure.message)
 }
 
-/// Looks at everything.
+/// Runs all checks.
 fn look(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     let mut findings = vec![place::folder(data)];

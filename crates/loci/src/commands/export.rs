@@ -1,4 +1,4 @@
-//! `loci export`: everything that is remembered, as text.
+//! `loci export`: writes all records as text.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind};
@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock, Vault, real};
 
-/// What unfinished files begin with, which a crash leaves.
+/// The prefix of unfinished files, which a crash leaves behind.
 const UNFINISHED: &str = ".loci-export-";
 
 pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Result<(), Failure> {
@@ -38,7 +38,7 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
             "Markdown is many files; name a folder for them".to_owned(),
         ));
     }
-    // Before all the work.
+    // Checked before any work.
     if !is_stdout && !is_markdown && target.symlink_metadata().is_ok() {
         return Err(usage(
             "is there already; choose another name or remove it".to_owned(),
@@ -48,7 +48,7 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
         check_place(settings, target)?;
     }
     let parts = Parts::open_current(settings)?;
-    // Where no way leads to a page any more, a file without its records would look complete.
+    // With an unreachable page, the export would look complete without its records.
     if let Some(failure) = damage::told(&parts.store.structure_check()?, settings) {
         return Err(failure);
     }
@@ -95,7 +95,7 @@ pub fn run(settings: &Settings, arguments: &cli::Export, output: Output) -> Resu
     }
 }
 
-/// An error for a place whose Markdown files would be notes, or among what is exported.
+/// Refuses a target in the folder of notes or in the data folder.
 fn check_place(settings: &Settings, target: &Path) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?.folder;
     let place = real(&std::path::absolute(target).unwrap_or_else(|_| target.to_owned()));
@@ -114,7 +114,7 @@ fn check_place(settings: &Settings, target: &Path) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, message))
 }
 
-/// Makes the names in a folder durable, where the system can.
+/// Makes the names in a folder durable, if the system supports it.
 fn flush_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) {
         File::open(folder)?.sync_all()
@@ -123,7 +123,7 @@ fn flush_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Prints the counts of an export that was written, then what is left out.
+/// Prints the counts of the records that were exported, then the files that were left out.
 fn tell(left_out: &[String], counts: &Counts, output: Output) -> Result<(), Failure> {
     let text: Vec<String> = counts
         .iter()
@@ -141,7 +141,7 @@ fn tell(left_out: &[String], counts: &Counts, output: Output) -> Result<(), Fail
     end(left_out)
 }
 
-/// Names the files and folders of notes that are left out.
+/// Names the files and folders of notes that were left out.
 ///
 /// # Errors
 /// If there are any.

@@ -12,7 +12,7 @@ use crate::wiring::Parts;
 pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure> {
     let parts = Parts::open_current(settings)?;
     let id = named_memory(&parts.engine, &Caller::local(), id)?;
-    // The tool, so that the audit log has it.
+    // Calls the tool, so that the audit log has an entry.
     parts.call(
         "forget",
         Map::from_iter([("id".to_owned(), json!(id.as_str()))]),

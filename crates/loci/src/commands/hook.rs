@@ -1,4 +1,4 @@
-//! `loci hook`: what a host asks for at the events of a session.
+//! `loci hook`: handles the events of a host's session.
 
 mod install;
 mod rewriting;
@@ -26,43 +26,44 @@ use crate::settings::Settings;
 use crate::store::StoreSettings;
 use crate::wiring::Parts;
 
-/// How long a hook reads on; what is left then is for whichever process comes to it. Together with
-/// the start of the process and the last step it stays below 300 ms.
+/// The time for which a hook reads a transcript; another process reads the rest. With the start of
+/// the process and the last step, a hook takes less than 300 ms.
 const READING_TIME: Duration = Duration::from_millis(120);
-/// How long a hook waits for another process that writes. The transcript stays, and the next event
-/// saves it.
+/// The time for which a hook waits for another process that writes. The next event saves the
+/// transcript otherwise.
 const BUSY_TIMEOUT: Duration = Duration::from_millis(150);
-/// Bytes of what a host says on stdin.
+/// The largest input of a hook, in bytes.
 const INPUT_BYTES_MAX: u64 = 8 << 20;
-/// Messages after which an agent whose host is not to save silently is asked to save by itself.
+/// The number of messages after which an agent is asked to save, if its host is not to save
+/// silently.
 const MESSAGES_UNASKED_MAX: u64 = 30;
-/// The setting that says up to which message the agent was asked, of how many transcripts at most.
+/// The setting with the message up to which the agent was asked, for each of the last transcripts.
 const ASKED: &str = "hook_asked";
 const ASKED_TRANSCRIPTS_MAX: usize = 32;
 
-/// How long a hook waits for the host to write the last answer into its transcript. Claude Code
-/// writes with a timer of about 100 ms, beside its hook of the event `Stop`; whatever comes later
-/// is saved at the end of the session.
+/// The time for which a hook waits for the host to write the last answer into its transcript.
+/// Claude Code writes with a timer of about 100 ms, beside its hook of the event `Stop`; a later
+/// answer is saved at the end of the session.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// How often it looks.
+/// The interval of the checks for it.
 const ANSWER_POLL: Duration = Duration::from_millis(10);
 
-/// What a host says. There is more, which nothing here needs.
+/// The input from a host, without the fields that no hook needs.
 #[derive(Deserialize)]
 struct Input {
-    /// The text of the answer that the agent ended with, at the event `Stop`.
+    /// The text of the agent's last answer, at the event `Stop`.
     #[serde(default)]
     last_assistant_message: Value,
-    /// Its file of the session; none, if the host keeps none.
+    /// The transcript of the session; `None` if the host keeps none.
     transcript_path: Option<String>,
     /// The folder that the session works in.
     cwd: Option<String>,
-    /// Whether the agent goes on because a hook asked it to.
+    /// True if the agent goes on because a hook asked it to.
     #[serde(default)]
     stop_hook_active: bool,
 }
 
-/// Where a session works, and how it is filed.
+/// The folder of a session, and how its transcript is filed.
 struct Session<'a> {
     engine: &'a Engine,
     trust: &'a Trust,
@@ -71,16 +72,16 @@ struct Session<'a> {
     kept: Kept,
 }
 
-/// How messages are kept.
+/// The options for storing messages.
 #[derive(Clone, Copy)]
 struct Kept {
-    /// Whether the other callers in the space may read them, too.
+    /// True if the other callers in the space may read them, too.
     is_shared: bool,
-    /// Whether secrets stay in them.
+    /// True if secrets stay in them.
     is_verbatim: bool,
 }
 
-/// Up to which message of a transcript the agent was asked to save by itself.
+/// The message of a transcript up to which the agent was asked to save.
 #[derive(Serialize, Deserialize)]
 struct Asked {
     transcript: String,
@@ -171,7 +172,7 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
     }
 }
 
-/// What the agent should know.
+/// Returns the text that the agent reads at the start of a session.
 fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Failure> {
     let context = Context {
         engine,
@@ -179,19 +180,19 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
     };
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
-    // Hosts count bytes or characters, of which every token has one at least.
+    // Hosts limit the bytes or the characters; each token has at least one.
     let text = mempalace::wake_up(context, Some(wing), dialect, SESSION_START_BYTES_MAX)?;
     Ok(json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}))
 }
 
-/// How much of a transcript was read before.
+/// Returns the number of bytes of a transcript that were read before.
 fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
     let Ok(real) = mining::transcript(transcript) else {
         return Ok(0);
     };
     let known = engine.sources_at(&mining::caller(), real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
-    // One that was rewritten shorter is read from its beginning.
+    // A transcript that was rewritten shorter is read from its beginning.
     Ok(known
         .iter()
         .map(|file| file.bytes_read)
@@ -200,8 +201,8 @@ fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
         .unwrap_or(0))
 }
 
-/// Waits until a transcript has that answer as its last message, behind the bytes that were read
-/// before: an earlier answer may be the same. False if it still has not after that time.
+/// Waits until `answer` is the last message of the transcript after the byte `from`: an earlier
+/// answer may be the same. Returns false on timeout.
 fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -> bool {
     let words = |text: &str| {
         text.split_whitespace()
@@ -209,13 +210,13 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
             .collect::<Vec<_>>()
     };
     let wanted = words(answer);
-    // The host may join several texts of an answer, which the transcript has one by one.
+    // The host may join several texts of an answer, which the transcript lists one by one.
     let mut bytes_seen = None;
     let mut is_there = || {
         if wanted.is_empty() {
             return true;
         }
-        // Nothing is read again that has not grown.
+        // A file that has not grown is not read again.
         let bytes = fs::metadata(transcript).map(|file| file.len()).ok();
         if bytes.is_none() || std::mem::replace(&mut bytes_seen, bytes) == bytes {
             return false;
@@ -242,7 +243,7 @@ fn await_answer(transcript: &Path, from: u64, answer: &str, timeout: Duration) -
     true
 }
 
-/// Saves what the transcript has new. What to say to the host, if anything.
+/// Saves the new part of the transcript; returns the reply to the host, if any.
 fn save(
     session: &Session<'_>,
     input: &Input,
@@ -266,7 +267,7 @@ fn save(
         Failure::new(Exit::Failure, message)
     };
     let real = match mining::transcript(Path::new(named)) {
-        // A session in which nothing was said.
+        // Nothing was said in the session.
         Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => {
             return Ok(None);
         }
@@ -313,7 +314,8 @@ fn save(
     ask(engine, &path, said)
 }
 
-/// Has the agent save by itself what matters, every so many messages of a transcript.
+/// Asks the agent to save what matters, each time a transcript has [`MESSAGES_UNASKED_MAX`] more
+/// messages.
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure> {
     let caller = mining::caller();
     let mut asked: Vec<Asked> = engine
@@ -324,7 +326,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure>
         .iter()
         .position(|one| one.transcript == path)
         .map_or(0, |at| asked.remove(at).messages);
-    // A transcript that was rewritten shorter starts again.
+    // A transcript that was rewritten shorter is counted from its beginning.
     let begun = if known <= said { known } else { 0 };
     let is_due = said >= begun + MESSAGES_UNASKED_MAX;
     let messages = if is_due { said } else { begun };
@@ -345,7 +347,7 @@ fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure>
     Ok(Some(json!({"decision": "block", "reason": reason})))
 }
 
-/// Tells the person at the desktop, where something there shows it.
+/// Shows a notification on the desktop, if `notify-send` is installed.
 fn toast(messages: u64) {
     let words = format!("{} saved", counted(messages, "message"));
     let shown = Command::new("notify-send")
@@ -399,7 +401,7 @@ mod tests {
             last_assistant_message: Value::Null,
             stop_hook_active: false,
         };
-        // There is no time but for one step.
+        // The deadline leaves time for one step only.
         let trust = Trust::read_or_none(folder.path());
         let kept = Kept {
             is_shared: false,
@@ -487,7 +489,7 @@ mod tests {
             ("a", 59, false),
             ("b", 64, false),
             ("a", 60, true),
-            // Rewritten shorter.
+            // The transcript was rewritten shorter.
             ("b", 5, false),
             ("b", 29, false),
             ("b", 30, true),
@@ -496,7 +498,7 @@ mod tests {
         ] {
             assert_eq!(asked(path, said), expected, "{path} {said}");
         }
-        // Those that were asked last are known.
+        // The transcripts with the latest requests are known.
         for number in 0..ASKED_TRANSCRIPTS_MAX - 1 {
             assert!(asked(&number.to_string(), 30));
         }

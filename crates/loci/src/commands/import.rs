@@ -1,4 +1,4 @@
-//! `loci import`: stores many memories, or brings an export back.
+//! `loci import`: stores many memories, or restores an export.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, IsTerminal, Read, Write};
@@ -20,17 +20,17 @@ use crate::signal::before_end;
 use crate::visible::OneLine;
 use crate::wiring::{Parts, SystemClock};
 
-/// Memories that are stored in one transaction, at most.
+/// The largest number of memories in one transaction.
 const BATCH_MEMORIES: usize = 1_000;
-/// Bytes of what was read with which a transaction is full, too.
+/// The number of bytes read with which a transaction is full, too.
 const BATCH_BYTES: usize = 16 << 20;
 
-/// Bytes of a list, which is read as a whole.
+/// The largest size of a list in bytes, which is read as a whole.
 const LIST_BYTES_MAX: u64 = 32 << 20;
-/// Characters of what is said of a line that is no memory, which may quote it.
+/// The largest length in characters of the error for a line, which may quote it.
 const PROBLEM_CHARACTERS_MAX: usize = 200;
 
-/// A memory in the file. What a list shows beside it is read over.
+/// A memory in the file. The other fields of a listed memory are ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -56,7 +56,7 @@ struct Line {
     _superseded_by: Option<String>,
     #[serde(rename = "title")]
     _title: Option<String>,
-    /// Who wrote it, where that was not the person who listed it.
+    /// The writer, if that was not the user who listed the memory.
     author: Option<String>,
     updated_by: Option<String>,
 }
@@ -76,7 +76,7 @@ impl Line {
         });
         let import = Import {
             id: id("id", self.id)?,
-            // Without an owner it becomes the caller's, but not its text.
+            // Without an owner the memory belongs to the caller, who did not write its text.
             updated_by: self
                 .updated_by
                 .or_else(|| self.author.filter(|_| self.owner.is_none())),
@@ -166,7 +166,7 @@ pub fn run(settings: &Settings, arguments: &cli::Import, output: Output) -> Resu
     Ok(())
 }
 
-/// Brings an export back, entry by entry.
+/// Imports an export, entry by entry.
 fn bring_back(
     settings: &Settings,
     arguments: &cli::Import,
@@ -174,8 +174,8 @@ fn bring_back(
     mut next: impl FnMut() -> Result<Option<Part>, Failure>,
 ) -> Result<(), Failure> {
     let parts = Parts::open(settings)?;
-    // A note that was renamed or deleted is so before anything of it comes back. What nothing is
-    // known of yet is what the export says.
+    // Renames and deletions of notes are recorded before the records of the notes come. For notes
+    // that the index does not know yet, the export counts.
     let away = reconciled(parts.engine.reconcile_known()).away;
     let notes = parts.vault.notes();
     let mut bringing = Importer::new(
@@ -194,7 +194,7 @@ fn bring_back(
     }
     bringing.store()?;
     show_progress(&format!("stored {}", bringing.stored()), true);
-    // Whatever is different in the folder by now is found, as by everybody who looks.
+    // Finds the other changes in the folder, as every reconciliation does.
     reconciled(parts.engine.reconcile());
     let pending = embed_pending(&parts, settings, !arguments.no_wait)?;
     let mut value = bringing.value();
@@ -208,7 +208,7 @@ fn bring_back(
         .map_err(|message| Failure::new(Exit::Failure, message))
 }
 
-/// What came of a look at the notes, as far as it got.
+/// Returns the outcome of a reconciliation; prints an error and returns an empty one if it failed.
 fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
     outcome.unwrap_or_else(|error| {
         status_line(format_args!("note: the notes may be out of date: {error}"));
@@ -216,14 +216,14 @@ fn reconciled(outcome: Result<Reconciled, Error>) -> Reconciled {
     })
 }
 
-/// Has the model read what waits for it, if `waits`; how many memories wait after that.
+/// Embeds the texts that wait for the model, if `waits`; returns the number that wait after that.
 ///
 /// # Errors
 /// If the store cannot be read.
 pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<u64, Failure> {
     let pending = parts.engine.pending_embeddings()?;
     if pending > 0 && waits && settings.search != SearchMode::Words {
-        // Other processes need not wait for a lease of this one to run out.
+        // Other processes need not wait until a lease of this one expires.
         let engine = Arc::clone(&parts.engine);
         before_end(move || {
             engine.hand_back();
@@ -237,11 +237,11 @@ pub fn embed_pending(parts: &Parts, settings: &Settings, waits: bool) -> Result<
     Ok(parts.engine.pending_embeddings()?)
 }
 
-/// What is read and not stored yet.
+/// The memories that are read and not stored yet.
 #[derive(Default)]
 struct Batch {
     imports: Vec<Import>,
-    /// Where each is in the file: `line 3`, or `element 3` of a list.
+    /// The position of each in the file: `line 3`, or `element 3` of a list.
     places: Vec<String>,
     bytes: usize,
 }
@@ -347,7 +347,7 @@ impl<'a> LineImporter<'a> {
         }
     }
 
-    /// Stores what waits.
+    /// Stores the waiting memories.
     fn store(&mut self) -> Result<(), Failure> {
         let Batch {
             imports, places, ..
@@ -372,7 +372,7 @@ impl<'a> LineImporter<'a> {
         })
     }
 
-    /// What came of the memories before one that failed.
+    /// Describes the memories before one that failed.
     fn done(&self) -> String {
         let Imported { stored, present } = self.imported;
         format!("of those before it, {stored} are stored now and {present} were there already")
@@ -386,8 +386,8 @@ fn no_memory(error: serde_json::Error) -> String {
         .collect()
 }
 
-/// The first byte that is no white space, which stays to be read, and how many lines were read
-/// over.
+/// Returns the first byte that is not white space, which stays unread, and the number of lines
+/// before it.
 fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> {
     let mut lines = 0;
     loop {
@@ -404,14 +404,14 @@ fn first_character(input: &mut impl BufRead) -> io::Result<(Option<u8>, usize)> 
     }
 }
 
-/// Embeds what waits, the rest of earlier imports included. A model that does not answer is no
-/// failure: the memories are stored.
+/// Embeds the texts that wait, with the rest of earlier imports. A model that does not answer is
+/// not a failure: the memories are stored.
 fn embed(engine: &Engine, pending: u64) {
     let progress = Progress::new("embedded");
     progress.begin(pending);
     loop {
         match engine.embed_pending() {
-            // None: nothing is left, or another process is at it.
+            // Nothing is left, or another process does it.
             Ok(0) => return,
             Ok(embedded) => progress.advance(embedded as u64),
             Err(error) => {
@@ -425,7 +425,7 @@ fn embed(engine: &Engine, pending: u64) {
     }
 }
 
-/// On a terminal, one line that is written over; else the last state alone.
+/// Prints the progress: on a terminal, in one line that is overwritten; else, only the last state.
 fn show_progress(words: &str, is_last: bool) {
     let mut stderr = io::stderr().lock();
     if stderr.is_terminal() {

@@ -63,8 +63,8 @@ pub fn run(settings: &Settings, arguments: &cli::List, output: Output) -> Result
     Ok(output.either(&json!(values), text)?)
 }
 
-/// The record with who may read it, where that is not everyone, and with its owner, where that is
-/// not the local person, so that an import elsewhere keeps them.
+/// Adds the visibility to a record, unless it is common, and the owner, unless that is the local
+/// user, so that an import elsewhere keeps them.
 fn with_access(record: &Record, (visibility, owner): (Visibility, Option<String>)) -> Value {
     let mut value = json!(record);
     let is_common = visibility == Visibility::Common;

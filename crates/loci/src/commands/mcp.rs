@@ -17,7 +17,7 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
     access::check(&settings.data)?;
     let parts = Parts::open_for_clients(settings)?;
-    // One thread for the pipes and the protocol; calls have threads of their own.
+    // One thread for the pipes and the protocol; calls have their own threads.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -55,11 +55,11 @@ pub fn run(settings: &Settings, dialect: &str) -> Result<(), Failure> {
             }
         }
     });
-    // Nobody waits for an answer any more, and other processes need not wait for the rest of this
-    // end.
+    // The client waits for no reply any more, and other processes need not wait for the rest of the
+    // shutdown.
     parts.engine.hand_back();
-    // Then nothing holds the engine any more, and the store is closed when it is dropped. A read of
-    // stdin cannot be called off, so there is a limit.
+    // After this nothing holds the engine, and dropping it closes the store. A read of stdin cannot
+    // be cancelled, hence the timeout.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     served.map_err(|error| {
         Failure::new(

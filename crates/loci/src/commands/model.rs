@@ -14,7 +14,7 @@ use crate::output::{Output, status_line};
 use crate::settings::file;
 use crate::settings::{EMBEDDING_PROVIDER, Origin, Settings, model_folder};
 
-/// The provider of the model in the binary.
+/// The name of the provider of the model in the binary.
 const BUNDLED: &str = "bundled";
 
 pub fn run(settings: &Settings, command: &cli::Model, output: Output) -> Result<(), Failure> {
@@ -37,7 +37,7 @@ fn find(name: &str) -> Result<&'static CatalogueModel, Failure> {
     })
 }
 
-/// The setting of the provider for a model.
+/// Returns the value of `embedding.provider` for a model.
 fn provider(model: &CatalogueModel) -> &'static str {
     if model.is_bundled() {
         BUNDLED
@@ -46,7 +46,7 @@ fn provider(model: &CatalogueModel) -> &'static str {
     }
 }
 
-/// Whether files with the names and sizes of the model's are in its folder.
+/// Returns true if files with the names and sizes of the model's are in its folder.
 fn is_installed(data: &Path, model: &CatalogueModel) -> bool {
     let folder = model_folder(data, model);
     let has = |file: &loci_embed::ModelFile| {

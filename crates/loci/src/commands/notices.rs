@@ -3,9 +3,9 @@
 use crate::exit::Failure;
 use crate::output::print;
 
-/// Of loci, its model and its vocabulary.
+/// The notices of loci, its model and its vocabulary.
 const OWN: &str = include_str!("../../../../NOTICE");
-/// Of the crates, from `cargo xtask notices`.
+/// The notices of the crates, from `cargo xtask notices`.
 const OF_OTHERS: &str = include_str!("../../../../THIRD-PARTY-NOTICES.txt");
 
 pub fn run() -> Result<(), Failure> {

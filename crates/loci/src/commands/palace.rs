@@ -1,4 +1,4 @@
-//! `loci palace`: projects and conversations as drawers.
+//! `loci palace`: files projects and conversations as drawers.
 
 mod trust;
 
@@ -75,7 +75,7 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
         io::Write::write_all(&mut new, text.as_bytes())
             .and_then(|()| new.sync_all())
             .map_err(refused)?;
-        // The user who has it written agrees to it.
+        // The user who has the plan written agrees to it.
         Trust::read(&settings.data)?.add(&root, &text)?;
     }
     output.either(
@@ -100,9 +100,9 @@ fn unreadable(root: &str, error: &io::Error) -> Failure {
     )
 }
 
-/// The folder's wing and rooms as its plan says them, else as it proposes them; a plan that another
-/// user could have put there is not used. A wing counts that the user names or has agreed to; else
-/// it is the name of the folder.
+/// Returns the wing and rooms of the folder from its plan, or proposes them; a plan that another
+/// user could have put there is not used. The wing is one that the user names or has agreed to, or
+/// the name of the folder.
 fn plan(trust: &Trust, root: &Path, wing: Option<&str>) -> Result<Plan, Failure> {
     let unusable = |problem: io::Error| {
         let message = format!(
@@ -210,8 +210,8 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     }
 }
 
-/// A plan is for the folder that it is in: what is below may be mined on purpose as something of
-/// its own.
+/// Notes a plan above the folder. A plan only counts for its own folder, since a folder below may
+/// be mined separately on purpose.
 fn note_plan_above(root: &Path) {
     let found = plan_folders(root).find(|folder| folder.join(PLAN_FILE).is_file());
     if let Some(above) = found.filter(|folder| *folder != root) {
@@ -306,7 +306,7 @@ fn sync(
     output: Output,
 ) -> Result<(), Failure> {
     let request = Sync {
-        // A folder that is gone is named as it was.
+        // A folder that was deleted is named by its former path.
         root: folder
             .map(|folder| absolute(folder).or_else(|_| mining::named(folder)))
             .transpose()?,

@@ -1,4 +1,5 @@
-//! `loci reference`: the reference page, made from the definitions that the program runs on.
+//! `loci reference`: prints the reference page, generated from the definitions that the program
+//! uses.
 
 use std::fmt::Write;
 
@@ -190,11 +191,11 @@ fn costs(page: &mut String) {
     }
 }
 
-/// How many tokens the list of a dialect's tools has.
+/// The numbers of tokens of the list of a dialect's tools.
 struct ToolTokens {
-    /// Of what a model reads.
+    /// The tokens that a model reads.
     read: usize,
-    /// Of the whole list.
+    /// The tokens of the whole list.
     listed: usize,
 }
 
@@ -277,7 +278,7 @@ fn tools(page: &mut String, dialect: &loci_dialects::Dialect) {
     }
 }
 
-/// Writes the fields of a reply: of an object its own, of an array those of its items.
+/// Writes the fields of a reply: those of an object, or of the items of an array.
 fn reply(page: &mut String, schema: &Value) {
     let (record, kind) = match schema.get("items") {
         Some(items) => (items, "an array of objects"),
@@ -303,10 +304,10 @@ fn reply(page: &mut String, schema: &Value) {
     }
 }
 
-/// The type of an argument, or its choices; its description has its range.
+/// Returns the type of an argument, or its choices; its description has its range.
 fn type_of(schema: &Value) -> String {
     let choices = schema["enum"].as_array().or_else(|| {
-        // Choices that have descriptions of their own.
+        // These choices have their own descriptions.
         schema["oneOf"].as_array()
     });
     if let Some(choices) = choices {
@@ -331,8 +332,8 @@ mod tests {
 
     #[test]
     fn the_tools_of_a_dialect_cost_a_model_little_and_the_wire_not_much_more() {
-        /// Tokens that a model reads of the largest dialect, and how many times that the wire may
-        /// have.
+        /// The most tokens that a model reads of one dialect, and the highest ratio of listed to
+        /// read tokens.
         const READ_MAX: usize = 3_500;
         const RATIO_MAX: f64 = 1.6;
         for dialect in DIALECTS {

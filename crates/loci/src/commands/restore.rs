@@ -1,7 +1,7 @@
-//! `loci restore`: brings a backup back.
+//! `loci restore`: restores a backup.
 //!
-//! Everything is unpacked and checked in the data folder's own `restoring` before anything is
-//! touched; then it is decided, and carried out by renaming (`swap.rs`).
+//! It first unpacks and checks everything in the folder `restoring` of the data folder, then
+//! decides and renames the files into place (`swap.rs`).
 
 pub mod swap;
 
@@ -30,11 +30,11 @@ use crate::store::{files_in, open_failure};
 use crate::wiring::{SystemClock, Vault};
 use swap::{STAGING, Swap};
 
-/// What every database of SQLite begins with.
+/// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Paths that a refusal names.
+/// The largest number of paths that a refusal names.
 const NAMED_MAX: usize = 3;
-/// How long to wait for others who came upon the same restore, and how often to look.
+/// The longest wait for other processes that found the same restore, and the pause between checks.
 const END_WAIT: Duration = Duration::from_secs(10);
 const END_PAUSE: Duration = Duration::from_millis(10);
 
@@ -84,7 +84,7 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         notes,
         aside,
     };
-    // From here on it is done, now or at the next start of any loci.
+    // From here on the restore will be completed, now or at the next start of any loci.
     let _ = staging.keep();
     swap::decide(&*files, &swap)
         .and_then(|()| swap::resume(&*files))
@@ -138,11 +138,11 @@ pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
     Ok((files, alone))
 }
 
-/// What is brought back.
+/// The source of a restore.
 enum Source {
-    /// What `loci backup` wrote.
+    /// A file that `loci backup` wrote.
     Archive(Archive),
-    /// A database alone, such as the copy that an upgrade makes, with its log if it has one.
+    /// A single database, such as the copy that an upgrade makes, with its log if it has one.
     Database(PathBuf),
 }
 
@@ -169,8 +169,8 @@ impl Source {
         Archive::open(file).map(Source::Archive).map_err(refused)
     }
 
-    /// Keeps everybody from writing into a database while it is copied, if it lies in the folder of
-    /// a store, and not in this data folder.
+    /// Locks a database while it is copied, if it lies in the folder of another store, so that no
+    /// process writes into it.
     fn alone(&self, data: &Path) -> Result<Option<Box<dyn FilesLock>>, Failure> {
         let Source::Database(path) = self else {
             return Ok(None);
@@ -191,7 +191,7 @@ impl Source {
                     format!("{message}; or copy it with `loci backup`, which disturbs nobody");
                 Err(Failure::new(exit, message))
             }
-            // A disk that nobody can write needs none; and the copy is looked through.
+            // A read-only disk needs no lock; and the copy is checked.
             alone => Ok(alone.and_then(Result::ok)),
         }
     }
@@ -250,8 +250,9 @@ fn with_log(database: &Path) -> [PathBuf; 2] {
     [database.to_owned(), log.into()]
 }
 
-/// A folder for what is unpacked, which goes away unless it is kept. One that is there was left by
-/// a restore that was cut off before it was decided: nobody else is here.
+/// Makes a folder for the unpacked files, which is deleted unless it is kept. An existing one is
+/// from a restore that was interrupted before its decision, since no other process uses the data
+/// folder now.
 pub fn stage(data: &Path) -> io::Result<TempDir> {
     let path = data.join(STAGING);
     match fs::remove_dir_all(&path) {
@@ -264,7 +265,7 @@ pub fn stage(data: &Path) -> io::Result<TempDir> {
         .tempdir_in(data)
 }
 
-/// The number of memories in a database that was unpacked, if it can be taken.
+/// Checks an unpacked database; returns its number of memories.
 fn inspect(files: &dyn StoreFiles, source: &Source, database: &Path) -> Result<u64, Failure> {
     let inspected = files.inspect(database).map_err(|error| {
         let Failure { exit, message } = open_failure(&error);
@@ -300,7 +301,7 @@ fn inspect(files: &dyn StoreFiles, source: &Source, database: &Path) -> Result<u
     Ok(inspected.memories)
 }
 
-/// The files of the folder of notes that the backup does not have, or not like that.
+/// Returns the files of the folder of notes that the backup lacks or has with other content.
 fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
     let notes: BTreeMap<_, _> = archive.manifest.notes().collect();
     let differs = |path: &String| {
@@ -319,7 +320,7 @@ fn differing(folder: &Path, archive: &Archive) -> Result<Vec<String>, Failure> {
     Ok(listed)
 }
 
-/// Whether what is renamed from one to the other needs no room there.
+/// Returns true if a rename from one to the other needs no space there.
 #[cfg(unix)]
 fn is_same_disk(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -332,7 +333,7 @@ fn is_same_disk(_one: &Path, _other: &Path) -> bool {
     true
 }
 
-/// Refuses to touch what is there.
+/// Fails if the data folder has a database or differing notes, which a restore would replace.
 fn refuse_to_replace(
     files: &dyn StoreFiles,
     folder: &Path,
@@ -377,12 +378,12 @@ pub fn unusable(path: &Path, error: &io::Error) -> Failure {
     Failure::new(Exit::Usage, message)
 }
 
-/// Ends a restore into this data folder that was cut off when it was decided already. Whoever
-/// looked at the mark when we did has the folder open for a moment, and one of us is the first: so
-/// it waits a little.
+/// Completes an interrupted restore into this data folder that was already decided. Processes that
+/// look at the mark at the same time have the folder open for a moment, and one of them is first:
+/// so this waits a little.
 ///
 /// # Errors
-/// [`Exit::DataFolder`] if somebody uses the folder, or the disk refuses.
+/// [`Exit::DataFolder`] if another process uses the folder, or the disk refuses.
 #[expect(
     clippy::disallowed_methods,
     reason = "no system offers to wait for a file lock with a limit, so we poll"

@@ -1,4 +1,4 @@
-//! `loci serve`: every dialect over HTTP.
+//! `loci serve`: serves every dialect over HTTP.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -27,9 +27,9 @@ use crate::settings::{
 use crate::signal::{note_aside, signal};
 use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
 
-/// How long the start waits for the keys of an identity provider.
+/// The longest wait of the start for the keys of an identity provider.
 const FIRST_FETCH_TIMEOUT: Duration = Duration::from_secs(2);
-/// Threads that drive connections; calls have threads of their own.
+/// The number of threads that drive connections; calls have their own threads.
 const WORKERS: usize = 2;
 
 pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     let tls = tls(settings)?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let runtime = runtime()?;
-    // Before the store is opened, so that a second server ends without having touched anything.
+    // Before the store is opened, so that a second server ends without a change.
     let listener = runtime.block_on(bind(settings.bind))?;
     let address = listener
         .local_addr()
@@ -52,7 +52,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
         .map(|oidc| oidc.start())
         .transpose()?
         .inspect(|refresher| {
-            // So that the first tokens find the keys, if the provider is there.
+            // So that the first tokens find the keys, if the provider answers.
             refresher.wait_for_first_fetch(FIRST_FETCH_TIMEOUT);
         });
     let token = if arguments.no_auth {
@@ -60,7 +60,7 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
     } else {
         Some(secret::ensure(&settings.data, &*parts.store)?)
     };
-    // From here on a signal ends the server in good order.
+    // From here on a signal shuts the server down in order.
     let signal = signal();
     announce(settings, scheme, address, token.as_ref(), output)?;
     if !address.ip().is_loopback() && tls.is_none() {
@@ -91,10 +91,10 @@ pub fn run(settings: &Settings, arguments: &Serve, output: Output) -> Result<(),
         listener,
         signal,
     ));
-    // Nobody waits for an answer any more, and other processes need not wait for the rest of this
-    // end.
+    // Clients wait for no replies any more, and other processes need not wait for the rest of the
+    // shutdown.
     parts.engine.hand_back();
-    // Then nothing holds the engine any more, and the store is closed when it is dropped.
+    // After this nothing holds the engine, and dropping it closes the store.
     runtime.shutdown_timeout(CALLS_END_TIMEOUT);
     Ok(())
 }
@@ -135,7 +135,7 @@ fn unusable(address: SocketAddr, error: &std::io::Error) -> Failure {
     )
 }
 
-/// Says where the server listens, and prints the line that connects a host to it.
+/// Prints the address of the server, and the line that connects a host to it.
 fn announce(
     settings: &Settings,
     scheme: &str,
@@ -143,7 +143,7 @@ fn announce(
     token: Option<&OwnersToken>,
     output: Output,
 ) -> Result<(), Failure> {
-    // Nobody can connect to "any address"; from this machine, loopback is one of them.
+    // No client can connect to "any address"; from this machine, loopback is one of them.
     let host = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => name_of(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => name_of(Ipv6Addr::LOCALHOST.into()),
@@ -166,8 +166,8 @@ fn announce(
         }
         Some(OwnersToken::Elsewhere) => Some("TOKEN".to_owned()),
     };
-    // The header comes last, since the option takes whatever follows it; for all folders, since
-    // hooks are.
+    // The header comes last, since the option takes all words that follow it; the user scope covers
+    // all folders, as hooks do.
     let header = bearer.map_or_else(String::new, |bearer| {
         format!(" --header \"Authorization: Bearer {bearer}\"")
     });
@@ -197,7 +197,7 @@ fn announce(
     )?)
 }
 
-/// An address as URLs and the `Host` header name it.
+/// Formats an address as in URLs and the `Host` header.
 fn name_of(ip: IpAddr) -> String {
     match ip {
         IpAddr::V4(ip) => ip.to_string(),
@@ -205,7 +205,7 @@ fn name_of(ip: IpAddr) -> String {
     }
 }
 
-/// Whoever binds every address expects to be reached under names that only they know.
+/// A server on every address is expected to be reached under names that only its operator knows.
 fn note_hosts(settings: &Settings) {
     let public = settings.network.public_url.as_ref().map(PublicUrl::host);
     let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
@@ -222,8 +222,8 @@ fn note_hosts(settings: &Settings) {
     ));
 }
 
-/// Asks the model's endpoint once, beside everything else, so that a wrong one is known from the
-/// start and not from the first search.
+/// Asks the model's endpoint once, in the background, so that a wrong one shows at the start and
+/// not at the first search.
 fn probe_endpoint(settings: &Settings) {
     let choice = settings.embedding.clone();
     if settings.search == SearchMode::Words || !matches!(choice, EmbeddingChoice::Http { .. }) {
@@ -235,13 +235,13 @@ fn probe_endpoint(settings: &Settings) {
         }
         Err(error) => tracing::warn!("{error}; until it answers, nothing is found by its meaning"),
     };
-    // Without a thread the first search finds out.
+    // Without a thread the first search reports it.
     let _ = std::thread::Builder::new()
         .name("probe".to_owned())
         .spawn(ask);
 }
 
-/// A server that asks for no token must be for this machine alone.
+/// Refuses a server without tokens that others than this machine could reach.
 fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
     let Network {
         public_url,
@@ -268,7 +268,7 @@ fn refuse_more_than_loopback(settings: &Settings) -> Result<(), Failure> {
     Err(Failure::new(Exit::Usage, message))
 }
 
-/// What verifies the tokens of the provider that the settings name.
+/// Returns the verifier for the tokens of the provider that the settings name.
 fn verifier(settings: &Settings) -> Result<Option<Arc<OidcVerifier>>, Failure> {
     let Some(options) = settings.network.oidc.clone() else {
         return Ok(None);
@@ -304,8 +304,8 @@ fn authentication(
     }
 }
 
-/// Half of the files that this process may have open, so that the store finds some whoever
-/// connects.
+/// Returns half of the number of files that this process may open, so that clients cannot take
+/// those of the store.
 #[cfg(unix)]
 fn connections_max() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -18,8 +18,8 @@ pub fn run(settings: &Settings, id: &str, output: Output) -> Result<(), Failure>
     Ok(output.either(&json!(record), memory_text(&record))?)
 }
 
-/// The id that a person means, as it is or as a list shows it: with its hidden characters, which
-/// former imports took into ids, written out.
+/// Finds a memory by the id that a user gives: as it is, or as a list shows it, with the escaped
+/// hidden characters that former imports let into ids.
 ///
 /// # Errors
 /// As for [`Engine::memory_id`].

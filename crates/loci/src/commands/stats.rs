@@ -1,4 +1,4 @@
-//! `loci stats`: what there is and what it costs.
+//! `loci stats`: prints the counts and sizes of the store.
 
 use std::fmt::Write;
 

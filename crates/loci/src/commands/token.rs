@@ -1,4 +1,4 @@
-//! `loci token`: who may use the HTTP server.
+//! `loci token`: manages the tokens of the HTTP server.
 
 use std::fmt::Write;
 
@@ -100,7 +100,7 @@ fn described(token: &Token) -> Value {
     })
 }
 
-/// The end of a time from now.
+/// Returns the time at which a period from now ends.
 fn expiry(text: &str) -> Result<Timestamp, Error> {
     let seconds = loci_dialects::ttl_seconds("--expires", text)?;
     Ok(SystemClock

@@ -1,4 +1,4 @@
-//! `loci trust`: whose directives a reader takes.
+//! `loci trust`: manages the authors whose directives a reader takes.
 
 use loci_core::{Caller, Principal, Scope, Scopes, Space};
 use loci_engine::check;

@@ -1,4 +1,4 @@
-//! `loci vault`: how the notes and their index stand.
+//! `loci vault`: shows and updates the notes and their index.
 
 use std::fmt::Write;
 

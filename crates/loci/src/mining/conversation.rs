@@ -1,4 +1,4 @@
-//! What was said in conversations as drawers, a message each.
+//! Files the messages of conversations as drawers, one for each message.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -21,76 +21,77 @@ use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
-/// The room of what was said.
+/// The room of the messages.
 pub const ROOM: &str = mempalace::CONVERSATIONS;
-/// The attribute that says what the conversation is called.
+/// The attribute with the title of the conversation.
 const CONVERSATION: &str = "conversation";
-/// The speakers that every conversation with a model has: others are worth a title.
+/// The speakers in every conversation with a model; only others become a title.
 const USUAL_SPEAKERS: [&str; 2] = ["user", "assistant"];
-/// Bytes of a growing transcript that are read and filed at a time, and where somebody waits: some
-/// ten milliseconds.
+/// The bytes of a growing transcript that are read and filed at a time, in the background and while
+/// a caller waits: some ten milliseconds.
 const BYTES_AT_A_TIME: u64 = 4 << 20;
 const BYTES_IN_HASTE: u64 = 64 << 10;
-/// Bytes of messages that are not filed where somebody waits, if one line holds them.
+/// The bytes of messages in one line above which they are left to the background while a caller
+/// waits.
 const BYTES_SAID_IN_HASTE: usize = 512 << 10;
-/// Parts and bytes of conversations that are filed together, beyond which no further conversation
-/// is.
+/// The parts and bytes of conversations that are filed in one call, beyond which no other
+/// conversation is added.
 const TOGETHER_PARTS: usize = 256;
 const TOGETHER_BYTES: usize = 1 << 20;
-/// Files that one round of the background reads on, at most.
+/// The most files that one round of the background reads.
 const PENDING_AT_A_TIME: usize = 256;
 
-/// Conversations to file, and how.
+/// The conversations to file, and how.
 pub struct Mining<'a> {
-    /// The wing; that of each transcript, if there is none.
+    /// The wing; `None` for the wing of each transcript.
     pub wing: Option<&'a str>,
-    /// The absolute path of the folder, or of one transcript.
+    /// The absolute path of the folder, or of a single transcript.
     pub root: &'a Path,
-    /// Whether to say only what would be done.
+    /// True if nothing is stored, and only the outcome reported.
     pub is_dry: bool,
-    /// Whether the other callers in the space may read them, too.
+    /// True if the other callers in the space may read them, too.
     pub is_shared: bool,
-    /// Whether secrets stay in the texts.
+    /// True if secrets stay in the texts.
     pub is_verbatim: bool,
-    /// Which plans count.
+    /// The plans that count.
     pub trust: &'a Trust,
 }
 
-/// Whose conversations, and how far to read.
+/// Options for reading transcripts of one wing.
 pub struct Transcripts<'a> {
     /// The wing.
     pub wing: &'a str,
     /// The absolute path of the folder that they are in.
     pub root: &'a str,
-    /// Whether to say only what would be done.
+    /// True if nothing is stored, and only the outcome reported.
     pub is_dry: bool,
-    /// Whether the other callers in the space may read them, too.
+    /// True if the other callers in the space may read them, too.
     pub is_shared: bool,
-    /// When to leave the rest to whichever process comes to it.
+    /// The deadline after which the rest is left to another process.
     pub until: Option<Instant>,
-    /// Whether secrets stay in the texts.
+    /// True if secrets stay in the texts.
     pub is_verbatim: bool,
 }
 
-/// What came of one transcript.
+/// The outcome for one transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Told {
-    /// What became of its drawers.
+    /// The numbers of its drawers.
     pub filed: SourceFiled,
-    /// What was no message.
+    /// The number of invalid lines or messages.
     pub broken: u64,
-    /// The secrets that were taken out of it.
+    /// The secrets that were redacted in it.
     pub redacted: Redactions,
-    /// Whether there was anything new to read.
+    /// True if there was anything new to read.
     pub was_read: bool,
-    /// Whether it stood elsewhere before.
+    /// True if it was moved since it was filed.
     pub is_moved: bool,
-    /// Whether there is more to read, for whichever process comes to it.
+    /// True if there is more to read, which another process can do.
     pub is_pending: bool,
 }
 
-/// The wing of a transcript: where it was filed before, else that of the first folder that it
-/// names, which is where its work began; else of `folder`. So whoever files it files it there.
+/// Returns the wing of a transcript: where it was filed before, or that of the first folder that it
+/// names, where its work began, or that of `folder`. So every process files it in the same wing.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -114,10 +115,10 @@ pub fn wing_of(
     Ok(trust.wing_of(named.unwrap_or(folder)))
 }
 
-/// Files the transcripts of a folder, or of a file, in a wing, or each in its [own](wing_of).
+/// Files the transcripts of a folder, or a single one, in a wing, or each in its [own](wing_of).
 ///
 /// # Errors
-/// [`Exit::Usage`] if the folder cannot be read; what cannot be filed is in the report.
+/// [`Exit::Usage`] if the folder cannot be read; the report names the files that cannot be filed.
 pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
     let Mining {
         wing,
@@ -173,7 +174,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
         let reader = readers
             .entry(wing.clone())
             .or_insert_with(|| Reader::new(engine, &wing));
-        // A path that is no UTF-8 was passed over.
+        // A path that is not UTF-8 was passed over.
         let path = path.to_str().unwrap_or_default();
         match reader.file(&transcripts, path, &|bytes| progress.reach(done + bytes)) {
             Ok(None) => report.pass_over("no_transcript"),
@@ -197,11 +198,11 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
     Ok(report)
 }
 
-/// Files what is new in one transcript; none if it is no transcript.
+/// Files the new part of one transcript; `None` if the file is not a transcript.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be read or the store not be written; `conflict` if others read
-/// it all the time.
+/// `unavailable` if the file cannot be read or the store cannot be written; `conflict` if other
+/// processes read it all the time.
 pub fn file(
     engine: &Engine,
     transcripts: &Transcripts<'_>,
@@ -210,8 +211,8 @@ pub fn file(
     Reader::new(engine, transcripts.wing).file(transcripts, path, &|_| ())
 }
 
-/// Files what a hook is to save, as [`file()`] does, and leaves word of it for whoever asks what
-/// was saved last.
+/// Files a transcript for a hook, as [`file()`] does, and records a checkpoint for callers that ask
+/// what was saved last.
 ///
 /// # Errors
 /// As those of [`file()`].
@@ -233,10 +234,11 @@ pub fn save(
     Ok(told)
 }
 
-/// Goes on with what others left unread; how many files there were of which that could be done.
+/// Reads the rest of transcripts that other processes left unread; returns the number of files for
+/// which that worked.
 ///
 /// # Errors
-/// `unavailable` if the store cannot be used, or no file that is left can be read now.
+/// `unavailable` if the store cannot be used, or no remaining file can be read now.
 pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
     let caller = super::caller();
     let (mut done, mut failed, shared) = (0, None, left_unread::named_by(engine, SHARED)?);
@@ -256,7 +258,7 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
             is_verbatim,
         };
         let outcome = match save(engine, &transcripts, &source.path) {
-            // There is nothing more to read.
+            // The file has nothing more to read.
             Ok(None) => leave(engine, source),
             Err(_) if is_gone(&source.path) => leave(engine, source),
             outcome => outcome.map(|_| ()),
@@ -266,11 +268,11 @@ pub fn read_on(engine: &Engine) -> loci_core::Result<usize> {
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    // What could not be read is tried again when there is nothing else to do.
+    // Unreadable files are tried again when there is nothing else to do.
     failed.filter(|_| done == 0).map_or(Ok(done), Err)
 }
 
-/// Notes that nobody need come back to a file.
+/// Records that the rest of a file needs no reading.
 fn leave(engine: &Engine, source: SourceFile) -> loci_core::Result<()> {
     let file = SourceFile {
         is_pending: false,
@@ -295,20 +297,20 @@ struct Reader<'a> {
     engine: &'a Engine,
     caller: Caller,
     collection: Option<String>,
-    /// Transcripts that are gone, once somebody asked for them.
+    /// The transcripts that were deleted, loaded on first use.
     gone: Option<Vec<SourceFile>>,
 }
 
-/// What was read of a transcript in one step.
+/// The part of a transcript that one step read.
 struct Read {
-    /// What is known of it with that.
+    /// The state of the file after this step.
     file: SourceFile,
     before: Option<SourceFile>,
     moved_from: Option<String>,
     conversations: Vec<Conversation>,
-    /// How many parts are before these.
+    /// The number of parts before these.
     counted: u64,
-    /// What was none of the form.
+    /// The number of lines or messages of another form.
     broken: u64,
 }
 
@@ -322,7 +324,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Files what is new in one transcript, and says how many of its bytes are done.
+    /// Files the new part of one transcript, and reports the bytes that are done.
     fn file(
         &mut self,
         transcripts: &Transcripts<'_>,
@@ -341,7 +343,7 @@ impl<'a> Reader<'a> {
                 Ok(Some(file)) => {
                     reached(file.bytes_read);
                     told.is_pending = file.is_pending;
-                    // What is too much at once is left as well.
+                    // A part that is too large for the deadline is left to the background, too.
                     let is_late = |until| until <= Instant::now() || file.bytes_read == begun;
                     if !file.is_pending || transcripts.until.is_some_and(is_late) {
                         told.filed.kept = file.parts.saturating_sub(told.filed.added);
@@ -352,7 +354,7 @@ impl<'a> Reader<'a> {
                     }
                     (before, attempts) = (Some(file), 0);
                 }
-                // Another process has read on meanwhile: go on from there.
+                // Another process has read more of it meanwhile: go on from there.
                 Err(error) if error.code == ErrorCode::Conflict && attempts < ATTEMPTS_MAX => {
                     attempts += 1;
                     self.gone = None;
@@ -365,7 +367,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads and files one part; what is known of the file then. None if it is no transcript.
+    /// Reads and files one part; returns the state of the file after it. `None` if it is not a
+    /// transcript.
     fn step(
         &mut self,
         transcripts: &Transcripts<'_>,
@@ -409,7 +412,7 @@ impl<'a> Reader<'a> {
             mut transcript,
             is_from_start,
         } = reading;
-        // Of a file that grows, what was read before counts; one that is read again starts again.
+        // In a growing file, the parts read before count; a file that is read again starts at 0.
         let mut counted = known
             .filter(|_| !is_from_start)
             .map_or(0, |known| known.parts);
@@ -449,9 +452,9 @@ impl<'a> Reader<'a> {
             bytes_read: now.bytes,
             hash: now.hash,
             parts: counted,
-            // Until it is read to its end: whatever ends this process, another goes on with it.
+            // Until it is read to its end: if this process ends, another one goes on.
             is_pending: has_more,
-            // What was said stays said, even if a program rewrites its transcript.
+            // Messages stay filed, even if a program rewrites its transcript.
             is_whole: false,
         };
         let moved_from = moved.map(|file| file.path);
@@ -469,7 +472,7 @@ impl<'a> Reader<'a> {
         self.file_read(read, transcripts, told).map(Some)
     }
 
-    /// Files what was read, some conversations at a time; what is known of the file then.
+    /// Files the parts, some conversations at a time; returns the state of the file after that.
     fn file_read(
         &self,
         read: Read,
@@ -519,7 +522,8 @@ impl<'a> Reader<'a> {
             let made = parts_of(&file, counted, conversation, &redact);
             redacted.add_all(&made.redacted);
             let bytes: usize = waiting.iter().map(|part| part.content.len()).sum();
-            // The same conversation once more is matched with what is filed of it.
+            // A conversation that comes twice is matched with its drawers, so these are filed
+            // first.
             let is_known = made
                 .parts
                 .first()
@@ -536,7 +540,7 @@ impl<'a> Reader<'a> {
         Ok(file)
     }
 
-    /// What is known of a transcript that is gone, and which the file was or still begins with.
+    /// Returns the state of a deleted transcript whose bytes this file has or begins with.
     fn moved(&mut self, path: &str) -> loci_core::Result<Option<SourceFile>> {
         if self.gone.is_none() {
             let known = self
@@ -572,7 +576,7 @@ const NEVER: FileStamp = FileStamp {
     modified_nanoseconds: i64::MIN,
 };
 
-/// The bytes of all that was said.
+/// Returns the bytes of all messages.
 fn bytes_said(conversations: &[Conversation]) -> usize {
     conversations
         .iter()
@@ -581,17 +585,17 @@ fn bytes_said(conversations: &[Conversation]) -> usize {
         .sum()
 }
 
-/// What was made of a conversation.
+/// The parts of a conversation.
 struct Made {
     parts: Vec<SourcePart>,
-    /// Pieces of messages that hold what no drawer may.
+    /// The number of pieces with characters that no drawer may have.
     broken: u64,
-    /// The secrets that were taken out of the messages.
+    /// The secrets that were redacted in the messages.
     redacted: Redactions,
 }
 
-/// A drawer for each message, and for each piece of one that is too long for a drawer, without what
-/// `redact` takes out.
+/// Makes a part for each message, or for each piece of one that is too long for a drawer, after
+/// `redact`.
 fn parts_of(
     file: &SourceFile,
     counted: u64,
@@ -608,7 +612,7 @@ fn parts_of(
     let SourceFile { path, format, .. } = file;
     let thread = match id.chars().next() {
         None => path.clone(),
-        // It has no name that a later export has, too.
+        // It has no id that a later export also has.
         Some('#') => format!("{path}{id}"),
         Some(_) => format!("{format}:{id}"),
     };
@@ -649,19 +653,19 @@ fn parts_of(
                 attributes: attributes.clone(),
                 created_at: at,
             });
-            // The first piece says it for all.
+            // Only the first piece counts them.
             attributes.remove(Redactions::ATTRIBUTE);
         }
     }
     made
 }
 
-/// Whether the name of a speaker says something that is worth finding.
+/// Returns true if the name of a speaker is worth searching for.
 fn is_title(speaker: &str) -> bool {
     !USUAL_SPEAKERS.contains(&speaker) && check::name("speaker", speaker).is_ok()
 }
 
-/// The text, or where it is too long the pieces that are together the text. What is blank is none.
+/// Returns the text, or the pieces that together make a too long text, without blank ones.
 fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     let pieces = std::iter::from_fn(move || {
@@ -672,7 +676,7 @@ fn pieces(text: &str) -> impl Iterator<Item = &str> {
     pieces.filter(|piece| !piece.trim().is_empty())
 }
 
-/// What a message is, where the local rules find that it is something worth a name.
+/// Returns the kind that the local rules find for a message, or `drawer`.
 fn kind(text: &str) -> String {
     match kind_of(text) {
         "question" | "task" | "other" => "drawer".to_owned(),
@@ -712,7 +716,7 @@ mod tests {
         pending.into_iter().map(|source| source.path).collect()
     }
 
-    /// Somebody waits, and comes to no end: the rest is read in the background.
+    /// A caller waits, and its deadline passes: the rest is read in the background.
     #[test]
     fn what_is_left_is_read_on_while_it_is_there() {
         let (engine, folder) = (engine(), tempfile::tempdir().unwrap());
@@ -744,7 +748,7 @@ mod tests {
         }
         fs::remove_file(path("gone")).unwrap();
         fs::write(path("plain"), "no transcript").unwrap();
-        // Too large to be read, which may change.
+        // The file is too large to be read, which may change.
         let turns = "User: one\nAssistant: two\n".repeat(500_000);
         fs::write(path("kept"), turns).unwrap();
         assert_eq!(read_on(&engine), Ok(3));
@@ -760,7 +764,7 @@ mod tests {
         assert_eq!((known.parts, known.is_pending), (3, false));
     }
 
-    /// A hook that has no time leaves the rest to a process that does not know how it was called.
+    /// A hook without time leaves the rest to a process that does not know the hook's arguments.
     #[test]
     fn what_is_left_of_a_transcript_is_as_visible_as_its_beginning() {
         let ann = Caller::new(
@@ -789,7 +793,7 @@ mod tests {
                 until: Some(Instant::now()),
                 is_verbatim: false,
             };
-            // As it was the last time, which does not count.
+            // The entry of an earlier read does not count.
             left_unread::name(&engine, SHARED, &path, !is_shared).unwrap();
             assert!(
                 file(&engine, &transcripts, &path)
@@ -814,7 +818,7 @@ mod tests {
         }
     }
 
-    /// Whichever process reads on takes out what the one before it would have taken out.
+    /// The process that reads the rest redacts as the one before it did.
     #[test]
     fn what_is_left_is_read_on_with_its_secrets_if_it_was_read_so() {
         let key = ["ghp", "_", &"9aZ3".repeat(9)].concat();

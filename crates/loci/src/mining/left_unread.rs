@@ -1,18 +1,17 @@
-//! How transcripts were read that were left unread: the process that reads on has to know it.
+//! Records how unfinished transcripts were read, for the process that reads the rest.
 
 use loci_core::Result;
 use loci_engine::Engine;
 use serde_json::json;
 
-/// The setting with the transcripts that the other callers in the space may read, too.
+/// The setting with the transcripts that the other callers in the space may read.
 pub const SHARED: &str = "shared_transcripts";
 /// The setting with the transcripts that are filed with their secrets.
 pub const VERBATIM: &str = "verbatim_transcripts";
-/// Transcripts that a setting names at most, the last ones.
+/// The largest number of transcripts that a setting names, the last ones.
 const TRANSCRIPTS_MAX: usize = 256;
 
-/// The paths of the transcripts that a setting names, of those that were not read to their end when
-/// they were last read.
+/// Returns the paths of the unfinished transcripts that a setting names.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be read.
@@ -23,7 +22,7 @@ pub fn named_by(engine: &Engine, setting: &str) -> Result<Vec<String>> {
         .unwrap_or_default())
 }
 
-/// Has a setting name a transcript, or not.
+/// Adds a transcript to a setting, or removes it.
 ///
 /// # Errors
 /// `unavailable` if the store cannot be used.

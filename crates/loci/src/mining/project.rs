@@ -1,4 +1,4 @@
-//! The files of a project as drawers.
+//! Files the text files of a project as drawers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -15,59 +15,59 @@ use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
 use crate::exit::{Exit, Failure};
 use crate::progress::Progress;
 
-/// How project files are read.
+/// The format name of project files.
 pub const FORMAT: &str = "project";
 /// The kind of a drawer of a project.
 const DRAWER: &str = "drawer";
-/// Why a file is passed over whose messages are filed in the wing already.
+/// The reason for passing over a file whose messages are filed in the wing already.
 const TRANSCRIPT: &str = "transcript";
-/// Parts and bytes that are filed together, at most: other writers wait that long.
+/// The most parts and bytes that are filed in one call, for which other writers wait.
 const TOGETHER_PARTS: usize = 256;
 const TOGETHER_BYTES: usize = 1 << 20;
 
-/// Which folder to file where, and how.
+/// The folder to file, where, and how.
 pub struct Mining<'a> {
     /// The absolute path of the folder.
     pub root: &'a str,
     /// Its wing and rooms.
     pub plan: &'a Plan,
-    /// Whether to say only what would be done.
+    /// True if nothing is stored, and only the outcome reported.
     pub is_dry: bool,
-    /// Whether to read files that have not changed.
+    /// True if unchanged files are read again.
     pub rereads: bool,
-    /// Whether secrets stay in the texts.
+    /// True if secrets stay in the texts.
     pub is_verbatim: bool,
 }
 
-/// What is known and what is there.
+/// The state of one pass over a folder.
 struct Work<'a> {
     engine: &'a Engine,
     caller: Caller,
     mining: &'a Mining<'a>,
     collection: Option<String>,
-    /// Files that are not there any more, by what was in them.
+    /// The deleted files, by the hash of their content.
     gone: HashMap<ContentHash, Vec<SourceFile>>,
     waiting: Vec<ReadSource>,
     report: Report,
 }
 
-/// A file that is filed.
+/// A file that is filed, for the report.
 struct Filing {
     path: String,
-    /// Whether it says what it said.
+    /// True if its content has not changed.
     is_same: bool,
     is_moved: bool,
-    /// Whether it is counted already, as a file without text.
+    /// True if it was already counted as a file without text.
     is_passed_over: bool,
-    /// The secrets that were taken out of it.
+    /// The secrets that were redacted in it.
     redacted: Redactions,
 }
 
-/// Files a folder. Whatever was filed before it is interrupted stays, and is known the next time.
+/// Files a folder. After an interruption the filed files stay, and the next call knows them.
 ///
 /// # Errors
-/// [`Exit::Usage`] if the folder cannot be read, and whatever the store refuses as a whole; files
-/// that cannot be filed are in the report.
+/// [`Exit::Usage`] if the folder cannot be read, and failures of the store; files that cannot be
+/// filed are in the report.
 pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
     let root = Path::new(mining.root);
     let walked = project::walk(root).map_err(|error| {
@@ -109,7 +109,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
         .into_iter()
         .map(|(path, stamp)| (known.remove(&path), path, stamp))
         .collect();
-    // What is left is gone, or ignored by now, or what cannot be read, of which nothing is known.
+    // The rest is deleted, ignored by now, or unreadable, in which case its state is unknown.
     let (gone, left): (Vec<_>, Vec<_>) = known.into_values().partition(|file| is_gone(&file.path));
     let is_passed_over = |path: &Path| {
         walked
@@ -121,7 +121,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
         .iter()
         .filter(|file| !is_passed_over(Path::new(&file.path)))
         .count() as u64;
-    // The whole folder may have stood elsewhere.
+    // The whole folder may have been moved.
     let mut are_gone: HashMap<String, bool> = HashMap::new();
     let others = others.into_iter().filter(|file| {
         *are_gone
@@ -179,7 +179,7 @@ impl Work<'_> {
         if self.is_full() { self.file() } else { Ok(()) }
     }
 
-    /// What is to be filed of a file; none if that is nothing, as the report says.
+    /// Returns the parts to file of a file; `None` if there are none, for a reason in the report.
     fn read(&mut self, before: Option<SourceFile>, path: String) -> Option<ReadSource> {
         match project::read(Path::new(&path)) {
             Ok(Ok(file)) => {
@@ -210,7 +210,7 @@ impl Work<'_> {
         }
     }
 
-    /// A file that says what it said: its drawers are as people left them.
+    /// Keeps a file with unchanged content, with its drawers as people left them.
     fn keep(&mut self, known: &SourceFile, stamp: FileStamp) {
         self.report.unchanged += 1;
         self.report.drawers.kept += known.parts;
@@ -220,7 +220,7 @@ impl Work<'_> {
                 ..known.clone()
             };
             if let Err(error) = self.engine.note_source(&self.caller, known, file) {
-                // It is read once more the next time.
+                // The next pass reads it once more.
                 tracing::warn!(%error, "what is known of a file could not be noted");
             }
         }
@@ -236,7 +236,7 @@ impl Work<'_> {
         let Mining { root, plan, .. } = self.mining;
         let section = plan.room_of(Path::new(root), Path::new(&path)).to_owned();
         let source_path = SourceFile::path_in_root(root, &path);
-        // Of the whole file: a secret may go beyond a section.
+        // Redacts the whole file, since a secret may cross the end of a section.
         let text = &file.text;
         let redacted = if self.mining.is_verbatim {
             Redacted::unchanged(text)
@@ -319,7 +319,7 @@ impl Work<'_> {
             || contents.map(|part| part.content.len()).sum::<usize>() >= TOGETHER_BYTES
     }
 
-    /// Files what waits. What another process has read meanwhile is looked at again.
+    /// Files the waiting files. Those that another process has read meanwhile are read again.
     fn file(&mut self) -> Result<(), Failure> {
         for attempt in 1.. {
             let waiting = std::mem::take(&mut self.waiting);
@@ -395,7 +395,7 @@ impl Filing {
     }
 }
 
-/// A file that was text and is none any more: nothing is left of what was filed of it.
+/// Returns the removal of all drawers of a file that was text and is not any more.
 fn emptied(known: SourceFile, now: Timestamp) -> Option<ReadSource> {
     let stamp = settled(project::stamp(Path::new(&known.path)).ok()?, now);
     let file = SourceFile {

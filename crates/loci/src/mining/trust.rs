@@ -1,5 +1,5 @@
-//! The plans of folders that count: those that the user agreed to. A plan comes with a checkout,
-//! and the wing that it names decides what a session begins with and where it is filed.
+//! The plans of folders that the user agreed to, which are the only ones that count. A plan comes
+//! with a checkout, and its wing decides what a session begins with and where it is filed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -43,16 +43,16 @@ impl TrustedPlan {
 pub struct Trust {
     file: PathBuf,
     plans: Vec<TrustedPlan>,
-    /// The notes about other plans that were shown: each once.
+    /// The notes about other plans that were shown, to show each once.
     said: RefCell<BTreeSet<String>>,
 }
 
 impl Trust {
-    /// Reads those of a data folder.
+    /// Reads the plans of a data folder.
     ///
     /// # Errors
-    /// [`Exit::DataFolder`] if their file is there and cannot be read, is no list of them, or
-    /// another user could have written it.
+    /// [`Exit::DataFolder`] if their file exists and cannot be read, is not a list of them, or
+    /// could have been written by another user.
     pub fn read(data: &Path) -> Result<Self, Failure> {
         let file = data.join(FILE_NAME);
         let unusable = |problem: String| {
@@ -77,7 +77,7 @@ impl Trust {
         })
     }
 
-    /// The same where work has to go on: says what is wrong, and then no plan counts.
+    /// Reads the plans like [`read`](Trust::read), but on an error prints it and uses no plan.
     pub fn read_or_none(data: &Path) -> Self {
         Trust::read(data).unwrap_or_else(|failure| {
             status_line(format_args!("note: {}", failure.message));
@@ -94,14 +94,14 @@ impl Trust {
         &self.plans
     }
 
-    /// Whether the user agreed to the plan with that text in that folder.
+    /// Returns true if the user agreed to the plan with that text in that folder.
     pub fn has(&self, folder: &Path, text: &str) -> bool {
         folder
             .to_str()
             .is_some_and(|folder| self.plans.contains(&TrustedPlan::new(folder, text)))
     }
 
-    /// Remembers that the user agreed to the plan with that text, in the place of any other in that
+    /// Records that the user agreed to the plan with that text, which replaces any other in that
     /// folder.
     ///
     /// # Errors
@@ -112,7 +112,7 @@ impl Trust {
         self.write()
     }
 
-    /// Forgets that the user agreed to a plan in that folder. False if there is none to forget.
+    /// Removes the user's agreement to a plan in that folder. Returns false if there was none.
     ///
     /// # Errors
     /// [`Exit::DataFolder`] if the list cannot be written.
@@ -139,9 +139,9 @@ impl Trust {
             })
     }
 
-    /// The wing of what happens in a folder: that of the nearest plan that the user agreed to, in
-    /// it or above it up to the top of its repository; else the name of that top; else its own
-    /// name. Says once of each plan that does not count why that is.
+    /// Returns the wing for a folder: that of the nearest plan that the user agreed to, in it or
+    /// above it up to the top of its repository; or the name of that top; or its own name. Notes
+    /// once for each plan that is not used why.
     pub fn wing_of(&self, folder: &Path) -> String {
         let own = place_name(
             top_of(folder)
@@ -173,8 +173,8 @@ impl Trust {
         wing
     }
 
-    /// Says that a plan names a wing to which the user has not agreed, unless it is the one that
-    /// counts.
+    /// Notes that a plan names a wing to which the user has not agreed, unless that wing is used
+    /// anyway.
     pub fn say_untrusted(&self, folder: &Path, named: &str, counts: &str) {
         if named != counts {
             self.say(format!(
@@ -185,7 +185,7 @@ impl Trust {
         }
     }
 
-    /// Says that a plan is there and not used.
+    /// Notes that a plan is not used.
     pub fn say_unused(&self, folder: &Path, problem: &io::Error, counts: &str) {
         let file = folder.join(PLAN_FILE);
         self.say(format!(
@@ -201,10 +201,10 @@ impl Trust {
     }
 }
 
-/// The text and the meaning of the plan in a folder; none if there is none.
+/// Reads and parses the plan in a folder; `None` if there is none.
 ///
 /// # Errors
-/// As those of [`read_plan`], and `InvalidData` if the text is no plan.
+/// As those of [`read_plan`], and `InvalidData` if the text is not a plan.
 pub fn plan_in(folder: &Path) -> io::Result<Option<(String, Plan)>> {
     let Some(text) = read_plan(folder)? else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! The configuration file: TOML, every key known.
+//! The configuration file: TOML, in which every key must be known.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,11 +10,11 @@ use toml::de::{DeTable, DeValue};
 use crate::exit::{Exit, Failure};
 use crate::settings::{Origin, ResolvedValue, SETTINGS, Setting, ValueType};
 
-/// What the file sets, by key. A file that need not be there sets nothing if it is not.
+/// Returns the values in the file, by key. An optional file that does not exist sets nothing.
 ///
 /// # Errors
-/// [`Exit::Usage`], naming file, line and key, if the file cannot be read, is no TOML, holds a
-/// key that is no setting, or a value of another type.
+/// [`Exit::Usage`], naming file, line and key, if the file cannot be read, is not TOML, holds a key
+/// that is not a setting, or a value of another type.
 pub fn read(
     path: &Path,
     must_exist: bool,
@@ -40,8 +40,8 @@ pub fn read(
     Ok(values)
 }
 
-/// Gives a setting that is a text another value in the file and leaves everything else in it as it
-/// is. Makes the file if there is none.
+/// Sets a text setting in the file and leaves everything else in it as it is. Makes the file if
+/// there is none.
 ///
 /// # Errors
 /// [`Exit::Usage`], if the file cannot be read or written, or its form leaves no place for the
@@ -75,13 +75,13 @@ pub fn set(path: &Path, setting: &Setting, value: &str) -> Result<(), Failure> {
         );
         return Err(wrong(&advice));
     }
-    // A link to the file stays one.
+    // A link to the file stays a link.
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     replace(&real, &edited).map_err(|error| wrong(&format_args!("cannot be written: {error}")))
 }
 
-/// The text of a file with that value for a key: in the place of its former value, else at the head
-/// of its table.
+/// Returns the text of a file with that value for a key, in the place of the former value or at the
+/// head of its table.
 fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
     let (section, name) = key.rsplit_once('.').unwrap_or(("", key));
     let inner = section.split('.').filter(|part| !part.is_empty()).try_fold(
@@ -115,12 +115,12 @@ fn edited(text: &str, table: &DeTable<'_>, key: &str, value: &str) -> String {
             );
         }
     }
-    // Keys without a table stand before the first table.
+    // Keys without a table come before the first table.
     format!("{key} = {value}\n{text}")
 }
 
-/// Puts a text in the place of a file, as a whole, with the rights that it had. Makes its folder if
-/// there is none.
+/// Replaces a file atomically by a text, with its former permissions. Makes its folder if there is
+/// none.
 ///
 /// # Errors
 /// The file or its folder cannot be written.
@@ -201,7 +201,7 @@ impl File<'_> {
     }
 }
 
-/// The value as a flag would give it, or the type that it should have.
+/// Returns the value as a flag would give it, or the type that it should have.
 fn text_of(setting: &Setting, value: &DeValue<'_>) -> Result<String, &'static str> {
     match (setting.form, value) {
         (ValueType::Text | ValueType::Secret | ValueType::Choice(_), DeValue::String(text)) => {

@@ -1,17 +1,18 @@
-//! The list itself. Help texts, `loci config` and the reference page are made from it.
+//! The settings themselves. Help texts, `loci config` and the reference page are made from them.
 
 use loci_core::limits::{BUFFERED_MAX, LIST_RESULTS_MAX, REPLY_TOKENS_MAX, TTL_DAYS_MAX};
 
 use super::{DefaultValue, Setting, ValueType};
 
-/// Hours in the longest time to live.
+/// The hours of the longest time to live.
 const HOURS_MAX: u64 = 24 * TTL_DAYS_MAX;
-/// Seconds of one request to a language model: three tries fit into the lease of a job.
+/// The longest timeout of a request to a language model, in seconds: three tries fit into the lease
+/// of a job.
 const LLM_SECONDS_MAX: u64 = 90;
-/// The largest weight. Only the ratio of weights counts, so this keeps nothing from anyone.
+/// The largest weight. It restricts no one, since only the ratio of weights counts.
 const WEIGHT_MAX: f64 = 1_000.0;
 
-/// A text without a flag, another variable and a default.
+/// A text setting without a flag, alias and default.
 const UNNAMED: Setting = Setting {
     key: "",
     flag: None,
@@ -35,7 +36,7 @@ macro_rules! settings {
 }
 
 settings! {
-    /// Where the data is.
+    /// The data folder.
     DATA = {
         key: "data",
         flag: Some("data"),
@@ -51,7 +52,7 @@ settings! {
         default: DefaultValue::Words("the data folder"),
         meaning: "Folder that holds the database, if it is not the data folder: a faster disk, say",
     };
-    /// Where the notes are.
+    /// The folder of notes.
     VAULT = {
         key: "vault",
         flag: Some("vault"),
@@ -59,7 +60,7 @@ settings! {
         default: DefaultValue::Words("`vault` in the data folder"),
         meaning: "Folder of Markdown notes, for people to open in an editor and to sync",
     };
-    /// Who else may read notes.
+    /// The permissions of new notes.
     VAULT_FILE_MODE = {
         key: "vault_file_mode",
         variable: "LOCI_VAULT_FILE_MODE",
@@ -67,7 +68,7 @@ settings! {
         form: ValueType::Choice(&["600", "640", "660", "644", "664"]),
         meaning: "Permissions of new files among the notes, and of new folders with them: 600 (yours alone), 640 or 660 (your group reads, or writes, too), 644 or 664 (every user reads); a file that is there keeps its own",
     };
-    /// How much is logged.
+    /// The log level.
     LOG = {
         key: "log",
         flag: Some("log"),
@@ -76,7 +77,7 @@ settings! {
         form: ValueType::Choice(&["error", "warn", "info", "debug", "trace"]),
         meaning: "How much to log to stderr: error, warn, info, debug or trace",
     };
-    /// How searches find candidates.
+    /// The search mode.
     SEARCH = {
         key: "search",
         flag: Some("search"),
@@ -85,7 +86,7 @@ settings! {
         form: ValueType::Choice(&["hybrid", "vector", "words"]),
         meaning: "How to search: hybrid (words and meaning), vector (meaning alone) or words",
     };
-    /// Which texts secrets are taken out of.
+    /// The texts in which secrets are redacted.
     REDACT_SECRETS = {
         key: "redact_secrets",
         variable: "LOCI_REDACT_SECRETS",
@@ -101,7 +102,7 @@ settings! {
         default: DefaultValue::Text("127.0.0.1:7821"),
         meaning: "Address and port of the HTTP server; port 0 takes a free one",
     };
-    /// Web pages that may call.
+    /// The origins of web pages that may call.
     ALLOWED_ORIGINS = {
         key: "allowed_origins",
         variable: "LOCI_ALLOWED_ORIGINS",
@@ -109,7 +110,7 @@ settings! {
         form: ValueType::List,
         meaning: "Origins of web pages that may call the HTTP server besides those of this machine, such as https://name:port; without a port, those of every port",
     };
-    /// Names of this server.
+    /// The names of this server.
     ALLOWED_HOSTS = {
         key: "allowed_hosts",
         variable: "LOCI_ALLOWED_HOSTS",
@@ -117,14 +118,14 @@ settings! {
         form: ValueType::List,
         meaning: "Names under which the HTTP server is reached besides localhost, such as memory.example.org; with a port, if that is not the one of this server or of its scheme",
     };
-    /// The name of this server to others.
+    /// The URL of this server for clients.
     PUBLIC_URL = {
         key: "public_url",
         flag: Some("public-url"),
         variable: "LOCI_PUBLIC_URL",
         meaning: "URL under which clients reach the HTTP server through a proxy, such as https://memory.example.org; its host and origin are served, and clients are told to get tokens for it",
     };
-    /// Whose word counts for where a request came from.
+    /// The proxies whose forwarding headers are trusted.
     TRUSTED_PROXIES = {
         key: "trusted_proxies",
         variable: "LOCI_TRUSTED_PROXIES",
@@ -132,7 +133,7 @@ settings! {
         form: ValueType::List,
         meaning: "Addresses or networks (10.0.0.0/8) of proxies whose X-Forwarded-For, -Proto and -Host headers count; from anybody else they are ignored",
     };
-    /// Whose directives every reader takes.
+    /// The authors whose directives every reader takes.
     TRUSTED_AUTHORS = {
         key: "trusted_authors",
         variable: "LOCI_TRUSTED_AUTHORS",
@@ -147,14 +148,14 @@ settings! {
         variable: "LOCI_TLS_CERTIFICATE",
         meaning: "PEM file with the certificate of the HTTP server and its chain; with it, the server speaks HTTPS. Read again when it changes",
     };
-    /// Its key.
+    /// The private key of the certificate.
     TLS_KEY = {
         key: "tls.key",
         flag: Some("tls-key"),
         variable: "LOCI_TLS_KEY",
         meaning: "PEM file with the private key of that certificate",
     };
-    /// How often one subject may call.
+    /// The rate limit of one subject.
     RATE_LIMIT_PER_MINUTE = {
         key: "rate_limit.per_minute",
         variable: "LOCI_RATE_LIMIT_PER_MINUTE",
@@ -162,7 +163,7 @@ settings! {
         form: ValueType::Whole { min: 0, max: 60_000_000 },
         meaning: "Requests that one subject may make each minute over HTTP, in the long run; 0 for no limit",
     };
-    /// How many calls it may save up.
+    /// The burst of one subject.
     RATE_LIMIT_BURST = {
         key: "rate_limit.burst",
         variable: "LOCI_RATE_LIMIT_BURST",
@@ -170,13 +171,13 @@ settings! {
         form: ValueType::Whole { min: 1, max: 1_000_000 },
         meaning: "Requests that one subject may make at once, if it made few before",
     };
-    /// Who issues tokens besides loci itself.
+    /// The issuer of tokens besides loci itself.
     OIDC_ISSUER = {
         key: "oidc.issuer",
         variable: "LOCI_OIDC_ISSUER",
         meaning: "Issuer URL of an OpenID provider whose access tokens are accepted besides those of `loci token`, exactly as the provider writes it",
     };
-    /// For whom tokens must be.
+    /// The accepted audiences of tokens.
     OIDC_AUDIENCE = {
         key: "oidc.audience",
         variable: "LOCI_OIDC_AUDIENCE",
@@ -184,14 +185,14 @@ settings! {
         form: ValueType::List,
         meaning: "Audiences (`aud`) of which a token must have one; if none is given, it must have the URL of this server or of the endpoint that is called. `any` accepts tokens that were issued for other services too",
     };
-    /// Who the bearer is.
+    /// The claim with the subject.
     OIDC_SUBJECT_CLAIM = {
         key: "oidc.subject_claim",
         variable: "LOCI_OIDC_SUBJECT_CLAIM",
         default: DefaultValue::Text("sub"),
         meaning: "Claim with the name under which the bearer owns records; dots lead into objects",
     };
-    /// What people call the bearer.
+    /// The claims with a name for people.
     OIDC_ACTOR_CLAIMS = {
         key: "oidc.actor_claims",
         variable: "LOCI_OIDC_ACTOR_CLAIMS",
@@ -199,21 +200,21 @@ settings! {
         form: ValueType::List,
         meaning: "Claims with a name for people, of which the first that a token has is shown as the actor; else the subject",
     };
-    /// What the bearer may do.
+    /// The claim with the scopes.
     OIDC_SCOPE_CLAIM = {
         key: "oidc.scope_claim",
         variable: "LOCI_OIDC_SCOPE_CLAIM",
         default: DefaultValue::Words("scope, else scp"),
         meaning: "Claim with the scopes, a string with spaces or an array",
     };
-    /// How scopes are called there.
+    /// The prefix of scopes in tokens.
     OIDC_SCOPE_PREFIX = {
         key: "oidc.scope_prefix",
         variable: "LOCI_OIDC_SCOPE_PREFIX",
         default: DefaultValue::Text("memory:"),
         meaning: "What stands before `read`, `write` and `admin` in the scopes of a token",
     };
-    /// What a token without scopes allows.
+    /// The scopes of a token without the claim.
     OIDC_DEFAULT_SCOPES = {
         key: "oidc.default_scopes",
         variable: "LOCI_OIDC_DEFAULT_SCOPES",
@@ -221,13 +222,13 @@ settings! {
         form: ValueType::List,
         meaning: "Scopes of a token that has no such claim: read, write, admin; one that has the claim has those that it names alone",
     };
-    /// Which space a token opens.
+    /// The claim with the space of a token.
     OIDC_SPACE_CLAIM = {
         key: "oidc.space_claim",
         variable: "LOCI_OIDC_SPACE_CLAIM",
         meaning: "Claim with the space that a token opens, which each must have then; without this setting all open `main`",
     };
-    /// Which kinds of token are taken.
+    /// The accepted types of tokens.
     OIDC_TOKEN_TYPES = {
         key: "oidc.token_types",
         variable: "LOCI_OIDC_TOKEN_TYPES",
@@ -235,7 +236,7 @@ settings! {
         form: ValueType::List,
         meaning: "Types (`typ` in the header) of tokens that are accepted; one without a type counts as JWT",
     };
-    /// How often the provider's keys are fetched.
+    /// The interval between fetches of the provider's keys.
     OIDC_REFRESH_SECONDS = {
         key: "oidc.refresh_seconds",
         variable: "LOCI_OIDC_REFRESH_SECONDS",
@@ -243,7 +244,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds after which the provider's keys are fetched again; an unknown key is looked for at once, though not more than once a minute",
     };
-    /// Which kind of model.
+    /// The kind of embedding model.
     EMBEDDING_PROVIDER = {
         key: "embedding.provider",
         variable: "LOCI_EMBEDDING_PROVIDER",
@@ -251,13 +252,13 @@ settings! {
         form: ValueType::Choice(&["bundled", "multilingual-e5-small", "all-mpnet-base-v2", "folder", "http", "none"]),
         meaning: "Where the embedding model is: bundled (in the binary), multilingual-e5-small or all-mpnet-base-v2 (once `loci model install` has put it into the data folder), folder (`embedding.model_folder`), http (`embedding.url`) or none (search by words alone). `loci model use` sets it",
     };
-    /// A model on disk.
+    /// The folder of a model on disk.
     EMBEDDING_MODEL_FOLDER = {
         key: "embedding.model_folder",
         variable: "LOCI_EMBEDDING_MODEL_FOLDER",
         meaning: "Folder with model.onnx and tokenizer.json, for the provider folder",
     };
-    /// What runs a model that is here.
+    /// The runtime of a local model.
     EMBEDDING_RUNTIME = {
         key: "embedding.runtime",
         variable: "LOCI_EMBEDDING_RUNTIME",
@@ -265,26 +266,26 @@ settings! {
         form: ValueType::Choice(&["rten", "onnxruntime"]),
         meaning: "What runs a model that is here, in the binary, installed or in a folder: rten (in the binary) or onnxruntime (1.17 or newer, installed; its library is the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds; needs a build with `--features ort`). After a change everything is embedded again",
     };
-    /// A model behind an endpoint.
+    /// The endpoint of an embedding model.
     EMBEDDING_URL = {
         key: "embedding.url",
         variable: "LOCI_EMBEDDING_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint, such as http://localhost:11434/v1, for the provider http",
     };
-    /// Its name there.
+    /// The name of the model at that endpoint.
     EMBEDDING_MODEL = {
         key: "embedding.model",
         variable: "LOCI_EMBEDDING_MODEL",
         meaning: "Name of the model at that endpoint",
     };
-    /// The key for it.
+    /// The API key for that endpoint.
     EMBEDDING_API_KEY = {
         key: "embedding.api_key",
         variable: "LOCI_EMBEDDING_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
-    /// Patience with it.
+    /// The timeout of that endpoint.
     EMBEDDING_TIMEOUT_SECONDS = {
         key: "embedding.timeout_seconds",
         variable: "LOCI_EMBEDDING_TIMEOUT_SECONDS",
@@ -292,7 +293,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds that one request to that endpoint may take",
     };
-    /// How long messages are kept.
+    /// The retention of messages.
     MESSAGE_TTL_HOURS = {
         key: "conversation.message_ttl_hours",
         flag: None,
@@ -302,7 +303,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours that a message of a conversation is kept (its short-term memory)",
     };
-    /// How many results one search may have.
+    /// The limit for the results of one search.
     RESULTS_MAX = {
         key: "conversation.results_max",
         flag: None,
@@ -312,7 +313,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: LIST_RESULTS_MAX as u64 },
         meaning: "Results of one search by the memory-mcp tools; a larger limit clamps to it",
     };
-    /// How much of long texts a reply shows.
+    /// The token budget of a reply.
     REPLY_TOKENS = {
         key: "reply_tokens",
         variable: "LOCI_REPLY_TOKENS",
@@ -320,7 +321,7 @@ settings! {
         form: ValueType::Whole { min: 1_000, max: REPLY_TOKENS_MAX as u64 },
         meaning: "Tokens of a reply to a search, list or recall, where the call has no `budget_tokens`; of long texts, the parts that answer are shown",
     };
-    /// How long soft deletion can be undone by hand.
+    /// The retention of softly deleted memories.
     PURGE_DAYS = {
         key: "conversation.purge_days",
         flag: None,
@@ -330,7 +331,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days after which softly deleted memories are removed for good",
     };
-    /// How near a cached question must be.
+    /// The least similarity of a cached question.
     CACHE_SIMILARITY_THRESHOLD = {
         key: "cache.similarity_threshold",
         flag: None,
@@ -340,7 +341,7 @@ settings! {
         form: ValueType::Number { max: 1.0 },
         meaning: "Lowest similarity of a cached question that counts as the same, on the scale (1 + cosine) / 2",
     };
-    /// How long answers are cached.
+    /// The retention of cached answers.
     CACHE_TTL_SECONDS = {
         key: "cache.ttl_seconds",
         flag: None,
@@ -350,7 +351,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds that a cached answer is kept",
     };
-    /// What a place by meaning counts.
+    /// The weight of the rank by meaning.
     FUSION_VECTOR_WEIGHT = {
         key: "fusion.vector_weight",
         flag: None,
@@ -360,7 +361,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by meaning in `hybrid_search`",
     };
-    /// What a place by words counts.
+    /// The weight of the rank by words.
     FUSION_TEXT_WEIGHT = {
         key: "fusion.text_weight",
         flag: None,
@@ -370,7 +371,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of the search by words in `hybrid_search`",
     };
-    /// What recency counts.
+    /// The weight of recency.
     RANKING_RECENCY = {
         key: "ranking.recency_weight",
         variable: "LOCI_RANKING_RECENCY_WEIGHT",
@@ -378,7 +379,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of recency in `recall_memory`",
     };
-    /// What importance counts.
+    /// The weight of importance.
     RANKING_IMPORTANCE = {
         key: "ranking.importance_weight",
         variable: "LOCI_RANKING_IMPORTANCE_WEIGHT",
@@ -386,7 +387,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of importance and earlier accesses in `recall_memory`",
     };
-    /// What relevance counts.
+    /// The weight of relevance.
     RANKING_RELEVANCE = {
         key: "ranking.relevance_weight",
         variable: "LOCI_RANKING_RELEVANCE_WEIGHT",
@@ -394,7 +395,7 @@ settings! {
         form: ValueType::Number { max: WEIGHT_MAX },
         meaning: "Weight of relevance in `recall_memory`",
     };
-    /// How fast recency fades.
+    /// The decay time of recency.
     RANKING_DECAY_DAYS = {
         key: "ranking.decay_days",
         variable: "LOCI_RANKING_DECAY_DAYS",
@@ -412,7 +413,7 @@ settings! {
         form: ValueType::Text,
         meaning: "Base URL of the Tavily API, or of a proxy for it",
     };
-    /// The key for it.
+    /// The API key for that service.
     WEB_SEARCH_API_KEY = {
         key: "web_search.api_key",
         flag: None,
@@ -421,26 +422,26 @@ settings! {
         form: ValueType::Secret,
         meaning: "Key for that API; without it `search_web` says that it is not available; never shown",
     };
-    /// A language model.
+    /// The endpoint of a language model.
     LLM_URL = {
         key: "llm.url",
         variable: "LOCI_LLM_URL",
         meaning: "Base URL of an OpenAI-compatible endpoint whose model judges new memories, such as http://localhost:11434/v1; without it local rules do",
     };
-    /// Its name there.
+    /// The name of the model at that endpoint.
     LLM_MODEL = {
         key: "llm.model",
         variable: "LOCI_LLM_MODEL",
         meaning: "Name of the model at that endpoint",
     };
-    /// The key for it.
+    /// The API key for that endpoint.
     LLM_API_KEY = {
         key: "llm.api_key",
         variable: "LOCI_LLM_API_KEY",
         form: ValueType::Secret,
         meaning: "Key for that endpoint, sent as a bearer token; never shown",
     };
-    /// Patience with it.
+    /// The timeout of that endpoint.
     LLM_TIMEOUT_SECONDS = {
         key: "llm.timeout_seconds",
         variable: "LOCI_LLM_TIMEOUT_SECONDS",
@@ -448,7 +449,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: LLM_SECONDS_MAX },
         meaning: "Seconds that one request to that endpoint may take, at most 90",
     };
-    /// How long the audit log reaches back.
+    /// The retention of the audit log.
     AUDIT_RETENTION_DAYS = {
         key: "audit.retention_days",
         variable: "LOCI_AUDIT_RETENTION_DAYS",
@@ -456,7 +457,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: TTL_DAYS_MAX },
         meaning: "Days that an entry of the audit log is kept",
     };
-    /// How long entries wait.
+    /// The longest time for which audit entries are buffered.
     AUDIT_FLUSH_SECONDS = {
         key: "audit.flush_seconds",
         variable: "LOCI_AUDIT_FLUSH_SECONDS",
@@ -464,7 +465,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds after which entries of the audit log and access counts are written",
     };
-    /// How many entries wait.
+    /// The number of buffered audit entries that are written at once.
     AUDIT_FLUSH_ENTRIES = {
         key: "audit.flush_entries",
         variable: "LOCI_AUDIT_FLUSH_ENTRIES",
@@ -472,7 +473,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: BUFFERED_MAX as u64 },
         meaning: "Entries of the audit log that are written without waiting for their time",
     };
-    /// What phases of work ask.
+    /// The queries of the phases of work.
     PHASES_QUERIES = {
         key: "phases.queries",
         variable: "LOCI_PHASES_QUERIES",
@@ -480,7 +481,7 @@ settings! {
         form: ValueType::List,
         meaning: "What `memory_recall` asks the memory in a phase of work, as phase=question; in place of the built-in question, or for a phase of your own",
     };
-    /// What phases of work prefer.
+    /// The preferred tags of the phases of work.
     PHASES_TAGS = {
         key: "phases.tags",
         variable: "LOCI_PHASES_TAGS",
@@ -488,7 +489,7 @@ settings! {
         form: ValueType::List,
         meaning: "Tags of memories that matter more in a phase of work, as phase=tag,tag; in place of the built-in ones",
     };
-    /// How long answers are kept under their keys.
+    /// The retention of replies under their idempotency keys.
     IDEMPOTENCY_HOURS = {
         key: "idempotency_hours",
         variable: "LOCI_IDEMPOTENCY_HOURS",
@@ -496,7 +497,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: HOURS_MAX },
         meaning: "Hours in which a call that is repeated under its `idempotency_key` gets the first answer again; of `memory_recall` in its session alone, and only while nothing in the store changes",
     };
-    /// The rhythm of background work.
+    /// The interval of background work.
     MAINTENANCE_SECONDS = {
         key: "maintenance_seconds",
         variable: "LOCI_MAINTENANCE_SECONDS",
@@ -504,7 +505,7 @@ settings! {
         form: ValueType::Seconds,
         meaning: "Seconds between two rounds in which `serve` and `mcp` remove expired memories and embed pending ones",
     };
-    /// Where the index lies.
+    /// The number of memories from which the index is a file.
     INDEX_FILE_MEMORIES = {
         key: "index_file_memories",
         variable: "LOCI_INDEX_FILE_MEMORIES",
@@ -512,7 +513,7 @@ settings! {
         form: ValueType::Whole { min: 1, max: 1_000_000_000 },
         meaning: "From how many memories on the index is kept as a file in the data folder, which processes share, so that none has to load it; 1000000000 for never",
     };
-    /// Patience with other processes.
+    /// The longest wait of a write for other processes.
     BUSY_TIMEOUT_SECONDS = {
         key: "busy_timeout_seconds",
         variable: "LOCI_BUSY_TIMEOUT_SECONDS",

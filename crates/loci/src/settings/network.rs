@@ -1,4 +1,4 @@
-//! How the HTTP server is reached and whom it believes.
+//! The settings of the HTTP server's addresses, proxies, certificate, limits and identity provider.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -25,7 +25,7 @@ pub struct TlsFiles {
     pub key: PathBuf,
 }
 
-/// How the HTTP server is reached and whom it believes.
+/// The addresses of the HTTP server, and the parties that it trusts.
 #[derive(Clone)]
 pub struct Network {
     /// [`PUBLIC_URL`].
@@ -36,7 +36,7 @@ pub struct Network {
     pub tls: Option<TlsFiles>,
     /// [`RATE_LIMIT_PER_MINUTE`] and [`RATE_LIMIT_BURST`].
     pub rate_limit: Option<RateLimit>,
-    /// [`OIDC_ISSUER`] and what belongs to it.
+    /// [`OIDC_ISSUER`] and the settings of that provider.
     pub oidc: Option<OidcOptions>,
 }
 
@@ -50,7 +50,7 @@ impl Values {
         let per_minute = u32::try_from(self.whole(&RATE_LIMIT_PER_MINUTE)).unwrap_or(u32::MAX);
         let burst = u32::try_from(self.whole(&RATE_LIMIT_BURST)).unwrap_or(u32::MAX);
         let proxies = self.list(&TRUSTED_PROXIES).into_iter().map(|text| {
-            // An address alone is the network of that one.
+            // A single address is a network of one.
             let network = text
                 .parse()
                 .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
@@ -73,7 +73,7 @@ impl Values {
         })
     }
 
-    /// What is said of a provider that is not named would be overlooked.
+    /// Refuses settings for a provider that is not named, which would have no effect.
     fn refuse_without_issuer(&self) -> Result<(), Failure> {
         let is_set = |setting: &Setting| {
             self.0
@@ -95,7 +95,7 @@ impl Values {
         }
     }
 
-    /// A value that is not empty.
+    /// Returns a value that is not empty.
     fn given(&self, setting: &Setting) -> Option<&str> {
         self.text(setting).filter(|text| !text.is_empty())
     }
@@ -140,7 +140,7 @@ impl Values {
     }
 }
 
-/// What is wrong, without the name of the argument that the message begins with.
+/// Returns the problem, without the argument's name at the start of the message.
 fn told(error: &Error) -> impl fmt::Display {
     let message = error.message.as_str();
     let rest = message

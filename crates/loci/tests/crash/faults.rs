@@ -1,5 +1,5 @@
-//! Every operation on the files may fail: while the store is opened, while every dialect writes,
-//! reads, goes through its maintenance, and when the process ends.
+//! Lets every file operation fail: while the store is opened, while each dialect writes, reads and
+//! does its maintenance, and when the process ends.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,12 +19,12 @@ use crate::run::{Run, prepare};
 const EIO: i32 = 5;
 const EMFILE: i32 = 24;
 const ENOSPC: i32 = 28;
-/// Calls of the scenario; as many attempts more, since those that are refused are tried again.
+/// The calls of a scenario; as many attempts more, since refused calls are tried again.
 const CALLS: usize = 6;
-/// Attempts that a refused call has: more than operations fail.
+/// The largest number of attempts for a refused call: more than operations fail.
 const ATTEMPTS_MAX: usize = 12;
 
-/// The kinds of faults: what is met, how many of them, and how they fail.
+/// The kinds of faults: the operations that they hit, how many of them, and how these fail.
 const FAULTS: [(&str, u64, Action); 11] = [
     ("*", 1, Action::Fail(EIO)),
     ("*", 4, Action::Fail(EIO)),
@@ -33,20 +33,20 @@ const FAULTS: [(&str, u64, Action); 11] = [
     ("w", 5, Action::Short(ENOSPC)),
     ("o", 2, Action::Fail(EMFILE)),
     ("s", 1, Action::Fail(EIO)),
-    // So many that who could not start cannot leave in good order either.
+    // So many that a process that could not start cannot shut down cleanly either.
     ("s", 4, Action::Fail(EIO)),
     ("s", 2, Action::Fail(ENOSPC)),
     ("R", 1, Action::Fail(EIO)),
     ("rlu", 1, Action::Fail(EIO)),
 ];
 
-/// A place in which something fails.
+/// A run with a fault.
 struct Scenario<'a> {
     library: &'a DiskLibrary,
-    /// A place with a data folder.
+    /// A place with a data folder, to copy.
     base: &'a Place,
     dialect: &'static str,
-    /// Whether there is a data folder already.
+    /// True if there is no data folder yet.
     is_fresh: bool,
 }
 
@@ -55,7 +55,7 @@ struct Counts {
     scenarios: u64,
     faults: u64,
     refused: u64,
-    /// Calls that were refused and whose effects are there all the same.
+    /// Calls that were refused although their effects are stored.
     done_though_refused: u64,
     starts: u64,
     by_kind: BTreeMap<String, u64>,
@@ -102,7 +102,7 @@ fn every_operation_may_fail() {
         });
     }
     let all = cases.len();
-    // What the sweep found once is a part of every sample.
+    // Cases that failed in an earlier sweep are a part of every sample.
     let is_first = |(dialect, is_fresh, fault): &(&str, bool, Fault)| {
         matches!((*dialect, is_fresh, fault), ("mememory", true, Fault { kinds, count: 4, .. }) if kinds == "s")
             || matches!((*dialect, is_fresh, fault), ("engram", true, Fault { kinds, count: 1, .. }) if kinds == "s")
@@ -127,7 +127,7 @@ fn every_operation_may_fail() {
             dialect,
             is_fresh,
         };
-        // The calls of a case do not depend on how many came before.
+        // The calls of a case do not depend on the cases before it.
         let run = || scenario.run(&fault, &mut Random::new(fault.first), &mut counts);
         if catch_unwind(AssertUnwindSafe(run)).is_err() {
             failed.push(told(dialect, is_fresh, &fault));
@@ -151,7 +151,7 @@ fn every_operation_may_fail() {
     assert!(counts.faults > 0);
 }
 
-/// How a case is named.
+/// Returns the name of a case.
 fn told(dialect: &str, is_fresh: bool, fault: &Fault) -> String {
     format!(
         "{dialect} {} {fault}",
@@ -160,7 +160,7 @@ fn told(dialect: &str, is_fresh: bool, fault: &Fault) -> String {
 }
 
 impl Scenario<'_> {
-    /// What is done if nothing fails.
+    /// Returns the operations of a run without a fault.
     fn operations(&self) -> Vec<Operation> {
         let (place, mut run) = self.begin();
         let agent = run.start(
@@ -177,9 +177,9 @@ impl Scenario<'_> {
         read_log(&place.log()).unwrap()
     }
 
-    /// The folder before the scenario.
+    /// Returns the folder and the run before the scenario.
     fn begin(&self) -> (Place, Run) {
-        // Tunnels need places that are there.
+        // Tunnels need existing locations.
         let is_fresh = self.is_fresh && self.dialect != "mempalace";
         (
             if is_fresh {
@@ -217,7 +217,7 @@ impl Scenario<'_> {
                         "{told}: {} is refused for ever: {error}",
                         call.tool
                     );
-                    // A note whose index could not be written is found as soon as it is read again.
+                    // A note whose index could not be written is found at the next reconciliation.
                     let is_unindexed = call.tool == "memory_forget" && code(&error) == "not_found";
                     assert!(
                         is_unindexed || code(&error) == "unavailable",
@@ -228,7 +228,7 @@ impl Scenario<'_> {
                     refused.extend(run.ledger.give_up(|open| open.id == call.id));
                 }
                 None => {
-                    // It cannot even start, which is honest; it must when the fault is over.
+                    // The process may refuse to start, but must start when the fault is over.
                     assert!(
                         done == 0 && run.kills == 0,
                         "{told}: it ended in the middle: {:?}",
@@ -280,7 +280,7 @@ impl Scenario<'_> {
             .filter(|call| is_done(&run, call, &found))
             .count() as u64;
 
-        // What a failed flush has lost is found out when the power goes.
+        // A power cut shows what a failed flush has lost.
         if met
             .iter()
             .any(|operation| operation.kind == OperationKind::Sync)
@@ -298,15 +298,15 @@ impl Scenario<'_> {
     }
 }
 
-/// After a failed flush of the log nothing may be acknowledged until the database was flushed or
-/// the log began again: what the kernel lost may lie under everything that comes later. A failed
-/// flush of the database costs nothing, since the log has it all, and is kept. Returns what was
-/// acknowledged all the same.
+/// After a failed flush of the log no write may be acknowledged until the database was flushed or
+/// the log was restarted: the data that the kernel lost may lie under every later write. A failed
+/// flush of the database is harmless, since the log has the same data and is kept. Returns the
+/// acknowledgement that came too early.
 fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
     let mut lost = None;
-    // Whether more was written since into the same log, and whether that was flushed. Without both,
-    // it is the answer to an earlier write that is late: a checkpoint flushes the log, too, before
-    // it copies what is in it.
+    // True if more was written to the same log since, and if that was flushed. Otherwise, it is a
+    // late reply to an earlier write: a checkpoint flushes the log, too, before it copies its
+    // pages.
     let (mut is_written, mut goes_on) = (false, false);
     for (place, operation) in operations.iter().enumerate() {
         let of = |name: &str| operation.path.ends_with(name);
@@ -316,7 +316,7 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
             }
             OperationKind::Sync if of("-wal") => goes_on |= is_written,
             OperationKind::Sync if operation.result == 0 && of("loci.db") => lost = None,
-            // A log of which nothing counts begins with its header again.
+            // A log without valid frames begins with its header again.
             OperationKind::Write if of("-wal") && operation.offset == 0 => lost = None,
             OperationKind::Write if operation.result >= 0 && of("-wal") => {
                 is_written = lost.is_some();
@@ -346,7 +346,7 @@ fn acknowledged_too_early(operations: &[Operation]) -> Option<String> {
             }
             _ => {}
         }
-        // What comes next is another matter.
+        // The next failed flush is judged separately.
         (is_written, goes_on) = (is_written && lost.is_some(), goes_on && lost.is_some());
     }
     None
@@ -449,7 +449,7 @@ fn what_is_acknowledged_too_early_is_told_from_what_is_late() {
     }
 }
 
-/// How many operations a fault of these kinds could meet.
+/// Returns the number of operations that a fault of these kinds could hit.
 fn number_of(kinds: &str, operations: &[Operation]) -> u64 {
     // Opens and reads that change nothing are not recorded.
     const NOT_RECORDED: u64 = 120;
@@ -466,7 +466,7 @@ fn number_of(kinds: &str, operations: &[Operation]) -> u64 {
     }
 }
 
-/// Whether all effects of a refused call are there.
+/// Returns true if all effects of a refused call are stored.
 fn is_done(run: &Run, call: &Call, found: &loci_testkit::crash::Found) -> bool {
     !call.effects.is_empty()
         && call.effects.iter().all(|(number, state)| {
@@ -475,7 +475,7 @@ fn is_done(run: &Run, call: &Call, found: &loci_testkit::crash::Found) -> bool {
         })
 }
 
-/// The code of an error, of a tool's failure or of the protocol.
+/// Returns the code of an error of a tool or of the protocol.
 fn code(error: &Value) -> String {
     let code = error["code"].as_str().or(error["data"]["code"].as_str());
     code.map_or_else(|| error.to_string(), str::to_owned)

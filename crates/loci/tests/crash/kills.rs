@@ -1,5 +1,5 @@
-//! Agents of all dialects write into one folder, and are killed: at random instants, before and
-//! after operations on files, one while others go on, or all of them.
+//! Agents of all dialects write into one folder and are killed: at random instants, before and
+//! after file operations, one while others go on, or all of them.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -11,9 +11,9 @@ use crate::observe::inspect;
 use crate::place::{Budget, Place, library, report};
 use crate::run::{Run, dialects, prepare};
 
-/// Rounds after which the doctor is asked, too.
+/// The number of rounds after which the doctor runs, too.
 const DOCTOR_EVERY: u64 = 5;
-/// The longest time between an answer and a kill: longer than a write takes.
+/// The longest time between a reply and a kill: longer than a write takes.
 const DELAY_MICROSECONDS: usize = 4_000;
 
 #[test]
@@ -96,7 +96,7 @@ fn round(place: &Place, run: &mut Run, library: &DiskLibrary, random: &mut Rando
         } {
             run.kill(agent);
         }
-        // The others go on until it is their turn.
+        // The other agents go on until it is their turn.
         while run.agents().contains(&agent) {
             run.feed(random);
             run.next_success();
@@ -115,7 +115,7 @@ fn round(place: &Place, run: &mut Run, library: &DiskLibrary, random: &mut Rando
     );
 }
 
-/// The moment before or after some operation on a file.
+/// Returns the moment before or after some file operation.
 fn kill_at(random: &mut Random) -> Fault {
     let (kinds, most) = random.pick(&[
         ("*", 300),
@@ -145,7 +145,8 @@ fn wait(random: &mut Random) {
     }
 }
 
-/// Compares what is there with what was acknowledged, before and after the notes were read again.
+/// Compares the stored records with the acknowledged ones, before and after the notes are
+/// reconciled.
 fn check(place: &Place, run: &mut Run, with_doctor: bool) {
     for with_index in [false, true] {
         let (found, mut problems) = inspect(&place.data(), with_index).unwrap();

@@ -1,14 +1,13 @@
-//! The built `loci` under kills, power cuts and failing disks: nothing that it acknowledged is
-//! lost, nothing is half there, and the next start needs no repair. Linux alone hands over system
-//! calls.
+//! The built `loci` under kills, power cuts and failing disks: no acknowledged write is lost, none
+//! is stored in part, and the next start needs no repair. Only Linux lets a library intercept
+//! system calls.
 //!
-//! `LOCI_CRASH_SECONDS` says how long each of the tests tries (10). What is drawn at random is
-//! drawn from the same seed each time; `LOCI_CRASH_SEED=$RANDOM just crash` draws from another, and
-//! each test prints which, to be given again. Which call meets which instant depends on the machine
-//! all the same; and `LOCI_FAULTS=all` has every operation of the scenario fail in every way,
-//! however long that takes, `LOCI_FAULTS=s` only every flush (the kinds of `Fault`), and
-//! `LOCI_FAULT` keeps to the cases whose names begin so: the one that a failure names, or with
-//! `vault` all of one dialect.
+//! `LOCI_CRASH_SECONDS` is the duration of each test (10). Random choices come from the same seed
+//! each time; `LOCI_CRASH_SEED=$RANDOM just crash` uses another one, and each test prints its seed,
+//! to repeat it. The instant that a call hits still depends on the machine. `LOCI_FAULTS=all` makes
+//! every operation of the scenario fail in every way, however long that takes, `LOCI_FAULTS=s` only
+//! every flush (the kinds of `Fault`), and `LOCI_FAULT` selects the cases whose names begin with
+//! it: the one that a failure names, or with `vault` all of one dialect.
 
 #![cfg(target_os = "linux")]
 #![allow(

@@ -1,14 +1,13 @@
-//! What is in a data folder.
-use loci_core::Maintenance;
+//! Reads the content of a data folder.
 
 use std::path::Path;
 
-use loci_core::{ArchiveStore, Archived, Memory, Record, Tier, Timestamp};
+use loci_core::{ArchiveStore, Archived, Maintenance, Memory, Record, Tier, Timestamp};
 use loci_store_sqlite::{Options, SqliteStore};
 use loci_testkit::crash::{Found, Ledger, Seen, version_of};
 
-/// Opens the store as any process would, and reads all that it holds and all notes; says what the
-/// store finds damaged if it is to look, which takes most of the time.
+/// Opens the store as any process would, and reads all its records and all notes; if `is_checked`,
+/// returns the problems that the store finds, which takes most of the time.
 pub fn inspect(data: &Path, is_checked: bool) -> Result<(Found, Vec<String>), String> {
     let store = SqliteStore::open(data, Options::default()).map_err(|error| error.to_string())?;
     let mut found = read(&store)?;
@@ -29,11 +28,11 @@ pub fn inspect(data: &Path, is_checked: bool) -> Result<(Found, Vec<String>), St
     ))
 }
 
-/// All that a store holds.
+/// Reads all records of a store.
 fn read(store: &SqliteStore) -> Result<Found, String> {
     let mut found = Found::default();
     let mut settings = [None, None];
-    // Before everything: nothing has expired.
+    // As of the earliest time, so that nothing has expired.
     let read = store.archive(
         Timestamp::from_microseconds(0),
         &mut |Archived { record, .. }| {
@@ -120,7 +119,7 @@ fn of_memory(memory: Memory) -> Option<(u32, Seen)> {
     ))
 }
 
-/// The number in a name that begins with `thing`.
+/// Returns the number in a name that begins with `thing`.
 fn number(name: &str) -> Option<u32> {
     name.strip_prefix("thing ")?.split(' ').next()?.parse().ok()
 }
@@ -135,7 +134,7 @@ fn bare(id: String, version: String) -> Seen {
     }
 }
 
-/// The notes in a folder, which may be away.
+/// Reads the notes in a folder, which may not exist.
 fn files(vault: &Path, found: &mut Found) {
     for entry in std::fs::read_dir(vault).into_iter().flatten() {
         let path = entry.unwrap().path();
@@ -153,7 +152,7 @@ fn files(vault: &Path, found: &mut Found) {
             .and_then(|rest| rest.split_once("\n---\n"));
         let note = parts.and_then(|(head, body)| Some((head, version_of(body)?)));
         let Some((head, (number, version))) = note else {
-            // Told as a thing that nobody asked for.
+            // Reported as a thing that no call made.
             found
                 .files
                 .entry(u32::MAX)

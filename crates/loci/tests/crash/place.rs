@@ -1,4 +1,4 @@
-//! Folders, commands and the budget of a test.
+//! The folders, commands and time budget of a test.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use tempfile::TempDir;
 
 use crate::scratch;
 
-/// The dialects; that of notes is the first.
+/// The dialects; the one of notes is the first.
 pub const DIALECTS: [&str; 5] = ["vault", "mememory", "memory-mcp", "engram", "mempalace"];
 
-/// A folder for the data of `loci`, in memory where there is such a disk: none is ever cut off from
-/// its power here.
+/// A folder for the data of `loci`, in memory if there is such a disk, since no test really cuts
+/// the power.
 pub struct Place {
     folder: TempDir,
-    /// From how many memories on the index is a file; none: as by default.
+    /// The number of memories from which the index is a file; `None` for the default.
     pub index_file_memories: Option<&'static str>,
-    /// How the processes search.
+    /// The embedding provider of the processes.
     pub provider: &'static str,
 }
 
@@ -34,14 +34,14 @@ impl Place {
         }
     }
 
-    /// A place that holds what is in this one.
+    /// Returns a place with a copy of these files.
     pub fn copy(&self) -> Self {
         let place = Place::new();
         copy(&self.watched(), &place.watched());
         place
     }
 
-    /// What the disk library watches: the folder in which the data folder is made.
+    /// Returns the folder that the disk library watches, in which the data folder is made.
     pub fn watched(&self) -> PathBuf {
         let path = self.folder.path().canonicalize().unwrap().join("watched");
         std::fs::create_dir_all(&path).unwrap();
@@ -80,7 +80,7 @@ impl Place {
         command
     }
 
-    /// As `command`, with the library under it.
+    /// Returns a command like `command`, with the disk library preloaded.
     pub fn watched_command(
         &self,
         arguments: &[&str],
@@ -112,7 +112,7 @@ impl Place {
         stdout.into_owned()
     }
 
-    /// What the doctor finds.
+    /// Returns the problems that the doctor finds.
     pub fn problems(&self) -> Vec<String> {
         let output = self.command(&["--json", "doctor"]).output().unwrap();
         let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
@@ -143,10 +143,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The seed unless another is asked for.
+/// The seed, unless the environment names another one.
 const SEED: u64 = 2_026;
 
-/// How long a test tries, and with which numbers.
+/// The time limit of a test, and its random numbers.
 pub struct Budget {
     begun: Instant,
     limit: Duration,
@@ -162,8 +162,8 @@ impl Budget {
                 .map(|value| value.parse().unwrap())
         };
         let begun = Instant::now();
-        // Fixed, so that whether a change passes does not depend on a draw;
-        // `LOCI_CRASH_SEED=$RANDOM` draws others.
+        // Fixed, so that a change does not pass or fail by chance; `LOCI_CRASH_SEED=$RANDOM` uses
+        // another one.
         let seed: u64 = number("LOCI_CRASH_SEED").unwrap_or(SEED);
         println!("{name}: LOCI_CRASH_SEED={seed}");
         Budget {
@@ -173,7 +173,7 @@ impl Budget {
         }
     }
 
-    /// Counts from now on.
+    /// Starts the time limit now.
     pub fn begin(&mut self) {
         self.begun = Instant::now();
     }
@@ -183,7 +183,7 @@ impl Budget {
     }
 }
 
-/// The library, or why there is none, said aloud.
+/// Builds the library, or prints why there is none.
 pub fn library() -> Option<DiskLibrary> {
     DiskLibrary::build()
         .inspect_err(|problem| {
@@ -195,7 +195,7 @@ pub fn library() -> Option<DiskLibrary> {
         .ok()
 }
 
-/// Says what was done, past the capture of the test harness.
+/// Prints the work of a test, past the capture of the test harness.
 pub fn report(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -1,5 +1,4 @@
-//! Power cuts: a run is recorded, and its folder built as it could be after a cut at any moment of
-//! it.
+//! Power cuts: a run is recorded, and its folder rebuilt as a cut at any moment could leave it.
 
 use std::collections::HashMap;
 
@@ -11,13 +10,13 @@ use crate::observe::inspect;
 use crate::place::{Budget, DIALECTS, Place, library, report};
 use crate::run::{Run, prepare};
 
-/// Calls in a recorded run.
+/// The number of calls in a recorded run.
 const CALLS: usize = 250;
-/// How many moments of each pass over the record are looked at, and as many at once after an
-/// answer.
+/// The number of moments of each pass over the record that are checked, and of those right after a
+/// reply.
 const CUTS_PER_PASS: usize = 75;
-/// In so many of 100 cuts, the store checks all that is left, and the whole program is checked on
-/// it.
+/// The percentage of cuts after which the store checks all its data, and the whole program is
+/// checked on it.
 const CHECKED_PERCENT: usize = 6;
 
 #[test]
@@ -31,8 +30,8 @@ fn what_was_acknowledged_outlives_power_cuts() {
     let command = |dialect: &str| place.watched_command(&["mcp", dialect], &library, true, None);
     prepare(&mut run, command("mempalace"));
     while run.ledger.acknowledged < CALLS as u64 {
-        // Never without the first, that of notes: what is told at the end about their files comes
-        // from it alone.
+        // The first dialect, that of notes, is always used: the check of their files at the end
+        // depends on it.
         let mut dialects = DIALECTS.to_vec();
         dialects.remove(1 + budget.random.below(DIALECTS.len() - 1));
         for dialect in dialects {
@@ -100,7 +99,7 @@ fn what_was_acknowledged_outlives_power_cuts() {
     }
 }
 
-/// Whether some power cut tells that files with this ending are never flushed.
+/// Returns true if a power cut shows that files with this ending are never flushed.
 fn is_missed(missing: &str, mut replayed: Replay, operations: &[Operation]) -> bool {
     const EVERY: usize = 10;
     let mut replies = 0;
@@ -117,13 +116,13 @@ fn is_missed(missing: &str, mut replayed: Replay, operations: &[Operation]) -> b
     })
 }
 
-/// A run that is played back.
+/// A recorded run that is played back.
 pub struct Replay {
     pub disk: Disk,
     ledger: Ledger,
-    /// Calls that have not begun, in their order.
+    /// Calls that have not begun, in order.
     waiting: Vec<Call>,
-    /// What each process has said of a line that is not whole yet.
+    /// The incomplete line of each process.
     lines: HashMap<u32, Vec<u8>>,
 }
 
@@ -141,8 +140,8 @@ impl Replay {
         replay
     }
 
-    /// Begins whatever could have begun: each call for a thing comes after the answer to the one
-    /// before.
+    /// Begins all calls that could have begun: each call for a thing comes after the reply to the
+    /// one before.
     fn begin(&mut self) {
         let mut later = std::collections::HashSet::new();
         let waiting = std::mem::take(&mut self.waiting);
@@ -164,7 +163,7 @@ impl Replay {
         }
     }
 
-    /// Does an operation.
+    /// Performs an operation.
     pub fn perform(&mut self, operation: &Operation) {
         self.disk.perform(operation);
         if operation.kind == OperationKind::Reply {
@@ -184,7 +183,7 @@ impl Replay {
         }
     }
 
-    /// What is wrong with the folder if the power goes now.
+    /// Returns the problems of the folder if the power is cut now.
     pub fn cut(&self, survivors: Survivors, is_checked: bool, random: &mut Random) -> Vec<String> {
         let place = Place::new();
         self.disk.cut(survivors, random, &place.watched()).unwrap();

@@ -1,4 +1,4 @@
-//! Agents that write at random, and what they answer.
+//! Agents that write at random, and their replies.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -11,33 +11,33 @@ use serde_json::Value;
 
 use crate::place::{DIALECTS, Place};
 
-/// The longest wait for anything: an answer that takes longer is none.
+/// The longest wait for a reply.
 pub const PATIENCE: Duration = Duration::from_mins(1);
-/// Calls that an agent has under way.
+/// The number of open calls of one agent.
 const OPEN_MAX: usize = 3;
 
-/// Some agents on one folder, and all that they were asked.
+/// Some agents on one folder, with all their calls.
 pub struct Run {
     pub ledger: Ledger,
     agents: BTreeMap<usize, (Agent, &'static str)>,
-    /// Who was asked.
+    /// The agent of each open call.
     asked: BTreeMap<u64, usize>,
     /// The calls in the order in which they were made, by process.
     pub calls: Vec<(u32, Call)>,
-    /// What nobody answered because the agent was killed.
+    /// The calls without a reply because the agent was killed.
     pub doubtful: Vec<Call>,
     events: Receiver<Event>,
     sender: Sender<Event>,
     started: usize,
-    /// What agents said on stderr, for a failure.
+    /// The lines of agents on stderr, for a failure.
     pub words: Vec<String>,
-    /// How many agents a signal has ended.
+    /// The number of agents that a signal has ended.
     pub kills: u64,
-    /// The exit codes of the others that ended before they were told to.
+    /// The exit codes of the other agents that ended before they were told to.
     pub exits: Vec<i32>,
 }
 
-/// What an agent answered to a call.
+/// The reply of an agent to a call, or its error.
 pub type Outcome = Result<Value, Value>;
 
 impl Run {
@@ -68,7 +68,7 @@ impl Run {
         self.started
     }
 
-    /// The agents that were started and have not ended.
+    /// Returns the agents that were started and have not ended.
     pub fn agents(&self) -> Vec<usize> {
         self.agents.keys().copied().collect()
     }
@@ -96,7 +96,7 @@ impl Run {
         }
     }
 
-    /// Gives a call to an agent.
+    /// Sends a call to an agent.
     pub fn ask(&mut self, agent: usize, call: Call) {
         let (running, _) = self.agents.get_mut(&agent).unwrap();
         self.asked.insert(call.id, agent);
@@ -105,7 +105,7 @@ impl Run {
         running.call(call.id, call.tool, &call.arguments);
     }
 
-    /// Waits for the next answer or end. None: an agent has ended, and is no longer among them.
+    /// Waits for the next reply or end. Returns `None` if an agent has ended, and removes it.
     pub fn next(&mut self) -> Option<(Call, Outcome)> {
         loop {
             let event = match self.events.recv_timeout(PATIENCE) {
@@ -155,7 +155,7 @@ impl Run {
         }
     }
 
-    /// Waits for an answer that must be one of success, or the end of an agent.
+    /// Waits for a successful reply, or for the end of an agent, and then returns false.
     pub fn next_success(&mut self) -> bool {
         match self.next() {
             Some((_, Ok(_))) => true,
@@ -167,7 +167,7 @@ impl Run {
         }
     }
 
-    /// Lets all agents end by themselves when they have answered; panics if one of them fails.
+    /// Lets all agents end by themselves after their replies; panics if one of them fails.
     pub fn finish(&mut self) {
         while !self.asked.is_empty() {
             self.next_success();
@@ -176,12 +176,12 @@ impl Run {
             let (agent, _) = self.agents.remove(&number).unwrap();
             assert_eq!(agent.wait(), Some(0), "{:?}", self.words);
         }
-        // Their ends are told still.
+        // Consumes the remaining events of their ends.
         while self.events.recv_timeout(Duration::ZERO).is_ok() {}
     }
 
-    /// Asks again, under the same key, for what was never answered and may be there: whatever
-    /// happened, it is there once afterwards.
+    /// Repeats the unanswered calls under their idempotency keys: in any case, their effects are
+    /// stored once afterwards.
     pub fn ask_again(&mut self, place: &Place) {
         let keyed: Vec<Call> = self
             .doubtful
@@ -200,7 +200,7 @@ impl Run {
     }
 }
 
-/// Makes the data folder, with the places that tunnels tie.
+/// Makes the data folder, with the locations that tunnels connect.
 pub fn prepare(run: &mut Run, command: Command) {
     let mut agent = Agent::start(usize::MAX, command, &run.sender);
     for (number, arguments) in Ledger::anchors().iter().enumerate() {
@@ -210,7 +210,7 @@ pub fn prepare(run: &mut Run, command: Command) {
             arguments,
         );
     }
-    // What is logged of a machine that is busy is nobody's failure.
+    // Log lines of a busy machine are not failures.
     let next = || loop {
         match run.events.recv_timeout(PATIENCE) {
             Ok(Event::Words { line, .. }) => assert!(!line.contains("panicked"), "{line}"),
@@ -229,7 +229,7 @@ pub fn prepare(run: &mut Run, command: Command) {
     assert!(matches!(event, Ok(Event::End { .. })), "{event:?}");
 }
 
-/// Some dialects, of which one may be there twice.
+/// Returns some dialects, of which one may occur twice.
 pub fn dialects(random: &mut Random) -> Vec<&'static str> {
     (0..2 + random.below(3))
         .map(|_| random.pick(&DIALECTS))

@@ -1,4 +1,4 @@
-//! `loci export` and `loci import`, there and back.
+//! `loci export` and `loci import`, in both directions.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::program::Place;
 
-/// Calls tools of a dialect in one process; gives what they say.
+/// Calls tools of a dialect in one process; returns their replies.
 fn call(place: &Place, dialect: &str, calls: &[(&str, Value)]) -> Vec<Value> {
     let mut lines = String::new();
     for (number, (tool, arguments)) in calls.iter().enumerate() {
@@ -39,8 +39,7 @@ fn call(place: &Place, dialect: &str, calls: &[(&str, Value)]) -> Vec<Value> {
     replies.into_iter().map(result).collect()
 }
 
-/// Puts a file among the notes that was written long ago, so that nobody waits for somebody who
-/// still writes it.
+/// Puts an old file among the notes, so that no process waits for the end of its writing.
 fn put_note(place: &Place, path: &str, bytes: &[u8]) {
     let path = place.write(&format!("data/vault/{path}"), bytes);
     let modified = UNIX_EPOCH + Duration::from_nanos(1_700_000_000_123_456_789);
@@ -93,7 +92,7 @@ fn filled() -> Place {
     place
 }
 
-/// An export without the moment in its first line.
+/// Returns an export without the moment in its first line.
 fn export(place: &Place) -> String {
     let ended = place.run(&["export", "-"]).succeeded();
     assert_eq!(ended.stderr, "");
@@ -188,7 +187,7 @@ fn everything_comes_back_from_both_formats() {
             there.json(&["vault", "status"])["notes"],
             here.json(&["vault", "status"])["notes"]
         );
-        // Again: everything is there.
+        // The second import finds everything present.
         let again = there.json(&["import", from.to_str().unwrap()]);
         assert_eq!(
             (&again["stored"], &again["present"], &again["notes"]["same"]),
@@ -219,7 +218,7 @@ fn what_is_there_stays_and_is_named() {
     );
     let text = |note: &str| fs::read_to_string(there.data().join("vault").join(note)).unwrap();
     assert!(text("Tea.md").ends_with("my own tea") && text("a/deep.md") == "written anew");
-    // The note with another identity is another one, and the text of the first is not lost.
+    // A note with another identity is a separate one, and the text of the first is not lost.
     let listed = there.json(&["list"]).to_string();
     for words in ["my own tea", "Tea at four", "written anew"] {
         assert!(listed.contains(words), "{words}: {listed}");
@@ -264,7 +263,7 @@ fn an_export_that_is_not_whole_is_told() {
     );
     ended.failed(1, "1 records were refused");
     assert_eq!(memories, 4);
-    // A line that says nothing hides none that is missing.
+    // An empty record does not hide a missing one.
     let damaged_without_one = [&lines[..2], &["{\"memory\":{}}"], &lines[4..]]
         .concat()
         .join("\n");
@@ -279,12 +278,12 @@ fn an_export_that_is_not_whole_is_told() {
     import(&format!("{whole}{}", lines[1]))
         .0
         .failed(1, "refused");
-    // A path that leads out is refused, and the rest comes back.
+    // A path that leads outside is refused, and the rest is imported.
     let out = whole.replacen("\"path\":\"Tea.md\"", "\"path\":\"../Tea.md\"", 1);
     import(&out).0.failed(1, "refused");
 }
 
-/// A line of an export, and what is said of it.
+/// Returns an export of these lines, with its head and its counts.
 fn with_lines(lines: &[Value]) -> String {
     let mut counts = serde_json::Map::new();
     for line in lines {
@@ -329,12 +328,13 @@ fn a_note_that_cannot_be_written_is_named_and_the_rest_goes_on() {
         files(&there.data().join("vault")),
         ["after.md", "before.md"]
     );
-    // What cannot be in the folder is not known either, so that there are exports.
+    // The state of a file that cannot be placed is not stored either, so that the export does not
+    // fail.
     assert!(export(&there).contains("after.md"));
 }
 
-/// The lines of an export in one order, since what was deleted comes back as the last that was
-/// filed.
+/// Returns the lines of an export in a fixed order, since a deleted record comes back as the last
+/// one.
 fn sorted(export: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = export.lines().collect();
     lines.sort_unstable();
@@ -394,8 +394,8 @@ fn a_note_that_was_renamed_since_is_no_second_one() {
     }
 }
 
-/// Files of notes are placed one by one, and what is known of them is stored after that: an end
-/// between. Nothing can be placed where the folder should be but is a file.
+/// Files of notes are placed one by one, and their state is stored after that: an interruption
+/// between the two. No file can be placed while the folder is itself a file.
 #[test]
 fn an_import_that_was_cut_off_between_files_and_records_goes_on() {
     let here = filled();
@@ -411,7 +411,7 @@ fn an_import_that_was_cut_off_between_files_and_records_goes_on() {
             .run_with_stdin(&["import", "-"], whole.as_bytes())
             .failed(4, "import it again to go on");
         fs::remove_file(vault).unwrap();
-        // The last ones first, since links to names that are not there yet would be changed twice.
+        // The last ones first, since links to names that do not exist yet would be changed twice.
         for note in notes.iter().rev().take(placed) {
             put_note(
                 &there,
@@ -427,7 +427,7 @@ fn an_import_that_was_cut_off_between_files_and_records_goes_on() {
             .succeeded();
         let context = format!("placed: {placed}, looked at: {is_looked_at}");
         assert_eq!(sorted(&export(&there)), sorted(&before), "{context}");
-        // Nothing is left to do.
+        // No work is left.
         let again = there.json(&["vault", "reconcile"]);
         assert_eq!(
             (&again["indexed"], &again["removed"]),
@@ -437,8 +437,8 @@ fn an_import_that_was_cut_off_between_files_and_records_goes_on() {
     }
 }
 
-/// Whoever changes a note before its file has come changes the store alone, and is not undone by
-/// the file.
+/// A caller that changes a note before its file has come changes only the store, and the file does
+/// not undo it.
 #[test]
 fn what_was_said_of_a_note_before_its_file_came_stays() {
     let here = filled();
@@ -478,7 +478,7 @@ fn what_was_said_of_a_note_before_its_file_came_stays() {
         )],
     );
     call(&there, "mememory", &[("forget", json!({"id": wrong}))]);
-    // What was removed for good comes back with an export that has it, as any memory does.
+    // A removed memory comes back with an export that contains it.
     let ended = there
         .run_with_stdin(&["--json", "import", "-"], whole.as_bytes())
         .succeeded();
@@ -517,7 +517,7 @@ fn what_was_said_of_a_note_before_its_file_came_stays() {
     }
 }
 
-/// As in a folder that is synced, where each side has made memories of the same files.
+/// As in a synced folder, where each side has made memories of the same files.
 #[test]
 fn a_file_that_is_another_memory_here_stays_that_one() {
     let [here, there] = [(), ()].map(|()| {
@@ -574,7 +574,7 @@ fn an_import_of_notes_stops_while_the_notes_are_away() {
         "{ended:?}"
     );
     assert!(!vault.exists());
-    // What is no note may come.
+    // Other records may come.
     let setting = json!({"setting": {"space": "main", "name": "n", "value": "v"}});
     place
         .run_with_stdin(&["import", "-"], with_lines(&[setting]).as_bytes())
@@ -588,7 +588,7 @@ fn an_import_of_notes_stops_while_the_notes_are_away() {
     }
 }
 
-/// The database was lost, and what came back of it knows of one note alone.
+/// The database was lost, and the recovered one has only one of the notes.
 #[test]
 fn a_note_of_which_nothing_is_known_is_no_new_one_before_an_import() {
     let here = Place::new();
@@ -639,7 +639,7 @@ fn a_note_without_its_file_is_named_where_there_is_no_folder_either() {
     );
 }
 
-/// Names that are no text, of which no path can be written.
+/// File names that are not text, which no path can express.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_an_export_cannot_hold_is_named() {
@@ -689,7 +689,7 @@ fn an_export_undoes_a_soft_deletion() {
     assert_eq!(sorted(&export(&place)), sorted(&before));
 }
 
-/// An endpoint that takes connections and never answers.
+/// An endpoint that accepts connections and never replies.
 #[test]
 fn an_import_without_waiting_asks_no_model() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -729,7 +729,7 @@ fn nothing_is_exported_among_the_notes() {
             .run(&["export", "--format", "markdown", target])
             .failed(2, name);
         place.run(&["export", target]).failed(2, name);
-        // By another way.
+        // The same folder by a relative path.
         let mut relative = place.command(&["export", "new"]);
         fs::create_dir_all(place.path(folder)).unwrap();
         crate::program::ended(relative.current_dir(place.path(folder)).spawn().unwrap())
@@ -779,7 +779,7 @@ fn nothing_is_written_over() {
     );
 }
 
-/// A memory of an export with this in place of one of its fields.
+/// Returns a memory of an export with this value in one of its fields.
 fn memory_line(id: &str, field: &str, value: Value) -> Value {
     let mut memory = json!({
         "space": "main", "id": id, "section": "fact", "kind": "fact", "weight": 1.0, "tier": "long_term",
@@ -825,7 +825,7 @@ fn an_export_passes_the_limits_of_calls_line_by_line() {
         .failed(1, "line 13 is not stored: `id`");
     assert_eq!(there.json(&["list"]).as_array().unwrap().len(), 1);
 
-    // The same as a folder.
+    // The same with a folder.
     let here = Place::new();
     here.add(&["The kiln fires"]);
     let folder = here.path("all");
@@ -864,7 +864,7 @@ fn a_line_is_read_to_a_bound() {
         .failed(1, "line 2 has more than 16777216 bytes")
         .failed(1, "1 records were refused");
     assert_eq!(there.json(&["stats"])["store"]["memories"], 1);
-    // A file of notes may be as long, within its own bounds.
+    // A file of notes may be as long, within its own limits.
     let note = |bytes: usize| {
         json!({"note_file": {"space": "main", "path": "a.md", "file": {
             "modified_nanoseconds": 0, "text": "a".repeat(bytes),

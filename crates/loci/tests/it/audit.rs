@@ -1,4 +1,4 @@
-//! The audit log and the queue as a person sees them.
+//! The audit log and the queue as a user sees them.
 
 use std::io::{BufRead, BufReader};
 
@@ -163,7 +163,7 @@ fn doctor_names_what_nobody_could_judge() {
         };
         commit(vec![Change::Settle { job, outcome }]);
     }
-    // The passage above is not what its text gives.
+    // The passage above does not match the text.
     place.run(&["reindex"]).succeeded();
     let report = place.run(&["doctor"]).succeeded();
     assert!(

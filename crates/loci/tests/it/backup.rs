@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::program::{Place, mode};
 
-/// Where SQLite keeps the version of the schema in a database file.
+/// The offset of the schema version in an SQLite file.
 const USER_VERSION_OFFSET: u64 = 60;
 
-/// A `loci mcp` that is called; killed when dropped.
+/// A running `loci mcp`; killed when dropped.
 struct Agent {
     child: Child,
     stdin: ChildStdin,
@@ -78,7 +78,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Every file below a folder but locks, with its bytes.
+/// Returns every file below a folder except locks, with its bytes.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
@@ -100,7 +100,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// The contents of all memories.
+/// Returns the contents of all memories.
 fn contents(place: &Place) -> BTreeSet<String> {
     let listed = place.json(&["list", "--limit", "1000"]);
     listed
@@ -123,7 +123,7 @@ fn is_healthy(place: &Place) {
     }
 }
 
-/// A store with memories and notes, and its backup.
+/// Makes a store with memories and notes, and its backup.
 fn backed_up(place: &Place) -> PathBuf {
     place.add(&["The deploy runs on Fridays"]);
     place.write(
@@ -222,7 +222,7 @@ fn a_backup_comes_back_in_an_empty_folder() {
         "{restored}"
     );
     assert_eq!(restored["replaced"], Value::Null);
-    // Nothing has to be read again: each file is of the moment that it was of.
+    // No note has to be read again: each file keeps its time.
     let report = there.json(&["doctor"]);
     let notes = report
         .as_array()
@@ -239,7 +239,7 @@ fn a_backup_comes_back_in_an_empty_folder() {
             .keys()
             .any(|path| path.starts_with("vault/.obsidian") || path.starts_with("restoring"))
     );
-    // The index knows each note as the memory that it was.
+    // The index knows each note as the same memory as before.
     let reconciled = there.json(&["vault", "reconcile"]);
     assert_eq!(
         (&reconciled["indexed"], &reconciled["removed"]),
@@ -251,14 +251,14 @@ fn a_backup_comes_back_in_an_empty_folder() {
     for path in ["loci.db", "vault/recipes/tea.md"] {
         assert_eq!(mode(&there.data().join(path)), 0o600, "{path}");
     }
-    // Secrets stay where they are, and what came later is not in it.
+    // Secrets are not in the backup, nor are later records.
     let bytes = fs::read(&file).unwrap();
     let secret = token["token"].as_str().unwrap().as_bytes();
     assert!(!bytes.windows(secret.len()).any(|window| window == secret));
     assert_eq!(there.json(&["token", "list"]), json!([]));
 }
 
-/// A backup is never written over.
+/// Asserts that a backup is never overwritten.
 fn place_is_refused(place: &Place, file: &Path) {
     let before = fs::read(file).unwrap();
     place
@@ -313,7 +313,7 @@ fn what_is_there_is_replaced_only_if_that_is_wanted_and_comes_back() {
     #[cfg(unix)]
     assert_eq!(mode(&replaced), 0o700);
 
-    // The way back: the database of before, with its log.
+    // The way back: the former database, with its log.
     let back = place.json(&["restore", text(&replaced.join("loci.db")), "--replace"]);
     assert_eq!(back["moment"], Value::Null);
     assert!(contents(&place).contains("Something later"));
@@ -331,7 +331,7 @@ fn notes_that_are_not_in_the_backup_are_not_swept_away() {
     there.run(&["restore", text(&file)]).failed(2, "own.md");
     assert!(!there.data().join("loci.db").exists());
     fs::remove_file(own).unwrap();
-    // The one that is the same is no obstacle.
+    // An identical note is not a conflict.
     there.run(&["restore", text(&file)]).succeeded();
     is_healthy(&there);
 }
@@ -366,7 +366,7 @@ fn a_damaged_backup_touches_nothing() {
         assert!(!ended.stderr.contains("Fridays"), "{ended:?}");
         assert_eq!(files(&place.data()), before);
     };
-    // Each part of the file; its own tests do it with every byte of a small one.
+    // Each part of the file; the tests of its module try every byte of a small one.
     for place in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
         bytes[place] ^= 4;
@@ -412,7 +412,7 @@ fn what_is_no_backup_is_not_quoted() {
     }
 }
 
-/// As if a drive were not mounted, or were mounted elsewhere.
+/// As if a drive were not mounted, or mounted elsewhere.
 #[test]
 fn no_backup_is_made_without_the_notes() {
     let place = Place::new();
@@ -457,13 +457,13 @@ fn a_database_that_cannot_be_used_is_not_taken() {
     there
         .run(&["restore", text(&database)])
         .failed(5, "schema 10000");
-    // Of another program.
+    // A database of another program.
     file.seek(SeekFrom::Start(USER_VERSION_OFFSET + 8)).unwrap();
     file.write_all(b"noci").unwrap();
     there
         .run(&["restore", text(&database)])
         .failed(5, "not a database of loci");
-    // Of ours, and damaged.
+    // A corrupt database of loci.
     fs::copy(here.data().join("loci.db"), &database).unwrap();
     let mut bytes = Vec::new();
     fs::File::open(&database)
@@ -482,7 +482,7 @@ fn a_database_that_cannot_be_used_is_not_taken() {
     assert!(!there.data().join("loci.db").exists() && !there.data().join("restoring").exists());
 }
 
-/// Half of what somebody is writing is no database.
+/// A database that a process is writing cannot be copied as a valid one.
 #[test]
 fn a_database_in_use_is_not_copied() {
     let (here, there) = (Place::new(), Place::new());
@@ -497,14 +497,14 @@ fn a_database_in_use_is_not_copied() {
     drop(agent);
     there.run(&["restore", text(&database)]).succeeded();
     assert_eq!(contents(&there), contents(&here));
-    // Into the folder that it lies in.
+    // Into the folder of the database itself.
     there
         .run(&["restore", text(&there.data().join("loci.db")), "--replace"])
         .succeeded();
     assert_eq!(contents(&there), contents(&here));
 }
 
-/// Each would hold all earlier ones.
+/// Each backup would contain all earlier ones.
 #[test]
 fn no_backup_goes_among_the_notes() {
     let place = Place::new();
@@ -534,7 +534,7 @@ fn no_backup_goes_among_the_notes() {
         .succeeded();
 }
 
-/// One of them ends the restore, and the others use what it made.
+/// One process completes the restore, and the others use its result.
 #[test]
 fn several_at_once_end_a_restore_that_was_cut_off() {
     let place = Place::new();
@@ -563,7 +563,7 @@ fn several_at_once_end_a_restore_that_was_cut_off() {
     }
 }
 
-/// A backup that no restore would take is worth nothing to the person who needs it.
+/// A backup that no restore accepts is useless.
 #[test]
 fn no_backup_is_made_of_a_damaged_database() {
     let place = Place::new();
@@ -583,7 +583,7 @@ fn no_backup_is_made_of_a_damaged_database() {
     assert!(!place.path("backup.tar").exists());
 }
 
-/// Killed at whatever instant, the next command finds the old store or the new one.
+/// After a kill at any instant, the next command finds the old store or the new one.
 #[test]
 fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
     type HasCome = Box<dyn Fn() -> bool>;
@@ -651,7 +651,7 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
                 .command(&["restore", text(&large), "--replace"])
                 .spawn()
                 .unwrap();
-            // It may be over before it is seen.
+            // The process may have ended before it is observed.
             while !has_come() && child.try_wait().unwrap().is_none() {
                 std::hint::spin_loop();
             }
@@ -663,7 +663,7 @@ fn a_restore_that_is_killed_leaves_the_old_store_or_the_new_one() {
             assert_eq!(notes, if now == new { 22 } else { 0 }, "{moment}");
             is_healthy(&place);
             *outcomes.entry(now == new).or_insert(0) += 1;
-            // What a restore left that did not come to be decided goes with the next one.
+            // The next restore removes the files of an undecided one.
             place
                 .run(&["restore", text(&old_file), "--replace"])
                 .succeeded();
@@ -685,7 +685,7 @@ pub fn mounted(folder: &Path, options: &str) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// The disk had room when the backup began, and has none in the middle of it.
+/// The disk had space when the backup began, and fills up in the middle of it.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_disk_that_fills_up_meanwhile_costs_nothing() {
@@ -749,7 +749,7 @@ fn a_disk_that_fills_up_meanwhile_costs_nothing() {
     again.succeeded();
 }
 
-/// On a disk that is full nothing is touched. Only root may mount one that is small.
+/// A full disk changes nothing. Only root may mount a small one.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_costs_nothing() {

@@ -367,7 +367,7 @@ fn scripts_and_pages_are_made_without_a_store() {
 #[test]
 fn a_reader_that_leaves_is_no_failure_to_talk_about() {
     let place = Place::new();
-    // More than a pipe holds.
+    // More than the buffer of a pipe.
     place
         .run_with_stdin(&["add", "-"], "many words ".repeat(50_000).as_bytes())
         .succeeded();

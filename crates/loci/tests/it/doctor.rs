@@ -11,7 +11,7 @@ use crate::program::{Place, mode};
 
 const PAGE: usize = 4_096;
 
-/// The rows of a report, whatever the exit code.
+/// Returns the exit code and the rows of a report.
 fn rows(place: &Place, arguments: &[&str]) -> (i32, Vec<(String, String, String)>) {
     let ended = place.run(&[&["--json", "doctor"], arguments].concat());
     let report: Value = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
@@ -29,14 +29,14 @@ fn rows(place: &Place, arguments: &[&str]) -> (i32, Vec<(String, String, String)
     (ended.code, rows)
 }
 
-/// The rows of one check that are neither well nor done.
+/// Returns the rows with the verdict `warn` or `fail`.
 fn wrong(place: &Place, arguments: &[&str]) -> Vec<(String, String, String)> {
     let (_, mut rows) = rows(place, arguments);
     rows.retain(|(_, verdict, _)| verdict == "warn" || verdict == "fail");
     rows
 }
 
-/// When the database was written last.
+/// Returns the time of the last write to the database.
 fn now(place: &Place) -> SystemTime {
     place
         .data()
@@ -75,7 +75,8 @@ fn permissions_are_told_and_mended() {
         ("token", 0o640),
         ("backups", 0o755),
     ];
-    // What belongs to people stays as they have it, and so does what nobody else reaches.
+    // The permissions of notes stay as their owner set them, and so do those of files that no other
+    // user can reach.
     let rest = [
         ("vault/note.md", 0o644),
         ("vault", 0o755),
@@ -115,7 +116,7 @@ fn permissions_are_told_and_mended() {
     );
 }
 
-/// A link among the notes comes into `backups` when a restore replaces them.
+/// A link among the notes gets into `backups` when a restore replaces them.
 #[cfg(unix)]
 #[test]
 fn no_permission_is_changed_behind_a_link() {
@@ -136,7 +137,7 @@ fn no_permission_is_changed_behind_a_link() {
     }
     symlink(outside.parent().unwrap(), aside.join("link")).unwrap();
     symlink(&outside, place.data().join("link.txt")).unwrap();
-    // This one has no end.
+    // These links form a loop.
     for name in ["a", "b"] {
         symlink(&aside, aside.join(name)).unwrap();
     }
@@ -160,7 +161,7 @@ fn no_permission_is_changed_behind_a_link() {
     );
 }
 
-/// Hundreds of lines would hide the others.
+/// Hundreds of lines would hide the other findings.
 #[cfg(unix)]
 #[test]
 fn a_few_of_many_permissions_are_named() {
@@ -219,7 +220,7 @@ fn leftovers_of_crashes_go_but_not_what_is_being_written() {
     assert_eq!(done(&place, "leftovers"), Vec::<String>::new());
 }
 
-/// No permission stops root, but a disk does.
+/// Root is not stopped by permissions, but by a read-only disk.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_of_notes_that_cannot_be_written_is_told() {
@@ -313,7 +314,7 @@ fn a_file_that_holds_no_token_is_called_what_the_server_calls_it() {
     }
 }
 
-/// The verdict and the words of a check that has one row.
+/// Returns the verdict and the text of a check with one row.
 #[track_caller]
 fn row_of(place: &Place, check: &str) -> (String, String) {
     let (_, rows) = rows(place, &[]);
@@ -353,7 +354,7 @@ fn a_memory_from_the_future_is_told() {
     );
 }
 
-/// Jobs that nobody does, and those that nobody will do for long.
+/// Jobs that no process does, and those that none will do for long.
 #[test]
 fn a_memory_that_is_not_judged_in_time_is_told() {
     const DAY: i64 = 86_400;
@@ -488,8 +489,8 @@ fn the_newest_backup_is_known_wherever_it_is() {
     assert!(backup(&place).2.contains("5 days old"));
 }
 
-/// Writes into a database from a process that is killed, so that it is in the write-ahead log
-/// alone.
+/// Writes into a database from a process that is killed, so that the data is only in the
+/// write-ahead log.
 #[cfg(unix)]
 pub fn write_into_log(place: &Place) {
     let mut child = place
@@ -612,7 +613,7 @@ fn salvage_of_nothing_is_no_success() {
     }
 }
 
-/// A store of several pages, with a note.
+/// Makes a store of several pages, with a note.
 fn filled(place: &Place) {
     place.add_all((0..60).map(|number: usize| {
         format!("Bead {number} {}", "of the long string ".repeat(number * 7))
@@ -634,7 +635,7 @@ fn what_still_reads_is_salvaged_and_comes_back() {
     let whole = without_log(&here.data());
     let listed = |place: &Place| place.json(&["list", "--limit", "1000"]);
 
-    // Of a whole database, nothing is lost.
+    // Nothing is lost of an intact database.
     let file = there.path("whole.jsonl");
     let salvaged = here.json(&["doctor", "--salvage", file.to_str().unwrap()]);
     assert_eq!(
@@ -654,10 +655,10 @@ fn what_still_reads_is_salvaged_and_comes_back() {
     here.run(&["doctor", "--salvage", file.to_str().unwrap()])
         .failed(2, "is there already");
 
-    // The first page is the way to everything else.
+    // All other pages are found through the first one.
     let mut damaged = whole.clone();
     damaged[..PAGE].fill(0);
-    // And a text is gone.
+    // And one text is corrupt.
     let at = damaged
         .windows(8)
         .position(|window| window == b"Bead 40 ")
@@ -878,9 +879,9 @@ fn a_disk_without_room_for_a_write_is_told() {
         eprintln!("SKIPPED: no file system can be mounted here, so that no disk is full");
         return;
     }
-    // The log and its shared memory are there: without them the store would not even open.
+    // The log and its shared memory exist: without them the store would not even open.
     let store = SqliteStore::open(&place.data(), Options::default()).unwrap();
-    // It empties the log, in which a write would find room.
+    // The wipe empties the log, in which a write would find space.
     store
         .wipe(&Space::default(), "ann", None, None, Timestamp::MIN)
         .unwrap();

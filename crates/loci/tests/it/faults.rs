@@ -2,7 +2,7 @@ use std::io::{Seek, SeekFrom, Write};
 
 use crate::program::Place;
 
-/// Where SQLite keeps the version of the schema in a database file.
+/// The offset of the schema version in an SQLite file.
 const USER_VERSION_OFFSET: u64 = 60;
 
 #[test]
@@ -21,7 +21,7 @@ fn a_data_folder_that_is_not_ours() {
 
     let place = Place::new();
     place.add(&["a"]);
-    // No permission stops root, but root alone can give a folder away.
+    // Root is not stopped by permissions, but only root can give a folder away.
     if crate::program::is_root() {
         chown(place.data(), Some(12_345), None).unwrap();
         place.run(&["add", "b"]).failed(4, "12345");
@@ -88,10 +88,10 @@ fn a_database_that_is_none() {
     );
 }
 
-/// Bytes of a page of a database.
+/// The size of a database page in bytes.
 const PAGE: usize = 4_096;
 
-/// Puts a database, without a log, in the place of what is there.
+/// Replaces the database by another one without a log.
 fn put_database(place: &Place, database: &[u8]) {
     for log in ["loci.db-wal", "loci.db-shm"] {
         let _ = std::fs::remove_file(place.data().join(log));
@@ -125,7 +125,7 @@ fn a_damaged_database_is_told_from_everything_else() {
     for seed in 1..=8_u64 {
         let mut state = seed;
         let mut random = move || {
-            // Knuth's linear congruential generator; its upper half is good enough.
+            // Knuth's linear congruential generator; its upper half is random enough.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);
@@ -133,13 +133,13 @@ fn a_damaged_database_is_told_from_everything_else() {
         };
         let mut damaged = whole.clone();
         for _ in 0..seed {
-            // The first page is another case: without it there is no database.
+            // A corrupt first page is tested elsewhere: without it there is no database.
             let page = 1 + random() % (whole.len() / PAGE - 1);
             damaged[page * PAGE..(page + 1) * PAGE].fill_with(|| random() as u8);
         }
         put(&damaged);
         let report = place.run(&["doctor"]);
-        // Where the description of its tables is damaged, too, it does not even open.
+        // If the schema table is corrupt, too, the database does not even open.
         let is_damaged = ["fail  damage", "loci.db is damaged"]
             .iter()
             .any(|words| report.stdout.contains(words));
@@ -172,8 +172,8 @@ fn a_damaged_database_is_told_from_everything_else() {
             );
             continue;
         }
-        // Which page holds what differs from run to run. Where it was an index alone, or nothing,
-        // no text is lost.
+        // The use of each page differs from run to run. If it was only an index, or unused, no text
+        // is lost.
         put(&damaged);
         if report.code != 0 {
             assert!(
@@ -190,7 +190,7 @@ fn a_damaged_database_is_told_from_everything_else() {
         place.run(&["doctor"]).succeeded();
     }
     assert!(failures > 8, "only {failures} commands noticed anything");
-    // With a backup, that is the way out.
+    // With a backup, the way out is to restore it.
     place.write("data/backups/loci-v1-20260101T000000Z.db", &whole);
     assert!(
         place
@@ -204,8 +204,7 @@ fn a_damaged_database_is_told_from_everything_else() {
 
 #[test]
 fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
-    // The first byte of a page of an index, between others or with entries (file format, section
-    // 1.6).
+    // The first byte of an interior or leaf page of an index (SQLite file format, section 1.6).
     const INDEX: [u8; 2] = [2, 10];
     let place = Place::new();
     place.add_all((0..3).map(|number| format!("Bead {number} of the long string")));
@@ -218,7 +217,7 @@ fn a_broken_index_is_told_as_damage_and_costs_no_memory() {
     for page in (1..whole.len() / PAGE).filter(|page| INDEX.contains(&whole[page * PAGE])) {
         let mut damaged = whole.clone();
         damaged[page * PAGE..(page + 1) * PAGE].fill(0xa5);
-        // An import says more: what it did until then.
+        // An import also prints the work that it did before.
         for (broken, arguments) in broken
             .iter_mut()
             .zip([&["list"][..], &["import", file.to_str().unwrap()]])
@@ -280,7 +279,7 @@ fn a_damaged_model_costs_no_memory() {
         "{report:?}"
     );
     assert!(report.stdout.contains("warn  embeddings"), "{report:?}");
-    // A folder without files says so in the same way.
+    // A folder without files gives the same error.
     std::fs::remove_file(&graph).unwrap();
     place.run(&["add", "b"]).succeeded();
     place.run(&["doctor"]).failed(7, "");
@@ -314,8 +313,8 @@ fn a_healthy_place_passes_the_doctor() {
     let rows: Vec<_> = rows
         .map(|row| ["check", "verdict"].map(|field| row[field].as_str().unwrap()))
         .collect();
-    // All that are there whatever is set; those of the model, of tokens and of what is wrong have
-    // tests of their own.
+    // The checks that always run; those of the model, of tokens and of problems have their own
+    // tests.
     let named = [
         "data folder",
         "disk",

@@ -51,7 +51,7 @@ fn what_a_file_holds_is_found_by_words_at_once_and_then_by_meaning() {
             .contains("Sweep the studio")
     );
 
-    // Only what has no id in the file is taken for new; the model reads all that waits.
+    // Only memories without an id in the file are new; the model embeds all that wait.
     let again = place.json(&["import", file]);
     assert_eq!(
         again,
@@ -97,7 +97,7 @@ fn what_a_list_prints_comes_back_in_another_store() {
     assert_eq!(there.json(&["list"]), listed);
 }
 
-/// A list for the person at the machine shows what belongs to others, too.
+/// A list for the local user shows the memories of others, too.
 #[test]
 fn what_is_not_everyones_stays_so_in_another_store() {
     let (here, there) = (Place::new(), Place::new());
@@ -130,14 +130,14 @@ fn what_is_not_everyones_stays_so_in_another_store() {
     for (id, visibility, owner) in rows {
         assert_eq!(access(id), (Some(json!(visibility)), Some(json!(owner))));
     }
-    // With its author: what is imported without one counts as the local person's.
+    // With its author: a memory imported without one counts as the local user's.
     assert_eq!(access("d"), (None, Some(json!("ann"))));
     let file = there.write("list.json", listed.to_string());
     assert_eq!(there.json(&["import", file.to_str().unwrap()])["stored"], 4);
     assert_eq!(there.json(&["list"]), listed);
 }
 
-/// What is stored is no failure, whatever becomes of the model.
+/// A failure of the model does not fail an import that is stored.
 #[test]
 fn a_model_that_cannot_be_used_costs_no_import() {
     let place = Place::new().with("LOCI_EMBEDDING_PROVIDER", "folder");
@@ -305,7 +305,7 @@ fn a_wrong_line_is_named_and_the_rest_is_imported() {
         .run(&["import", file.to_str().unwrap()])
         .failed(1, "line 2: is no UTF-8 text");
     assert_eq!(place.json(&["stats"])["total"], 1);
-    // More blank lines than are read at once.
+    // More blank lines than one read takes.
     let place = Place::new();
     let file = place.write("memories.jsonl", "\n".repeat(20_000) + "nothing");
     place

@@ -1,4 +1,4 @@
-//! The built `loci`, as a person uses it: arguments in, exit code and output out.
+//! The built `loci`, as a user runs it: arguments in, exit code and output out.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 

@@ -10,7 +10,7 @@ fn place() -> Place {
         "my.toml",
         "# mine\n[embedding]\nprovider = \"none\" # for now\n",
     );
-    // An empty variable counts as none.
+    // An empty variable counts as unset.
     place
         .with("LOCI_EMBEDDING_PROVIDER", "")
         .with("LOCI_CONFIG", file.to_str().unwrap())
@@ -125,7 +125,7 @@ fn a_model_that_cannot_be_used_is_refused_with_the_way_out() {
         place.run(arguments).failed(code, words);
     }
     assert_eq!(fs::read_to_string(place.path("my.toml")).unwrap(), before);
-    // A chosen model that is not there leaves the search by words.
+    // A chosen model that is not installed leaves the search by words.
     let place = place.with("LOCI_EMBEDDING_PROVIDER", "multilingual-e5-small");
     place.add(&["The office cat is called Minka."]);
     assert!(
@@ -145,7 +145,7 @@ fn a_model_that_cannot_be_used_is_refused_with_the_way_out() {
     );
 }
 
-/// As `crates/loci-embed/tests/models/catalogue.rs`: where `just models` has made the files.
+/// Uses the files of `just models`, as `crates/loci-embed/tests/models/catalogue.rs` does.
 #[test]
 fn a_store_goes_over_to_an_installed_model_and_back() {
     let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/models");
@@ -190,7 +190,7 @@ fn a_store_goes_over_to_an_installed_model_and_back() {
         (&list[1]["installed"], &list[1]["used"]),
         (&json!(true), &json!(true))
     );
-    // The former model answers until the new one has read everything.
+    // The former model is used until the new one has embedded everything.
     assert!(
         place
             .run(&["search", "Katze"])

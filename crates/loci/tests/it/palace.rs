@@ -1,4 +1,4 @@
-//! `loci hook` and `loci palace` over the hostile files of a checkout, which must not command.
+//! `loci hook` and `loci palace` over the hostile files of a checkout, which must not take control.
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -17,16 +17,16 @@ use crate::program::{Ended, Place, ended, is_root};
 use crate::servers::Server;
 
 const PLAN: &str = ".loci-palace.toml";
-/// The plan of a checkout that wants the memory of another project.
+/// The plan of a checkout that tries to read the memory of another project.
 const THIEF: &str = "wing = \"secretproject\"\n[rooms]\nidentity = [\"docs\"]\n";
 /// The memory of that project.
 const SECRET: &str = "We decided that the vault opens with the green key.";
-/// KiB of address space of a process that reads no more than it should.
+/// The limit for the address space of a process, in KiB.
 const MEMORY_KIB: u64 = 4 << 20;
-/// After this time a process hangs.
+/// The time after which a process counts as hung.
 const HANGS_AFTER: Duration = Duration::from_mins(3);
 
-/// Runs loci with bounded memory; fails if it does not end.
+/// Runs loci with limited memory; fails if it does not end.
 fn bounded(place: &Place, folder: &Path, arguments: &[&str], stdin: &str) -> Ended {
     let inner = place.command(arguments);
     let mut command = Command::new("sh");
@@ -62,7 +62,7 @@ fn hook(place: &Place, event: &str, input: &Value) -> Ended {
     bounded(place, &place.path(""), &arguments, &input.to_string())
 }
 
-/// The text with which a session in a folder begins, and what the hook said about it.
+/// Returns the text with which a session in a folder begins, and the messages of the hook.
 fn session_start(place: &Place, folder: &Path) -> (String, String) {
     let started = hook(place, "session-start", &json!({"cwd": folder})).succeeded();
     let reply: Value = serde_json::from_str(&started.stdout).unwrap();
@@ -73,7 +73,7 @@ fn session_start(place: &Place, folder: &Path) -> (String, String) {
     (text, started.stderr)
 }
 
-/// A line of a transcript.
+/// Returns a line of a transcript.
 fn said(text: &str, folder: &Path) -> String {
     let event =
         json!({"type": "user", "message": {"content": text}, "sessionId": "s", "cwd": folder});
@@ -93,10 +93,10 @@ fn wings(place: &Place) -> Vec<String> {
     wings
 }
 
-/// Puts a hostile file at a path. The socket lives until the test has ended.
+/// Puts a hostile file at a path. The socket lives until the end of the test.
 type Put = fn(&Path) -> Option<UnixListener>;
 
-/// Hostile files in the place of a plain one, and the words about each.
+/// Hostile files in place of a regular one, with the message about each.
 const HOSTILE: [(&str, Put); 8] = [
     ("it is a symbolic link", |path| {
         symlink("/dev/zero", path).unwrap();
@@ -140,7 +140,7 @@ const HOSTILE: [(&str, Put); 8] = [
     }),
 ];
 
-/// A checkout of a repository in the folder.
+/// Makes a checkout of a repository.
 fn checkout(place: &Place, name: &str) -> std::path::PathBuf {
     let top = place.path(name);
     fs::create_dir_all(top.join(".git")).unwrap();
@@ -167,7 +167,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     );
     assert_eq!(note.lines().count(), 1, "{note}");
 
-    // Neither is what is said there filed in that wing, nor what is mined.
+    // Neither messages nor mined files are filed in that wing.
     let transcript = place.write("session.jsonl", said("Where is the shop?", &below));
     let saved = hook(
         &place,
@@ -183,7 +183,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     assert_eq!(wings(&place), ["secretproject", "shop"]);
     let (text, _) = session_start(&place, &shop);
     assert!(!text.contains("# Set for every session"), "{text}");
-    // The user's own word needs no agreement.
+    // A wing that the user names needs no agreement.
     let named = place
         .run(&[
             "palace",
@@ -214,7 +214,7 @@ fn a_wing_that_a_checkout_names_counts_once_the_user_agreed() {
     let (text, note) = session_start(&place, &below);
     assert!(text.contains("green key"), "{text}");
     assert_eq!(note, "");
-    // The plan that the user agreed to goes before a nearer plan.
+    // The plan that the user agreed to takes precedence over a nearer one.
     let vendored = place.write(&format!("shop/api/{PLAN}"), "wing = \"nearer\"\n");
     let (text, note) = session_start(&place, &below);
     assert!(
@@ -266,7 +266,7 @@ fn the_plan_that_the_user_has_written_counts() {
         place.json(&["palace", "trust", "--list"])[0]["wing"],
         "the_shop"
     );
-    // A list that another user could have written is none.
+    // A list that another user could have written is ignored.
     let list = place.data().join("trusted-plans.json");
     fs::set_permissions(&list, Permissions::from_mode(0o666)).unwrap();
     place
@@ -280,7 +280,7 @@ fn the_plan_that_the_user_has_written_counts() {
 fn only_a_plan_of_the_user_in_the_repository_counts() {
     let place = Place::new();
     place.add(&["--project", "secretproject", SECRET]);
-    // Agreed to, so that nothing but its place speaks against it.
+    // The user agreed to it, so that only its location speaks against it.
     let agree = |folder: &Path| {
         place
             .run(&["palace", "trust", folder.to_str().unwrap()])
@@ -323,7 +323,7 @@ fn no_plan_makes_a_session_wait_or_take_all_memory() {
         place.add(&["--project", "secretproject", SECRET]);
         let shop = checkout(&place, "shop");
         let _socket = put(&shop.join(PLAN));
-        // Root may read a file whatever its mode is.
+        // Root may read a file of any mode.
         let is_read = words == "denied" && is_root();
         let words = if is_read { "loci palace trust" } else { words };
         let (text, note) = session_start(&place, &shop);
@@ -387,7 +387,7 @@ fn no_file_of_a_project_makes_mining_wait_or_take_all_memory() {
         let folder = shop.join(format!("docs/{number}"));
         fs::create_dir(&folder).unwrap();
         for name in ["a.txt", ".gitignore"] {
-            // One that is too large is an error, as it is for a file of rules that cannot be read.
+            // A too large file is an error, as is an unreadable `.gitignore`.
             if name == "a.txt" || number != 5 {
                 sockets.extend(put(&folder.join(name)));
             }
@@ -540,7 +540,7 @@ fn two_files_of_one_name_are_told_apart_everywhere() {
             (&one["source_file"], &json!("1-2"))
         );
     }
-    // Where the project lies is told by none of them.
+    // None of them tells where the project lies.
     let text = place.run(&["list"]).succeeded().stdout;
     assert!(!text.contains(place.path("").to_str().unwrap()), "{text}");
 }

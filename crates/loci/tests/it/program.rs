@@ -1,4 +1,4 @@
-//! A program of loci with a folder, a home and an environment of its own.
+//! The `loci` program with its own folder, home and environment.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use tempfile::TempDir;
 
 use crate::scratch;
 
-/// Where commands run: nothing of the machine's own configuration reaches them, and no model is
-/// used unless a test says so.
+/// The environment of commands: isolated from the machine's own configuration, and without a model
+/// unless a test sets one.
 pub struct Place {
     folder: TempDir,
     variables: Vec<(String, String)>,
 }
 
-/// What a command left.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Ended {
     pub code: i32,
@@ -92,7 +92,7 @@ impl Place {
         ended(child)
     }
 
-    /// The JSON that a command prints.
+    /// Returns the JSON that a command prints.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let outcome = self.run(&[&["--json"], arguments].concat());
         assert_eq!(outcome.code, 0, "{outcome:?}");
@@ -107,7 +107,7 @@ impl Place {
             .to_owned()
     }
 
-    /// Stores global memories, with one process for all of them.
+    /// Stores global memories with a single process.
     pub fn add_all(&self, texts: impl IntoIterator<Item = String>) {
         let mut lines = String::new();
         let mut count = 0;
@@ -140,7 +140,7 @@ impl Place {
     }
 }
 
-/// Waits for the end.
+/// Waits for the end and returns the result.
 pub fn ended(child: Child) -> Ended {
     let output = child.wait_with_output().unwrap();
     Ended {
@@ -157,7 +157,7 @@ impl Ended {
         self
     }
 
-    /// Failed with this code, in words that hold this.
+    /// Asserts that the command failed with this code and this text on stderr.
     #[track_caller]
     pub fn failed(self, code: i32, words: &str) -> Self {
         assert_eq!(self.code, code, "{self:?}");
@@ -167,13 +167,13 @@ impl Ended {
     }
 }
 
-/// Whether the tests run as the user that no permission stops.
+/// Returns true if the tests run as root, whom no permission stops.
 #[cfg(unix)]
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// A file's permissions.
+/// Returns a file's permissions.
 #[cfg(unix)]
 pub fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! A store on a disk that cannot be written.
+//! A store on a read-only disk.
 
 use std::fs;
 use std::process::Command;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::doctor::write_into_log;
 use crate::program::Place;
 
-/// Whether the disk at the data folder could be made read-only.
+/// Makes the disk of the data folder read-only; returns true on success.
 fn is_read_only_now(place: &Place) -> bool {
     Command::new("mount")
         .args(["-o", "remount,ro"])
@@ -18,7 +18,7 @@ fn is_read_only_now(place: &Place) -> bool {
         .success()
 }
 
-/// Reads all that is there by each command that reads.
+/// Runs each command that reads, and checks its output.
 fn check(place: &Place, memories: usize, note: &str) {
     let said = |arguments: &[&str], words: &str| {
         let ended = place.run(arguments).succeeded();
@@ -70,7 +70,7 @@ fn check(place: &Place, memories: usize, note: &str) {
         (4, "ok".into(), "fail".into()),
         "{rows}"
     );
-    // A copy elsewhere is whole.
+    // A restored copy is complete.
     let other = Place::new();
     other
         .run(&["restore", place.path("all.tar").to_str().unwrap()])

@@ -1,17 +1,17 @@
-//! Where tests have their folders.
+//! The temporary folders of tests.
 
 use tempfile::TempDir;
 
-/// A new folder; in memory, where there is such a disk with room in it, so that no test depends on
-/// how busy the disk of the machine is: a flush takes no time there. Whether loci flushes what it
-/// must is told by the power cuts of `tests/crash`, wherever the files are.
+/// Returns a new folder; in memory, if there is such a disk with enough space, so that a busy disk
+/// does not slow the tests down: a flush takes no time there. The power cuts of `tests/crash` check
+/// that loci flushes its files, on any disk.
 pub fn folder() -> TempDir {
     in_memory().unwrap_or_else(|| tempfile::tempdir().unwrap())
 }
 
 #[cfg(target_os = "linux")]
 fn in_memory() -> Option<TempDir> {
-    /// Bytes that have to be free: more than tests that run at once write.
+    /// The free bytes that are needed: more than concurrent tests write.
     const ROOM: u64 = 1 << 30;
     let memory = "/dev/shm";
     let space = rustix::fs::statvfs(memory).ok()?;

@@ -1,4 +1,4 @@
-//! Secrets in what is mined, written and stored. Those here are put together when a test runs.
+//! Secrets in mined, written and stored texts. Those used here are put together when a test runs.
 
 use std::fs;
 
@@ -16,12 +16,12 @@ fn private_key() -> String {
     format!("{dashes}BEGIN PRIVATE KEY{dashes}\n{body}\n{body}\n{dashes}END PRIVATE KEY{dashes}\n")
 }
 
-/// The content of every memory, and its attributes, from an export.
+/// Returns an export, with the content and the attributes of every memory.
 fn exported(place: &Place) -> String {
     place.run(&["export", "-"]).succeeded().stdout
 }
 
-/// The bytes of the files of the store.
+/// Returns true if the files of the store contain the secret.
 fn holds(place: &Place, secret: &str) -> bool {
     let files = fs::read_dir(place.data())
         .unwrap()
@@ -78,7 +78,7 @@ fn what_is_mined_is_stored_without_its_secrets() {
             "{secret}"
         );
     }
-    // The lines are those of the file.
+    // The line numbers are those of the file.
     let after = export
         .lines()
         .find(|line| line.contains("The end."))
@@ -166,7 +166,7 @@ fn verbatim_keeps_everything_until_doctor_takes_it_out() {
     let left = place.json(&["doctor", "--secrets"]);
     assert_eq!(holders(&left), ["note"]);
     assert_eq!(left["found"][0]["id"], "note.md");
-    // Mining it again, without the secrets, finds what was rewritten.
+    // Mining it again, without the secrets, finds the rewritten drawers.
     let again = place.json(&["palace", "mine", &root, "--reread"]);
     assert_eq!(
         (&again["drawers"]["added"], &again["drawers"]["removed"]),
@@ -218,7 +218,7 @@ fn the_setting_decides_what_is_redacted() {
     }
 }
 
-/// The answer of a tool, with the call's failure, if it failed.
+/// Returns the reply of a tool, or the error of the call.
 fn call(place: &Place, dialect: &str, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments, "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -315,7 +315,7 @@ fn files_about_marks_of_what_is_private_are_mined_whole() {
         export.contains("after `</private>` it") && !export.contains("hidden"),
         "{export}"
     );
-    // A mark that stayed is no secret to doctor either.
+    // A closing tag that stayed is not a secret for the doctor either.
     assert_eq!(place.json(&["doctor", "--secrets"])["secrets"], json!({}));
 }
 

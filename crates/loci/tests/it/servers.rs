@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::program::{Place, ended};
 
-/// A `loci serve` that listens; killed when dropped.
+/// A running `loci serve`; killed when dropped.
 pub struct Server {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What it said until it listened.
+    /// Its output on stderr until it listened.
     said: String,
     /// The first line on stdout.
     line: String,
@@ -51,7 +51,7 @@ impl Server {
         }
     }
 
-    /// Status and body of a tool call.
+    /// Calls a tool; returns status and body.
     pub fn call(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (u16, String) {
         let (head, body) = self.request(token, tool, arguments);
         let mut stream = TcpStream::connect(&self.address).unwrap();
@@ -63,7 +63,7 @@ impl Server {
         (reply.split(' ').nth(1).unwrap().parse().unwrap(), reply)
     }
 
-    /// Head and body of a tool call.
+    /// Returns head and body of a tool call.
     fn request(&self, token: Option<&str>, tool: &str, arguments: &Value) -> (String, String) {
         let params = json!({"name": tool, "arguments": arguments});
         let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
@@ -107,7 +107,7 @@ fn the_first_start_makes_a_token_and_prints_the_line() {
     assert_eq!(server.call(Some("loci_wrong"), "stats", &json!({})).0, 401);
     let (status, reply) = server.call(Some(&secret), "remember", &json!({"content": "Fridays"}));
     assert!(status == 200 && reply.contains("Fridays"), "{reply}");
-    // Another process sees it, and what that one writes is seen here.
+    // Another process sees the memory, and its writes are seen here.
     assert_eq!(place.json(&["stats"])["total"], 1);
     place.add(&["Mondays"]);
     assert!(
@@ -321,14 +321,14 @@ fn signals_end_the_server_in_good_order() {
     for signal in [Signal::TERM, Signal::INT] {
         let place = Place::new();
         let mut server = Server::start(&place, &["--no-auth"]);
-        // A connection that stays open does not keep it.
+        // An open connection does not keep it running.
         let _connection = TcpStream::connect(&server.address).unwrap();
         let (head, body) = server.request(None, "remember", &json!({"content": "said last"}));
         let mut stream = TcpStream::connect(&server.address).unwrap();
         let head = head.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
         stream.write_all(head.as_bytes()).unwrap();
         let mut reply = BufReader::new(stream.try_clone().unwrap());
-        // Asked for the body, so the request has begun.
+        // The server asked for the body, so the request has begun.
         let mut asked = String::new();
         while !asked.ends_with("\r\n\r\n") {
             assert!(reply.read_line(&mut asked).unwrap() > 0, "{asked}");
@@ -351,7 +351,7 @@ fn signals_end_the_server_in_good_order() {
     }
 }
 
-/// Whether the log of the database was put into it and is gone, as after an end in good order.
+/// Returns true if the log was copied into the database and deleted, as after a clean shutdown.
 fn is_closed(place: &Place) -> bool {
     place.data().join("loci.db").exists() && !place.data().join("loci.db-wal").exists()
 }
@@ -478,7 +478,7 @@ fn a_folder_that_others_reach_is_refused_or_told_of() {
             "{folder:o} {ended:?}"
         );
     }
-    // Who takes away what others may not have can be served.
+    // A data folder without the excessive permissions can be served.
     set(&place.data(), 0o777);
     place.run(&["doctor", "--fix"]);
     place.run(&["mcp", "mememory"]).succeeded();

@@ -35,7 +35,7 @@ fn each_setting_says_where_it_comes_from() {
 #[test]
 fn the_usual_file_is_read_without_being_named() {
     let place = Place::new();
-    // As each platform has it; on the others the default is none of these.
+    // The folders of the platforms; on the others the default is another one.
     for folder in [".config/loci", "Library/Application Support/loci"] {
         place.write(&format!("{folder}/config.toml"), "bind = \"127.0.0.1:4\"\n");
     }

@@ -1,4 +1,4 @@
-//! Texts of memories on a terminal, which obeys some characters and does not show others.
+//! Texts of memories on a terminal, which obeys some characters and hides others.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::program::Place;
 
-/// Clears the screen, sets the title, writes over a line, turns the order of characters, and hides
-/// a sentence.
+/// A text that clears the screen, sets the title, overwrites a line, reverses the order of
+/// characters, and hides a sentence.
 const HOSTILE: &str = "pay\u{1b}[2J\u{1b}]0;title\u{7} over\rwritten \u{9b}31m red\u{8}\u{7f} \u{202e}txt.exe\u{2066} \
                        zero\u{200b}width\u{feff} \u{e0068}\u{e0069} end";
 /// The same for names, which have no control characters.
 const NAME: &str = "ac\u{202e}me\u{200b}\u{2067}\u{e0041}";
 
-/// Runs a command with a terminal as stdout: what the terminal and stderr got.
+/// Runs a command with a terminal as stdout; returns the output on it and on stderr.
 fn on_terminal(place: &Place, arguments: &[&str]) -> (i32, String) {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
@@ -33,7 +33,7 @@ fn on_terminal(place: &Place, arguments: &[&str]) -> (i32, String) {
     let mut terminal = File::from(terminal);
     let mut shown = Vec::new();
     let mut buffer = [0; 4096];
-    // Without anybody at the other side, reading fails.
+    // Reading fails when the other side is closed.
     while let Ok(count @ 1..) = terminal.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..count]);
     }
@@ -56,13 +56,13 @@ fn is_hidden(character: char) -> bool {
 
 #[track_caller]
 fn assert_visible(text: &str, arguments: &[&str]) {
-    // The terminal ends lines so.
+    // A terminal ends lines in this way.
     let text = text.replace("\r\n", "\n");
     let hidden = text.chars().find(|character| is_hidden(*character));
     assert_eq!(hidden, None, "{arguments:?}: {text:?}");
 }
 
-/// A store with the hostile text in whatever takes it.
+/// Makes a store with the hostile text in every field that takes it.
 fn hostile() -> Place {
     let place = Place::new();
     let memory = |id: &str, kind: &str| json!({"id": id, "content": HOSTILE, "type": kind, "project": NAME, "tags": [NAME], "owner": NAME});
@@ -179,7 +179,7 @@ fn no_command_has_a_terminal_obey_a_memory() {
         listed.contains(r"pay\u{1b}[2J\u{1b}]0;title\u{7} over\u{d}written \u{9b}31m"),
         "{listed}"
     );
-    // A memory can be named as it is listed.
+    // A memory can be named by its listed id.
     let id = format!("m-2 {NAME}");
     let (code, shown) = on_terminal(
         &place,
@@ -200,7 +200,7 @@ fn raw_text_goes_into_a_pipe_alone() {
         shown.contains("a terminal obeys") && !shown.contains("pay"),
         "{shown}"
     );
-    // JSON has the same text, whatever it is written to.
+    // JSON has the same text on every output.
     for shown in [
         on_terminal(&place, &["--json", "show", "m-1"]).1,
         place.run(&["--json", "show", "m-1"]).stdout,
@@ -211,7 +211,7 @@ fn raw_text_goes_into_a_pipe_alone() {
             HOSTILE
         );
     }
-    // So has an export, byte for byte after an import.
+    // An export has it, too, and an import restores it byte for byte.
     let file = place.path("all.jsonl");
     place.run(&["export", file.to_str().unwrap()]).succeeded();
     let there = Place::new();

@@ -1,4 +1,4 @@
-//! What is in the database, and how far the work on it is.
+//! Checks of the content of the database and of the progress of the work on it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,11 +18,11 @@ use crate::secret::{self, TokenInFile};
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
-/// How far ahead of the clock the newest memory may be, since other machines have clocks too.
+/// The largest lead of the newest memory over the clock, since other machines have clocks too.
 const CLOCK_AHEAD_SECONDS_MAX: i64 = 300;
-/// Memories whose enrichment failed that are named.
+/// The largest number of memories with a failed enrichment that are named.
 const FAILED_JOBS_SHOWN_MAX: usize = 10;
-/// How long a job may have been due before somebody should look why nobody does it.
+/// The longest time for which a job may have been due before the check warns.
 const JOB_DUE_SECONDS_MAX: i64 = 3_600;
 
 pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
@@ -30,7 +30,7 @@ pub fn look(settings: &Settings, parts: &Parts) -> Vec<Finding> {
     let is_damaged = findings
         .iter()
         .any(|(_, verdict, _)| matches!(verdict, Verdict::Fail(Exit::Database)));
-    // Whatever is written into a damaged file may land on what still reads of it.
+    // A write into a corrupt file may overwrite what is still readable.
     if !is_damaged {
         findings.push(writing(settings, parts));
     }
@@ -99,7 +99,7 @@ fn integrity(settings: &Settings, parts: &Parts) -> Vec<Finding> {
         .collect()
 }
 
-/// Whether a write reaches the disk; if not, why, and which process keeps it out.
+/// Reports whether a write reaches the disk; if not, why, and which process blocks it.
 fn writing(settings: &Settings, parts: &Parts) -> Finding {
     const WHAT: &str = "writing";
     let begin = Instant::now();
@@ -123,7 +123,7 @@ fn writing(settings: &Settings, parts: &Parts) -> Finding {
     }
 }
 
-/// Whether every memory can be found by its meaning, and by which model.
+/// Reports whether every memory can be found by its meaning, and by which model.
 fn embeddings(parts: &Parts) -> Option<Finding> {
     const WHAT: &str = "embeddings";
     let ModelState {
@@ -153,12 +153,12 @@ fn embeddings(parts: &Parts) -> Option<Finding> {
     })
 }
 
-/// Whether the owner's token in its file opens anything.
+/// Reports whether the owner's token in its file is valid.
 fn token_file(file: &Path, store: &dyn OpenStore) -> Option<Finding> {
     const WHAT: &str = "token file";
     let shown = file.display();
     Some(match secret::look(file, store) {
-        // What the store fails with is told of the database.
+        // The check of the database reports failures of the store.
         Err(failure) if failure.exit != Exit::DataFolder => return None,
         Err(failure) => (WHAT, Verdict::Fail(failure.exit), failure.message),
         Ok(None) => return None,
@@ -179,7 +179,7 @@ fn token_file(file: &Path, store: &dyn OpenStore) -> Option<Finding> {
     })
 }
 
-/// What is wrong with the notes, in short: `loci vault check` has it whole.
+/// Reports the problems of the notes in short; `loci vault check` lists them all.
 fn notes(parts: &Parts) -> Finding {
     const WHAT: &str = "notes";
     let status = match parts.engine.note_status() {
@@ -225,7 +225,7 @@ fn notes(parts: &Parts) -> Finding {
     )
 }
 
-/// Memories that wait to be judged, and those that nobody could judge.
+/// Reports the memories that wait for enrichment, and those whose enrichment failed.
 fn enrichment(parts: &Parts) -> Vec<Finding> {
     const WHAT: &str = "enrichment";
     let (Ok(counts), Ok(failed)) = (
@@ -267,8 +267,8 @@ fn enrichment(parts: &Parts) -> Vec<Finding> {
         .collect()
 }
 
-/// What is wrong if the next of the memories that wait to be judged is due then: nobody does it, or
-/// nobody will for long.
+/// Returns the problem of a next job that is due at `next`: no process does it, or none will for
+/// long.
 fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
     let shown = moment(next);
     if next.plus_seconds(JOB_DUE_SECONDS_MAX) < now {
@@ -276,7 +276,7 @@ fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
             "of {waiting} memories that wait for it, one has since {shown}: start `loci serve`, or see its log"
         ));
     }
-    // Whatever is tried again is so before that.
+    // Every retry comes before that.
     (next > lease_end_max(now)).then(|| {
         format!(
             "{waiting} memories wait for it, none of which is judged before {shown}: they were stored while the clock \
@@ -285,7 +285,7 @@ fn untimely(next: Timestamp, now: Timestamp, waiting: u64) -> Option<String> {
     })
 }
 
-/// A jump of the clock for which sweeps wait.
+/// Reports a jump of the clock for which sweeps wait.
 fn jumped_clock(parts: &Parts) -> Option<Finding> {
     let SweepClock { trusted, jump } = parts.store.sweep_clock().ok()??;
     let ClockJump {
@@ -312,7 +312,7 @@ fn jumped_clock(parts: &Parts) -> Option<Finding> {
     Some(("clock", Verdict::Warn, why))
 }
 
-/// A memory from the future hides that the clock was wrong once, or is now.
+/// Reports a memory from the future: the clock was wrong once, or is now.
 fn newest(parts: &Parts) -> Option<Finding> {
     let collections = CollectionFilter::Any;
     let (sections, tags) = (Vec::new(), Vec::new());

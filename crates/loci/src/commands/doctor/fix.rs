@@ -1,5 +1,4 @@
-//! `loci doctor --fix`: repairs derived data in place; where that does not suffice, rebuilds the
-//! database.
+//! `loci doctor --fix`: repairs what can be rebuilt. Changes no text.
 
 use std::fs;
 use std::io;
@@ -14,7 +13,7 @@ use crate::output::moment;
 use crate::settings::Settings;
 use crate::wiring::{Parts, SystemClock};
 
-/// Says each thing that was done, or could not be.
+/// Reports each repair, with the failures among them.
 pub fn run(settings: &Settings) -> Vec<Finding> {
     let data = &settings.data;
     if !data.is_dir() {
@@ -32,7 +31,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     if rebuild::is_corrupt(settings) {
         findings.extend(rebuild::run(settings));
     }
-    // Why it does not open, the checks afterwards say.
+    // If the store does not open, the checks report why.
     let Ok(parts) = Parts::open(settings) else {
         return findings;
     };
@@ -88,7 +87,7 @@ pub fn run(settings: &Settings) -> Vec<Finding> {
     findings
 }
 
-/// Takes the word of a person for the clock.
+/// Trusts the clock, since the user says that it is right.
 pub fn trust_clock(settings: &Settings) -> Finding {
     const WHAT: &str = "clock";
     match Parts::open(settings).and_then(|parts| Ok(parts.engine.trust_clock()?)) {

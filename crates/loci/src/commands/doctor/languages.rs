@@ -1,4 +1,4 @@
-//! Whether the model in use knows the languages of what is stored.
+//! Checks that the model in use knows the languages of the stored texts.
 
 use std::cmp::Reverse;
 
@@ -11,7 +11,7 @@ use crate::wiring::Parts;
 /// The greatest share of texts in languages that the model does not know, in percent.
 const UNKNOWN_PERCENT_MAX: usize = 20;
 
-/// None where no model of the catalogue is in use, or no text tells its language.
+/// Returns `None` if no model of the catalogue is in use, or the language of no text is known.
 pub fn look(parts: &Parts) -> Option<Finding> {
     const WHAT: &str = "languages";
     let model = CatalogueModel::of_fingerprint(&parts.engine.model_state().ok()??.chosen)?;

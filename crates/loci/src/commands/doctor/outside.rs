@@ -1,5 +1,4 @@
-//! What loci works with beside its data: the model, the provider of tokens, the certificate, the
-//! clock.
+//! Checks of the environment: the model, the provider of tokens, the certificate, the clock.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,10 +14,10 @@ use crate::output::moment;
 use crate::settings::{Settings, TlsFiles};
 use crate::wiring::{SystemClock, probe};
 
-/// The clock stands at an impossible time before this: seconds since 1970, 2025-01-01.
+/// The earliest time that the clock can show, 2025-01-01, in seconds since 1970.
 const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;
 
-/// Whether the provider of tokens answers, if there is one.
+/// Reports whether the provider of tokens answers, if there is one.
 pub fn identity_provider(settings: &Settings) -> Option<Finding> {
     const WHAT: &str = "identity";
     let options = settings.network.oidc.clone()?;
@@ -43,7 +42,7 @@ pub fn identity_provider(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// Whether the certificate of the HTTP server can be used, if there is one.
+/// Reports whether the certificate of the HTTP server can be used, if there is one.
 pub fn certificate(settings: &Settings) -> Option<Finding> {
     const WHAT: &str = "certificate";
     let TlsFiles { certificate, key } = settings.network.tls.clone()?;

@@ -1,4 +1,4 @@
-//! The data folder: its files, their permissions, its disk.
+//! Checks of the data folder: its files, their permissions, its disk.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::exit::Exit;
 use crate::settings::Settings;
 use crate::wiring::SystemClock;
 
-/// Free space below which writes will soon fail.
+/// The free space below which writes will soon fail.
 const FREE_BYTES_MIN: u64 = 100 << 20;
-/// How old a temporary file is that no living process can be writing.
+/// The age from which on no living process can be writing a temporary file.
 const LEFTOVER_AGE: Duration = Duration::from_hours(1);
-/// What the names of temporary files end with.
+/// The extensions of temporary files.
 const TEMPORARY: [&str; 3] = ["draft", "part", "tmp"];
-/// Paths that a finding names.
+/// The largest number of paths that a finding names.
 const NAMED_MAX: usize = 10;
 
 pub fn folder(data: &Path) -> Finding {
@@ -48,7 +48,7 @@ pub fn folder(data: &Path) -> Finding {
     (WHAT, Verdict::Ok, format!("{shown} can be written"))
 }
 
-/// The other processes that have the store open, if there are any.
+/// Reports the other processes that have the store open, if there are any.
 pub fn processes(settings: &Settings) -> Option<Finding> {
     let holders = settings.store_files().ok()?.holders();
     (!holders.is_empty()).then(|| {
@@ -60,7 +60,7 @@ pub fn processes(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// The message of a failure, with the processes that keep others out of the store.
+/// Returns the message of a failure, with the processes that lock others out of the store.
 pub fn naming_holders(settings: &Settings, message: String) -> String {
     let files = settings.store_files();
     let mut holders = files.map(|files| files.holders()).unwrap_or_default();
@@ -87,8 +87,8 @@ fn listed(holders: &[Holder]) -> String {
     names.join(", ")
 }
 
-/// Why no notes can be written into their folder, if it is there. Nothing is written into it to
-/// find out, since others watch it.
+/// Returns why no notes can be written into their folder, if it exists. Writes nothing to find out,
+/// since other processes watch it.
 #[cfg(unix)]
 pub fn unwritable(folder: &Path) -> Option<String> {
     use rustix::fs::{Access, access};
@@ -123,14 +123,14 @@ pub fn disk(files: &dyn StoreFiles) -> Option<Finding> {
     })
 }
 
-/// What should belong to the owner of the data folder alone, and does not, with the permissions
-/// that it should have. The folder of notes may be anybody's, as its owner likes. What is in
-/// `backups` nobody reaches who may not enter that, so that it is looked at alone: in there may be
-/// whatever lay among the notes. No link is followed.
+/// Returns the paths that should be accessible only to the owner of the data folder and are not,
+/// with the permissions that they should have. The folder of notes may have the permissions that
+/// its owner likes. Of `backups` only the folder is checked, since users who may not enter it
+/// cannot reach its files, some of which may come from the notes. Links are not followed.
 #[cfg(unix)]
 pub fn open_to_others(data: &Path) -> Vec<(PathBuf, u32)> {
     use std::os::unix::fs::PermissionsExt;
-    // The folder itself may be reached by a link.
+    // The data folder itself may be reached through a link.
     let data = &data.canonicalize().unwrap_or_else(|_| data.to_owned());
     let entries = fs::read_dir(data).into_iter().flatten().flatten();
     let files = entries
@@ -193,8 +193,8 @@ pub fn permissions(data: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// What processes left that ended in the middle of something. Nobody restores now if the store can
-/// be opened.
+/// Returns the files of processes that ended in the middle of an operation. While the store can be
+/// opened, no restore runs.
 pub fn leftovers(files: &dyn StoreFiles) -> Vec<PathBuf> {
     let data = files.folder();
     let now = Duration::from_micros(SystemClock.now().microseconds().max(0).cast_unsigned());
@@ -247,7 +247,7 @@ pub fn leftovers_finding(files: &dyn StoreFiles) -> Option<Finding> {
     (!names.is_empty()).then(|| ("leftovers", Verdict::Warn, why()))
 }
 
-/// How old the newest backup is.
+/// Reports the age of the newest backup.
 pub fn backups(settings: &Settings) -> Finding {
     const WHAT: &str = "backup";
     let Some((path, made)) = newest_backup(settings) else {

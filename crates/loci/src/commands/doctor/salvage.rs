@@ -1,5 +1,5 @@
-//! `loci doctor --salvage`: writes the records of a corrupt database that are whole into a file for
-//! `loci import`.
+//! `loci doctor --salvage`: writes the readable rows of a corrupt database into a file for `loci
+//! import`.
 
 use std::io::BufWriter;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::settings::Settings;
 use crate::store::open_failure;
 use crate::wiring::{SystemClock, Vault};
 
-/// Ends with [`Exit::Database`] if anything is lost or may be.
+/// Writes the file. Ends with [`Exit::Database`] if anything is lost or may be.
 pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failure> {
     let target = Target::new(file)?;
     let files = settings.store_files()?;
@@ -91,7 +91,7 @@ pub fn run(settings: &Settings, file: &Path, output: Output) -> Result<(), Failu
         status_line(format_args!("left out: {problem}"));
     }
     if is_whole && export.left_out.is_empty() {
-        // So it is at first, and what is stored then is in the log alone.
+        // A new database looks like this: its rows are only in the log.
         if records == 0 && !log.exists() {
             let log = log.display();
             status_line(format_args!(

@@ -1,5 +1,4 @@
-//! `loci doctor --secrets`: which keys, tokens and passwords are in what is stored, and how they
-//! are taken out.
+//! `loci doctor --secrets`: finds keys, tokens and passwords in stored texts, and redacts them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,12 +13,12 @@ use crate::output::{Output, counted, status_line};
 use crate::settings::Settings;
 use crate::wiring::Parts;
 
-/// Looks through everything that is stored and prints what was found, never the secrets themselves.
-/// Takes them out, if `redacts`, after a question at the terminal unless `is_sure`.
+/// Scans all stored texts and prints what was found, never the secrets themselves. Redacts them if
+/// `redacts`, after a question at the terminal unless `is_sure`.
 ///
 /// # Errors
-/// [`Exit::Usage`] if secrets are to be taken out and no one can be asked; that of a store that
-/// cannot be used.
+/// [`Exit::Usage`] if secrets are to be redacted and stdin is not a terminal to ask at; the error
+/// of a store that cannot be used.
 pub fn run(
     settings: &Settings,
     redacts: bool,
@@ -123,7 +122,7 @@ fn report(
     Ok(output.either(&value, text)?)
 }
 
-/// Asks the person at the terminal.
+/// Asks the user at the terminal.
 fn is_confirmed(records: u64) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::new(
@@ -140,7 +139,7 @@ fn is_confirmed(records: u64) -> Result<bool, Failure> {
     Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
-/// Takes the secrets out of all that can be rewritten; the number of records that were.
+/// Redacts the secrets in all records that can be rewritten; returns the number of these.
 fn redact(engine: &Engine, caller: &Caller, found: &[StoredSecret]) -> Result<u64, Failure> {
     let mut redacted = 0;
     for stored in found {

@@ -17,18 +17,19 @@ use crate::output::{Output, status_line};
 use crate::settings::Settings;
 use crate::settings::file;
 
-/// The events of the hosts, and what loci calls them. Both hosts have the same, in files of the
-/// same form.
+/// The events of the hosts, with loci's names for them. Both hosts have the same events, in files
+/// of the same form.
 const EVENTS: [(&str, &str); 4] = [
     ("SessionStart", "session-start"),
     ("Stop", "stop"),
     ("PreCompact", "pre-compact"),
-    // The transcript is complete then, whatever came too late for `Stop` or was interrupted.
+    // The transcript is complete then, with text that came too late for `Stop` or after an
+    // interrupt.
     ("SessionEnd", "session-end"),
 ];
-/// Seconds after which a host gives up on a hook.
+/// The seconds after which a host gives up on a hook.
 const TIMEOUT_SECONDS: u64 = 10;
-/// Bytes of a file of settings.
+/// The largest size of a settings file, in bytes.
 const FILE_BYTES_MAX: u64 = 8 << 20;
 
 pub fn install(
@@ -99,7 +100,7 @@ pub fn uninstall(arguments: &HookSettings, output: Output) -> Result<(), Failure
     outcome.report(host, output, &format!("{said} {file}"))
 }
 
-/// The folder that a build puts programs into, if the program is in one: Cargo marks it as a cache.
+/// Returns the build folder of the program, if it is in one: Cargo marks it as a cache.
 fn build_folder(program: &Path) -> Option<&Path> {
     program
         .ancestors()
@@ -107,7 +108,7 @@ fn build_folder(program: &Path) -> Option<&Path> {
         .find(|folder| folder.join("CACHEDIR.TAG").is_file())
 }
 
-/// Puts loci's command in the place of the one that is there for each event, else after all others.
+/// Replaces loci's command for each event, or adds it after all others.
 fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), String> {
     for (event, name) in EVENTS {
         let groups = hooks.entry(event).or_insert_with(|| json!([]));
@@ -123,7 +124,7 @@ fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), 
     Ok(())
 }
 
-/// Takes out every command of loci's for that host, and what is empty without it.
+/// Removes every command of loci for that host, and the groups that are empty without it.
 fn remove(hooks: &mut Map<String, Value>, host: &str) {
     hooks.retain(|_, groups| {
         let Some(groups) = groups.as_array_mut().filter(|groups| !groups.is_empty()) else {
@@ -134,8 +135,8 @@ fn remove(hooks: &mut Map<String, Value>, host: &str) {
     });
 }
 
-/// Puts a command, which is taken, in the place of the first one of loci's for that host; takes out
-/// the others, and the groups that had nothing else.
+/// Replaces the first command of loci for that host by `command`, which is taken; removes the
+/// others, and the groups that had nothing else.
 fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
     groups.retain_mut(|group| {
         let has_more = group.as_object().is_some_and(|group| group.len() > 1);
@@ -153,7 +154,7 @@ fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
     });
 }
 
-/// The dialect of the hooks of loci's for that host that are there.
+/// Returns the dialect of the installed hooks of loci for that host.
 fn installed_dialect(hooks: &Map<String, Value>, host: &str) -> Option<String> {
     let groups = hooks.values().filter_map(Value::as_array).flatten();
     let mut commands = groups
@@ -162,13 +163,13 @@ fn installed_dialect(hooks: &Map<String, Value>, host: &str) -> Option<String> {
     commands.find_map(|hook| dialect_of(hook.get("command")?, host))
 }
 
-/// Whether that is a command of loci's for that host: a program of that name, its options,
+/// Returns true for a command of loci for that host: a program of that name, its options,
 /// [`run_words`] and an event.
 fn is_ours(command: &Value, host: &str) -> bool {
     dialect_of(command, host).is_some()
 }
 
-/// The dialect of a command of loci's for that host.
+/// Returns the dialect of a command of loci for that host.
 fn dialect_of(command: &Value, host: &str) -> Option<String> {
     let words = command.as_str().and_then(shell::words)?;
     let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
@@ -189,8 +190,8 @@ fn dialect_of(command: &Value, host: &str) -> Option<String> {
     else {
         return None;
     };
-    // Nothing but these words: what a person added to them is that person's. An older loci named no
-    // dialect.
+    // Only exactly these words: a command that the user added words to is the user's own. An older
+    // loci named no dialect.
     let ends = |run: Vec<&str>| {
         arguments
             .iter()
@@ -205,7 +206,7 @@ fn dialect_of(command: &Value, host: &str) -> Option<String> {
     (is_loci && is_run && words.last() == Some(&event)).then_some(dialect)
 }
 
-/// The words of `loci hook run`, to which the event is to be added.
+/// Returns the words of `loci hook run` that come before the event.
 fn run_words<'a>(
     host: &'a str,
     dialect: Option<&'a str>,
@@ -230,8 +231,8 @@ fn run_words<'a>(
     .concat()
 }
 
-/// This program, as a shell is to call it: with the folders that it was given, since a host may
-/// know no other way to them.
+/// Returns the shell command for this program, with the folders that were named to it, since a host
+/// may not know them.
 fn program(settings: &Settings, executable: &Path) -> Result<String, Failure> {
     let unknown = |error: io::Error| {
         Failure::new(Exit::Failure, format!("a path of loci is unknown: {error}"))
@@ -250,7 +251,7 @@ fn program(settings: &Settings, executable: &Path) -> Result<String, Failure> {
     Ok(words.join(" "))
 }
 
-/// Where the host keeps its hooks.
+/// Returns the file in which the host keeps its hooks.
 fn file_of(arguments: &HookSettings) -> Result<PathBuf, Failure> {
     if let Some(file) = &arguments.file {
         return Ok(file.clone());
@@ -277,12 +278,12 @@ struct Outcome {
     /// The file, as it was named.
     file: PathBuf,
     has_changed: bool,
-    /// The copy of the file as it was, if there was one and it has changed.
+    /// The copy of the old file, if there was one and it has changed.
     backup: Option<PathBuf>,
 }
 
 impl Outcome {
-    /// Prints the outcome: as JSON, or that sentence.
+    /// Prints the outcome, as JSON or as that sentence.
     fn report(&self, host: &str, output: Output, sentence: &str) -> Result<(), Failure> {
         let backup = self.backup.as_deref().map(Path::to_string_lossy);
         let file = self.file.to_string_lossy();
@@ -296,9 +297,8 @@ impl Outcome {
     }
 }
 
-/// Changes the hooks of a file of settings. Everything else in it stays, and so does a copy of the
-/// file as it was. Nothing is written where nothing changes, nor where something else would be
-/// lost.
+/// Changes the hooks in a settings file and keeps everything else, with a copy of the old file.
+/// Writes nothing if nothing changes, or if something else would be lost.
 fn edit(
     arguments: &HookSettings,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
@@ -349,7 +349,7 @@ fn edit(
     })
 }
 
-/// The settings with their hooks changed.
+/// Returns the settings with changed hooks.
 fn changed(
     settings: &Value,
     change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
@@ -369,7 +369,7 @@ fn changed(
     Ok(settings)
 }
 
-/// The file that is to be written: of a link, what it leads to. None, where that is not there.
+/// Returns the file to write, which is the target of a link; `None` if that does not exist.
 fn real(file: &Path) -> io::Result<Option<PathBuf>> {
     match file.canonicalize() {
         Ok(real) => Ok(Some(real)),
@@ -380,16 +380,16 @@ fn real(file: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Fails where a file is not to be written: it could still be replaced.
+/// Fails if the file is read-only, which a rename would ignore.
 fn writable(file: &Path) -> io::Result<()> {
-    // Who may do everything may open it, too.
+    // A privileged user may open a read-only file, too.
     if fs::metadata(file)?.permissions().readonly() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     fs::OpenOptions::new().append(true).open(file).map(drop)
 }
 
-/// Copies a file beside itself, under a name that nothing has.
+/// Copies a file beside itself, under a free name.
 fn back_up(file: &Path) -> io::Result<PathBuf> {
     for number in 1_u32.. {
         let mut name = file.file_name().unwrap_or_default().to_owned();
@@ -576,7 +576,7 @@ mod tests {
 
     #[test]
     fn what_a_person_made_of_the_hooks_stays() {
-        // As an older loci wrote it, and as it is written now.
+        // The form of an older loci, and the current one.
         let ours = |program: &str| format!("{program} hook run --host claude-code --event stop");
         let new = "/bin/loci hook run --host claude-code --dialect mememory --event stop";
         let others = json!([3, "x", null, {"matcher": "a"}, {"hooks": {}}, {"hooks": []}, {"hooks": [1, {"command": 2}]}]);

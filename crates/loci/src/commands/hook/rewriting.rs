@@ -1,7 +1,7 @@
-//! Whether a text in JSON still says the same after it was read and written again.
+//! Detects what JSON text loses when it is parsed and written again.
 
-/// What a value that was read from `text` and written as `rewritten` has lost, for the person whose
-/// file that is; none, where it says the same. Both have to be JSON.
+/// Returns what a value that was read from `text` has lost when written as `rewritten`, for the
+/// owner of the file; `None` if both mean the same. Both have to be JSON.
 pub fn loss(text: &str, rewritten: &str) -> Option<String> {
     let (before, after) = (tokens(text), tokens(rewritten));
     if before.len() != after.len() {
@@ -19,11 +19,11 @@ pub fn loss(text: &str, rewritten: &str) -> Option<String> {
     })
 }
 
-/// A string, a number, a word or a mark.
+/// A string, a number, a word or a punctuation mark.
 struct Token {
-    /// The byte of the text at which it begins.
+    /// The byte offset in the text at which it begins.
     start: usize,
-    /// The same for all that mean the same.
+    /// A normal form, equal for all tokens of the same meaning.
     meaning: String,
 }
 
@@ -55,7 +55,7 @@ fn tokens(json: &str) -> Vec<Token> {
     tokens
 }
 
-/// The bytes of the string that a text begins with.
+/// Returns the length of the string that a text begins with, in bytes.
 fn string_bytes(text: &str) -> usize {
     let mut is_escaped = true;
     let end = text.bytes().position(|byte| {
@@ -66,8 +66,8 @@ fn string_bytes(text: &str) -> usize {
     end.map_or(text.len(), |end| end + 1)
 }
 
-/// A number by its value: the digits without zeros around them, and the power of ten that they are
-/// multiplied by.
+/// Returns the normal form of a number: the digits without zeros around them, and the power of ten
+/// that multiplies them.
 fn number(token: &str) -> String {
     let (sign, unsigned) = token
         .strip_prefix('-')
@@ -80,7 +80,7 @@ fn number(token: &str) -> String {
         return token.to_owned();
     };
     let zeros = digits.len() - significant.len();
-    // Of zero, every power is the same.
+    // Zero has the same value with every power.
     let power = if significant.is_empty() {
         0
     } else {

@@ -1,6 +1,6 @@
-//! Commands as a POSIX shell takes them.
+//! Quotes and splits commands for a POSIX shell.
 
-/// A word for the shell.
+/// Quotes a word for the shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "/._-+:@,".contains(character);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -10,8 +10,8 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
-/// The words of one plain command, without their quotation marks; variables are left as they are.
-/// None, where it is more than one command, or a quotation has no end.
+/// Returns the words of one simple command, without their quotation marks and with variables
+/// unexpanded. `None` for more than one command, or an unclosed quotation.
 pub fn words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

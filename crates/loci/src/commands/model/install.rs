@@ -1,4 +1,5 @@
-//! `loci model install`: puts the files of a model into the data folder, once their checksums hold.
+//! `loci model install`: puts the files of a model into the data folder after a check of their
+//! checksums.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -18,17 +19,17 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Output, status_line};
 use crate::settings::{Settings, model_folder};
 
-/// How the folders of installs under way begin.
+/// The prefix of the folders of installs in progress.
 const STAGING_PREFIX: &str = ".installing-";
-/// Locked while a model is installed.
+/// The name of the file that is locked while a model is installed.
 const LOCK: &str = "lock";
-/// How long a file from a URL may take.
+/// The longest time for one download.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_hours(1);
-/// Bytes that an archive at a URL may have beside those of the model.
+/// The bytes that an archive at a URL may have besides those of the model.
 const OTHER_BYTES_MAX: u64 = 64 << 20;
 /// The name of the graph among the files of a model.
 const GRAPH: &str = "model.onnx";
-/// How every archive begins.
+/// The first bytes of every zip archive.
 const ARCHIVE_MARK: &[u8] = b"PK";
 
 pub fn run(
@@ -75,20 +76,20 @@ pub fn run(
 
 struct Install<'a> {
     name: &'a str,
-    /// Where people find the files.
+    /// The page on which users find the files.
     source: &'a str,
     files: &'a [ModelFile],
     /// The source that the user named.
     from: &'a str,
 }
 
-/// Where the files come from.
+/// The source of the files.
 enum Source {
     Folder(PathBuf),
     Archive(ZipArchive<File>),
     /// The graph, with the tokenizer beside it.
     Graph(PathBuf),
-    /// The URL of the graph, which is fetched already, with the tokenizer beside it.
+    /// The URL of the graph, which was already fetched, with the tokenizer beside it.
     GraphAt {
         url: String,
         graph: PathBuf,
@@ -96,17 +97,17 @@ enum Source {
 }
 
 impl Install<'_> {
-    /// Puts the files into a folder of their own within `models`, and gives that its name when they
-    /// are whole and on the disk. A failure leaves nothing.
+    /// Puts the files into a temporary folder within `models`, and renames it when they are
+    /// complete and on the disk. A failure leaves nothing behind.
     fn put_into(&self, models: &Path, folder: &Path) -> Result<(), Failure> {
-        // Installs that were ended left these. The lock says that none is under way.
+        // Interrupted installs left these. The lock shows that none is in progress.
         for entry in fs::read_dir(models).into_iter().flatten().flatten() {
             if entry
                 .file_name()
                 .to_string_lossy()
                 .starts_with(STAGING_PREFIX)
             {
-                // It is in the way of nothing; the next install tries again.
+                // The folder is in no one's way; the next install tries again.
                 let _ = fs::remove_dir_all(entry.path());
             }
         }
@@ -183,7 +184,7 @@ impl Install<'_> {
         Ok(Source::Archive(archive))
     }
 
-    /// Fetches a file into one that is removed again.
+    /// Downloads a file into a temporary one.
     fn fetch(&self, url: &str, path: &Path) -> Result<(), Failure> {
         let bytes_max = self.files.iter().map(|file| file.bytes).sum::<u64>() + OTHER_BYTES_MAX;
         let mut file = File::create(path).map_err(|error| unwritable(path, &error))?;
@@ -194,7 +195,7 @@ impl Install<'_> {
         })
     }
 
-    /// Copies a file out of a source, and compares its checksum.
+    /// Copies a file out of a source and checks its checksum.
     fn copy(&self, source: &mut Source, file: &ModelFile, target: &Path) -> Result<(), Failure> {
         let absent = |place: &Path, error: &io::Error| {
             self.with_advice(&format!("{} cannot be read ({error})", place.display()))
@@ -239,7 +240,7 @@ impl Install<'_> {
         }
     }
 
-    /// Copies a file while its checksum is computed.
+    /// Copies a file and checks its checksum on the way.
     fn verified(
         &self,
         from: &mut dyn Read,
@@ -289,7 +290,7 @@ impl Install<'_> {
     }
 }
 
-/// Whether these files are in a folder and whole.
+/// Returns true if these files are in a folder and have the right checksums.
 fn verifies(folder: &Path, files: &[ModelFile]) -> bool {
     files.iter().all(|file| {
         let Ok(mut open) = File::open(folder.join(file.name)) else {
@@ -299,7 +300,8 @@ fn verifies(folder: &Path, files: &[ModelFile]) -> bool {
     })
 }
 
-/// The SHA-256 of what is read, in hexadecimal digits, and its bytes; each part is given to `also`.
+/// Returns the SHA-256 of the bytes read, in hexadecimal digits, and their number; calls `also`
+/// with each part.
 fn sum_while<E>(
     from: &mut dyn Read,
     mut also: impl FnMut(&[u8]) -> Result<(), E>,
@@ -321,7 +323,7 @@ fn sum_while<E>(
     Ok((HEXLOWER.encode(&hash.finalize()), count))
 }
 
-/// Makes a folder that its owner alone can read, and those above it.
+/// Makes a folder that only its owner can read, and those above it.
 fn private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -329,7 +331,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Keeps other installs out until it is dropped.
+/// Locks out other installs until it is dropped.
 fn lock(models: &Path) -> Result<File, Failure> {
     let path = models.join(LOCK);
     let file = File::options()

@@ -1,4 +1,4 @@
-//! `loci palace trust`: which plans of folders the user agrees to.
+//! `loci palace trust`: manages the plans of folders that the user agrees to.
 
 use std::io;
 use std::path::Path;
@@ -11,18 +11,18 @@ use crate::mining::trust::{Trust, plan_in};
 use crate::mining::{absolute, named};
 use crate::output::{Output, status_line};
 
-/// The wish of the user.
+/// The action that the user asks for.
 pub enum Wish {
-    /// To agree to a plan.
+    /// Agree to a plan.
     Agree,
-    /// To go by it no longer.
+    /// Stop using a plan.
     Revoke,
-    /// To see the plans that the user agreed to.
+    /// List the plans that the user agreed to.
     List,
 }
 
 impl Wish {
-    /// As the flags say it.
+    /// Returns the action that the flags name.
     pub fn of(revoke: bool, list: bool) -> Self {
         match (revoke, list) {
             (_, true) => Wish::List,
@@ -53,7 +53,7 @@ fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure
             )
         };
         if let Some((text, plan)) = plan_in(folder).map_err(unusable)? {
-            // The folders of a path in UTF-8 are in UTF-8.
+            // The folders of a UTF-8 path are UTF-8.
             let folder = folder.to_str().unwrap_or_default();
             let Plan { wing, rooms } = &plan;
             let rooms: Value = rooms
@@ -77,7 +77,7 @@ fn agree(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure
 }
 
 fn revoke(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failure> {
-    // A folder that is gone is named as it was.
+    // A folder that was deleted is named by its former path.
     let root = absolute(folder).or_else(|_| named(folder))?;
     for folder in Path::new(&root).ancestors().filter_map(Path::to_str) {
         if trust.remove(folder)? {
@@ -95,7 +95,7 @@ fn revoke(trust: &mut Trust, folder: &Path, output: Output) -> Result<(), Failur
 
 fn list(trust: &Trust, output: Output) -> Result<(), Failure> {
     let row = |folder: &str| {
-        // The folder may be gone, and its plan may be another one.
+        // The folder may be deleted, and its plan may have changed.
         let plan = plan_in(Path::new(folder)).ok().flatten();
         plan.filter(|(text, _)| trust.has(Path::new(folder), text))
             .map(|(_, plan)| plan.wing)

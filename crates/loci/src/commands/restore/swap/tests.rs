@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::store::files_in;
 
-/// Every file below a folder with what is in it, hidden ones too.
+/// Returns every file below a folder with its content, hidden ones included.
 fn files(folder: &Path) -> BTreeMap<String, String> {
     let (mut found, mut folders) = (BTreeMap::new(), vec![folder.to_owned()]);
     while let Some(next) = folders.pop() {
@@ -33,7 +33,7 @@ fn write(folder: &Path, rows: &[(&str, &str)]) {
     }
 }
 
-/// An old store, and a new one that was decided.
+/// Makes an old store, and a new one that was decided.
 fn decided(data: &Path) {
     let old = [
         ("loci.db", "old"),
@@ -88,7 +88,7 @@ fn expected() -> BTreeMap<String, String> {
         .into()
 }
 
-/// Carries it out until that many steps are done; says whether it came to its end.
+/// Carries out the restore for that many steps; returns true if it was completed.
 fn cut_off_after(data: &Path, mut steps: usize) -> bool {
     let mut before = |_: &str| {
         steps = steps
@@ -120,11 +120,11 @@ fn a_swap_goes_on_after_any_step() {
             is_whole || files_in(data).restore_mark().exists(),
             "a mixture opens after {steps} steps: {left:?}"
         );
-        // And is cut off once more.
+        // It is interrupted once more.
         cut_off_after(data, 1);
         resume(&*files_in(data)).unwrap();
         let mut left = files(data);
-        // If nothing but this was left to do, doctor does it.
+        // If only this was left to do, doctor does it.
         left.retain(|path, _| !path.starts_with(STAGING));
         assert_eq!(left, expected(), "after {steps} steps");
         if is_done {
@@ -139,7 +139,7 @@ fn what_somebody_puts_there_meanwhile_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path();
     decided(data);
-    // The old database is aside, and a program that knows nothing of the mark makes another one.
+    // The old database was moved aside, and a program that does not know the mark makes a new one.
     assert!(!cut_off_after(data, 4));
     write(
         data,
@@ -178,7 +178,7 @@ fn nothing_happens_before_it_is_decided() {
     assert_eq!(files(data)["loci.db"], "old");
 }
 
-/// What a link would lead out to stays as it is.
+/// The target of a link outside the folder stays as it is.
 #[cfg(unix)]
 #[test]
 fn no_link_leads_out() {
