@@ -341,19 +341,13 @@ impl Tool {
         let arguments = lenient::normalized(arguments, checker.schema());
         faults.extend(checker.faults(&arguments));
         faults.extend((self.faults)(&arguments));
-        for fault in &mut faults {
-            // Name the argument as the caller sent it.
-            let sent = renamed
+        // Name each argument as the caller sent it.
+        let as_sent = |fault: Error| {
+            renamed
                 .iter()
-                .find(|(_, name)| fault.argument.as_deref() == Some(name));
-            if let Some((alias, name)) = sent {
-                fault.message =
-                    fault
-                        .message
-                        .replacen(&format!("`{name}`"), &format!("`{alias}`"), 1);
-                fault.argument = Some((*alias).to_owned());
-            }
-        }
+                .fold(fault, |fault, (alias, name)| fault.renamed(name, alias))
+        };
+        let faults: Vec<Error> = faults.into_iter().map(as_sent).collect();
         schema::refuse(&faults)?;
         Ok(arguments)
     }

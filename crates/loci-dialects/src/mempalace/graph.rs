@@ -80,10 +80,8 @@ fn halls(kinds: &[String]) -> Vec<&'static str> {
 pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> Error + 'a {
     move |error| match error.code {
         ErrorCode::NotFound => {
-            let message = error
-                .message
-                .replace("list what there is", &format!("{tool} shows what there is"));
-            Error::not_found(format!("`{argument}`: {message}"))
+            let error = error.with_remedy(&format!("{tool} shows what there is"));
+            Error::not_found(format!("`{argument}`: {}", error.message))
         }
         _ => error,
     }
