@@ -35,22 +35,29 @@ pub struct Reply {
     pub notice: Option<String>,
     /// The explanation of each result, in order; empty if the tool searched nothing.
     pub explanations: Vec<Value>,
+    /// The number of results, for the audit log; `None` if the tool returns no results.
+    pub results: Option<u64>,
 }
 
 impl Reply {
-    /// Creates a reply from a value and its text.
-    pub fn new(text: String, structured: Value) -> Self {
+    /// Creates a reply from a value and its text, with the number of its results.
+    pub fn new(text: String, structured: Value, results: Option<u64>) -> Self {
         Reply {
             text,
             structured,
             notice: None,
             explanations: Vec::new(),
+            results,
         }
     }
 
-    /// Creates a reply whose text is the JSON of the value.
-    pub fn json(structured: Value) -> Self {
-        Reply::new(structured.to_string(), structured)
+    /// Creates a reply whose text is the JSON of the value, with the number of its results.
+    ///
+    /// # Errors
+    /// As for [`to_value`].
+    pub fn json(value: &impl Serialize, results: Option<u64>) -> Result<Self> {
+        let structured = to_value(value)?;
+        Ok(Reply::new(structured.to_string(), structured, results))
     }
 
     /// Returns the reply with a notice, which is added to the text too, since some hosts forward
@@ -658,28 +665,32 @@ mod tests {
     #[test]
     fn a_further_notice_joins_the_first() {
         let further = || Some("b".to_owned());
-        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}))
+        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}), None)
             .with_further_notice(further());
         assert_eq!(
             (status.text.as_str(), &status.structured["notice"]),
             ("updated", &json!("b"))
         );
-        let value = Reply::json(json!({"id": 1}))
+        let value = Reply::json(&json!({"id": 1}), None)
+            .unwrap()
             .with_notice(Some("a".to_owned()))
             .with_further_notice(further());
         assert_eq!(
             (value.text.as_str(), value.notice.as_deref()),
             (r#"{"id":1,"notice":"a; b"}"#, Some("a; b"))
         );
-        let words = Reply::new("Done.".to_owned(), json!({})).with_notice(Some("a".to_owned()));
+        let words =
+            Reply::new("Done.".to_owned(), json!({}), None).with_notice(Some("a".to_owned()));
         let words = words.with_further_notice(further());
         assert_eq!(
             (words.text.as_str(), words.notice.as_deref()),
             ("Note: b.\nNote: a.\nDone.", Some("a; b"))
         );
         assert_eq!(
-            Reply::json(json!({})).with_further_notice(None),
-            Reply::json(json!({}))
+            Reply::json(&json!({}), None)
+                .unwrap()
+                .with_further_notice(None),
+            Reply::json(&json!({}), None).unwrap()
         );
     }
 

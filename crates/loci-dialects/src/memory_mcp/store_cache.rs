@@ -51,6 +51,6 @@ impl TypedTool for StoreCache {
         context
             .engine
             .cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
-        Ok(Reply::json(crate::tool::to_value(&Output { cache_id })?))
+        Reply::json(&Output { cache_id }, None)
     }
 }

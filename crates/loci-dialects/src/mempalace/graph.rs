@@ -96,7 +96,7 @@ pub fn overview<T: Serialize>(rooms: Vec<T>, total: usize) -> Result<Reply> {
     let shown = fitting(rooms, OVERVIEW_BYTES_MAX - NOTICE_BYTES);
     let more = total - shown.len();
     let notice = (more > 0).then(|| format!("{more} more rooms are not shown"));
-    Ok(Reply::json(crate::tool::to_value(&shown)?).with_notice(notice))
+    Ok(Reply::json(&shown, Some(shown.len() as u64))?.with_notice(notice))
 }
 
 /// One end of a tunnel.

@@ -85,6 +85,6 @@ impl TypedTool for KgInvalidate {
             ended: shown(ended),
             closed: facts.len(),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

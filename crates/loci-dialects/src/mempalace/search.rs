@@ -221,7 +221,7 @@ impl TypedTool for Search {
             sanitizer,
         };
         let notice = both(both(notice, recalled.degraded), left_out);
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice);
+        let reply = Reply::json(&output, Some(output.results.len() as u64))?.with_notice(notice);
         Ok(reply.with_explanations(explanations))
     }
 }
