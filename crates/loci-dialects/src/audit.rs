@@ -33,7 +33,9 @@ impl<'a> BegunCall<'a> {
         arguments: &Value,
     ) -> Self {
         let user = &context.caller.principal.subject;
-        let query = arguments.get("query").and_then(Value::as_str);
+        let query = tool
+            .query
+            .and_then(|argument| arguments.get(argument)?.as_str());
         let entry = AuditEntry {
             space: context.caller.space.clone(),
             at: context.engine.now(),

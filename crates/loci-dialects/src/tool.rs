@@ -190,6 +190,8 @@ pub trait TypedTool {
     const HINTS: Hints;
     /// The operation in the audit log: `memory:write`, `search`, ...
     const OPERATION: &'static str;
+    /// The argument whose text the audit log keeps as the query of a call, if the tool has one.
+    const QUERY: Option<&'static str> = None;
     /// Aliases of arguments, each with the argument's name. The schema lists only the names.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments. Their doc comments become the descriptions of the tool and of its arguments.
@@ -223,6 +225,8 @@ pub struct Tool {
     pub hints: Hints,
     /// The operation in the audit log.
     pub operation: &'static str,
+    /// The argument whose text the audit log keeps as the query, if the tool has one.
+    pub query: Option<&'static str>,
     /// Aliases of arguments, each with the argument's name.
     pub aliases: &'static [(&'static str, &'static str)],
     input: fn() -> Value,
@@ -242,6 +246,7 @@ impl Tool {
             further_scopes: T::FURTHER_SCOPES,
             hints: T::HINTS,
             operation: T::OPERATION,
+            query: T::QUERY,
             aliases: T::ALIASES,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
@@ -726,6 +731,15 @@ mod tests {
                 "{}",
                 dialect.name
             );
+        }
+    }
+
+    #[test]
+    fn the_query_of_a_tool_is_its_argument_of_that_name() {
+        for tool in crate::DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+            let schema = tool.input_schema();
+            let has_query = schema["properties"].get("query").is_some();
+            assert_eq!(tool.query, has_query.then_some("query"), "{}", tool.name);
         }
     }
 

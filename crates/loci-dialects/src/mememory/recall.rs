@@ -65,6 +65,7 @@ impl TypedTool for Recall {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Vec<Hit>;
 

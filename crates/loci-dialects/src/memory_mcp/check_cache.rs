@@ -52,6 +52,7 @@ impl TypedTool for CheckCache {
         open_world: false,
     };
     const OPERATION: &'static str = "cache:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 

@@ -76,6 +76,7 @@ impl TypedTool for SearchWeb {
         open_world: true,
     };
     const OPERATION: &'static str = "web:search";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 

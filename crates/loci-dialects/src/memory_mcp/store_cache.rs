@@ -42,6 +42,7 @@ impl TypedTool for StoreCache {
         open_world: false,
     };
     const OPERATION: &'static str = "cache:write";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 

@@ -158,6 +158,7 @@ impl TypedTool for Search {
         open_world: false,
     };
     const OPERATION: &'static str = "search";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 

@@ -64,6 +64,7 @@ impl TypedTool for MemorySearch {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] = &[("limit", "top_k")];
     type Arguments = Arguments;
     type Output = Output;
