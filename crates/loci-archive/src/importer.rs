@@ -367,7 +367,7 @@ impl<'a> Importer<'a> {
             "{}; {stored} records are stored now and {present} were there already; import it again to go on",
             error.message
         );
-        Error { message, ..error }
+        error.with_message(message)
     }
 
     /// Returns the outcome as JSON.

@@ -1,6 +1,6 @@
 //! Error codes and the error type that is returned to the caller.
 
-use std::fmt;
+use std::{fmt, mem};
 
 /// A result whose error can be shown to the caller.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -80,16 +80,55 @@ impl fmt::Display for ErrorCode {
 /// An error as the caller sees it: a code for programs, a message for people and models.
 ///
 /// The message says which argument or part failed, why, and how to fix it; it never holds the
-/// content of a memory or a secret.
+/// content of a memory or a secret. Programs read the code and the argument, never the message; a
+/// tool set that has its own names for a subject or a remedy puts them in by
+/// [`with_subject`](Error::with_subject) and [`with_remedy`](Error::with_remedy).
+///
+/// ```
+/// use loci_core::Error;
+///
+/// let error = Error::invalid("section", "must not be empty").renamed("section", "room");
+/// assert_eq!(error.to_string(), "`room` must not be empty");
+/// assert_eq!(error.argument.as_deref(), Some("room"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
     /// The kind of failure.
     pub code: ErrorCode,
-    /// The problem and how to fix it.
+    /// The problem and how to fix it. [`with_message`](Error::with_message) changes it.
     pub message: String,
     /// The invalid argument, with dots before the names of nested fields; `None` if no single
     /// argument is the cause.
     pub argument: Option<String>,
+    /// The parts of the message; `None` if it has none that can be replaced.
+    parts: Option<Box<Parts>>,
+}
+
+/// A message in parts: `SUBJECT PROBLEM; REMEDY PURPOSE`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Parts {
+    subject: Option<String>,
+    problem: String,
+    remedy: Option<String>,
+    purpose: Option<String>,
+}
+
+impl Parts {
+    fn message(&self) -> String {
+        let mut message = match &self.subject {
+            Some(subject) => format!("{subject} {}", self.problem),
+            None => self.problem.clone(),
+        };
+        if let Some(remedy) = &self.remedy {
+            message.push_str("; ");
+            message.push_str(remedy);
+        }
+        if let Some(purpose) = &self.purpose {
+            message.push(' ');
+            message.push_str(purpose);
+        }
+        message
+    }
 }
 
 impl Error {
@@ -99,16 +138,28 @@ impl Error {
             code,
             message: message.into(),
             argument: None,
+            parts: None,
         }
+    }
+
+    /// Creates an error whose message is the subject, such as an argument or a noun, and its
+    /// problem.
+    pub fn about(code: ErrorCode, subject: impl Into<String>, problem: impl fmt::Display) -> Self {
+        Error::new(code, "").of_parts(Parts {
+            subject: Some(subject.into()),
+            problem: problem.to_string(),
+            ..Parts::default()
+        })
     }
 
     /// Creates an error for an invalid argument. The message begins with the argument's name.
     pub fn invalid(argument: &str, problem: impl fmt::Display) -> Self {
-        Error::new(
-            ErrorCode::InvalidArgument,
-            format!("`{argument}` {problem}"),
-        )
-        .of_argument(argument)
+        Error::about_argument(ErrorCode::InvalidArgument, argument, problem)
+    }
+
+    /// Creates an error for an argument. The message begins with the argument's name.
+    pub fn about_argument(code: ErrorCode, argument: &str, problem: impl fmt::Display) -> Self {
+        Error::about(code, quoted(argument), problem).of_argument(argument)
     }
 
     /// Returns the error with its argument set.
@@ -117,6 +168,99 @@ impl Error {
         Error {
             argument: Some(argument.into()),
             ..self
+        }
+    }
+
+    /// Returns the error with another message. It has no subject and no remedy that could be
+    /// replaced.
+    #[must_use]
+    pub fn with_message(self, message: impl Into<String>) -> Self {
+        Error {
+            message: message.into(),
+            parts: None,
+            ..self
+        }
+    }
+
+    /// Returns the error with a remedy at the end of its message: the act that helps, such as
+    /// `list the tunnels`, and its purpose, which may be empty.
+    #[must_use]
+    pub fn advising(mut self, remedy: &str, purpose: &str) -> Self {
+        let parts = self.parts.take().map_or_else(
+            || Parts {
+                problem: mem::take(&mut self.message),
+                ..Parts::default()
+            },
+            |parts| *parts,
+        );
+        self.of_parts(Parts {
+            remedy: Some(remedy.to_owned()),
+            purpose: (!purpose.is_empty()).then(|| purpose.to_owned()),
+            ..parts
+        })
+    }
+
+    /// Returns the error with the subject `to` in its message if the message has the subject
+    /// `from`.
+    #[must_use]
+    pub fn with_subject(self, from: &str, to: &str) -> Self {
+        let is_from = self.subject() == Some(from);
+        if is_from {
+            self.replacing(|parts| &mut parts.subject, to)
+        } else {
+            self
+        }
+    }
+
+    /// Returns the error with another remedy in its message, if the message has a remedy.
+    #[must_use]
+    pub fn with_remedy(self, remedy: &str) -> Self {
+        self.replacing(|parts| &mut parts.remedy, remedy)
+    }
+
+    /// Returns the error with the argument `to` if its argument is `from`, as for a tool set or a
+    /// caller with another name for it.
+    #[must_use]
+    pub fn renamed(self, from: &str, to: &str) -> Self {
+        if self.argument.as_deref() == Some(from) {
+            self.with_subject(&quoted(from), &quoted(to))
+                .of_argument(to)
+        } else {
+            self
+        }
+    }
+
+    fn subject(&self) -> Option<&str> {
+        self.parts.as_ref()?.subject.as_deref()
+    }
+
+    fn replacing(mut self, part: fn(&mut Parts) -> &mut Option<String>, text: &str) -> Self {
+        let Some(mut parts) = self.parts.take() else {
+            return self;
+        };
+        if let Some(part) = part(&mut parts) {
+            text.clone_into(part);
+        }
+        self.of_parts(*parts)
+    }
+
+    fn of_parts(self, parts: Parts) -> Self {
+        Error {
+            message: parts.message(),
+            parts: Some(Box::new(parts)),
+            ..self
+        }
+    }
+
+    /// Returns the message without its subject.
+    pub fn problem(&self) -> String {
+        match &self.parts {
+            Some(parts) => Parts {
+                subject: None,
+                ..(**parts).clone()
+            }
+            .message(),
+            None => self.message.clone(),
         }
     }
 
@@ -155,6 +299,10 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+fn quoted(argument: &str) -> String {
+    format!("`{argument}`")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,5 +313,39 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), ErrorCode::ALL.len());
+    }
+
+    #[test]
+    fn a_subject_and_a_remedy_have_other_words_for_a_tool_set() {
+        let error = Error::invalid("k", "must not be `k`").advising("ask help", "for more");
+        assert_eq!(error.message, "`k` must not be `k`; ask help for more");
+        assert_eq!(error.problem(), "must not be `k`; ask help for more");
+        let renamed = error.renamed("k", "limit").with_remedy("call t");
+        assert_eq!(
+            (renamed.message.as_str(), renamed.argument.as_deref()),
+            ("`limit` must not be `k`; call t for more", Some("limit"))
+        );
+        let whole = renamed
+            .with_message("memory no")
+            .with_subject("memory", "drawer");
+        assert_eq!(
+            (whole.message.as_str(), whole.problem().as_str()),
+            ("memory no", "memory no")
+        );
+        let advised = Error::not_found("nothing there").advising("list all", "");
+        assert_eq!(
+            advised
+                .with_remedy("see t")
+                .with_subject("nothing", "room")
+                .message,
+            "nothing there; see t"
+        );
+        let record = Error::about(ErrorCode::Conflict, "memory", "`7` is gone");
+        assert_eq!(record.clone().with_subject("fact", "drawer"), record);
+        assert_eq!(record.clone().renamed("memory", "drawer"), record);
+        assert_eq!(
+            record.with_subject("memory", "drawer").message,
+            "drawer `7` is gone"
+        );
     }
 }

@@ -202,16 +202,23 @@ impl Caller {
         if !scopes.allow(Scope::Admin)
             && let Some(subject) = subject.as_ref().filter(|subject| *subject != user)
         {
-            let message = format!(
-                "`{argument}` must be `{subject}`, whom your token was made for; only a token with the scope `admin` acts for others"
+            let problem = format!(
+                "must be `{subject}`, whom your token was made for; only a token with the scope `admin` acts for others"
             );
-            return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
+            return Err(Error::about_argument(
+                ErrorCode::Forbidden,
+                argument,
+                problem,
+            ));
         }
         if !scopes.allow(Scope::Admin) && is_pseudonym(user) {
-            let message = format!(
-                "`{argument}` is the pseudonym of a wiped user; only a token with the scope `admin` acts for it"
-            );
-            return Err(Error::new(ErrorCode::Forbidden, message).of_argument(argument));
+            let problem =
+                "is the pseudonym of a wiped user; only a token with the scope `admin` acts for it";
+            return Err(Error::about_argument(
+                ErrorCode::Forbidden,
+                argument,
+                problem,
+            ));
         }
         let allowed: Vec<Scope> = [Scope::Read, Scope::Write]
             .into_iter()

@@ -33,7 +33,9 @@ impl<'a> BegunCall<'a> {
         arguments: &Value,
     ) -> Self {
         let user = &context.caller.principal.subject;
-        let query = arguments.get("query").and_then(Value::as_str);
+        let query = tool
+            .query
+            .and_then(|argument| arguments.get(argument)?.as_str());
         let entry = AuditEntry {
             space: context.caller.space.clone(),
             at: context.engine.now(),
@@ -80,10 +82,7 @@ impl<'a> BegunCall<'a> {
         if entry.operation == WIPE && outcome.is_ok() {
             entry.at = self.engine.now();
         }
-        entry.results = outcome
-            .as_ref()
-            .ok()
-            .and_then(|reply| results(&reply.structured));
+        entry.results = outcome.as_ref().ok().and_then(|reply| reply.results);
         entry.failure = outcome.as_ref().err().map(|error| AuditFailure {
             code: error.code,
             message: match error.code {
@@ -133,35 +132,42 @@ impl Drop for BegunCall<'_> {
     }
 }
 
-/// Returns the number of results in a reply: the length of its array, a count, or 1 and 0 for a
-/// boolean.
-fn results(structured: &Value) -> Option<u64> {
-    const LISTS: [&str; 7] = [
-        "results",
-        "memories",
-        "discoveries",
-        "included",
-        "drawers",
-        "matches",
-        "entries",
-    ];
-    const COUNTS: [&str; 7] = [
-        "count",
-        "deleted_count",
-        "memories_deleted",
-        "deleted",
-        "total_memories",
-        "cache_hit",
-        "found",
-    ];
-    let list = structured.as_array().or_else(|| {
-        LISTS
-            .iter()
-            .find_map(|name| structured.get(name)?.as_array())
-    });
-    let counted = || {
-        let value = COUNTS.iter().find_map(|name| structured.get(name))?;
-        value.as_u64().or_else(|| value.as_bool().map(u64::from))
-    };
-    list.map(|list| list.len() as u64).or_else(counted)
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use loci_core::{AuditQuery, Timestamp};
+    use loci_engine::SearchMode;
+    use loci_testkit::{FixedClock, HashingEmbedder, NaiveStore};
+    use serde_json::json;
+
+    use super::*;
+    use crate::mememory;
+
+    #[test]
+    fn the_results_are_those_that_the_tool_declares() {
+        let engine = Engine::new(
+            Arc::new(NaiveStore::new()),
+            Arc::new(HashingEmbedder::new(8)),
+            Arc::new(FixedClock::new(Timestamp::from_microseconds(0))),
+            SearchMode::Words,
+        );
+        let (dialect, caller) = (&mememory::DIALECT, Caller::local());
+        let context = Context {
+            engine: &engine,
+            caller: &caller,
+        };
+        let tool = dialect.tool("recall").unwrap();
+        for declared in [None, Some(2)] {
+            let reply = Reply::json(&json!({"count": 7, "results": [1]}), declared);
+            BegunCall::of(dialect, tool, &caller, context, &json!({})).end(&reply);
+        }
+        let query = AuditQuery {
+            limit: 9,
+            ..AuditQuery::default()
+        };
+        let logged = engine.audited(&query).unwrap();
+        let logged: Vec<_> = logged.iter().map(|(_, entry)| entry.results).collect();
+        assert_eq!(logged, [None, Some(2)]);
+    }
 }

@@ -306,10 +306,9 @@ pub fn refuse(faults: &[Error]) -> Result<()> {
         ));
     }
     // Of several arguments, name the first.
-    Err(Error {
-        argument: faults[0].argument.clone(),
-        ..Error::new(code, message)
-    })
+    let mut error = Error::new(code, message);
+    error.argument.clone_from(&faults[0].argument);
+    Err(error)
 }
 
 /// Returns the path of a property of the object at this path.

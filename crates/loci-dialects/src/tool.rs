@@ -35,22 +35,29 @@ pub struct Reply {
     pub notice: Option<String>,
     /// The explanation of each result, in order; empty if the tool searched nothing.
     pub explanations: Vec<Value>,
+    /// The number of results, for the audit log; `None` if the tool returns no results.
+    pub results: Option<u64>,
 }
 
 impl Reply {
-    /// Creates a reply from a value and its text.
-    pub fn new(text: String, structured: Value) -> Self {
+    /// Creates a reply from a value and its text, with the number of its results.
+    pub fn new(text: String, structured: Value, results: Option<u64>) -> Self {
         Reply {
             text,
             structured,
             notice: None,
             explanations: Vec::new(),
+            results,
         }
     }
 
-    /// Creates a reply whose text is the JSON of the value.
-    pub fn json(structured: Value) -> Self {
-        Reply::new(structured.to_string(), structured)
+    /// Creates a reply whose text is the JSON of the value, with the number of its results.
+    ///
+    /// # Errors
+    /// As for [`to_value`].
+    pub fn json(value: &impl Serialize, results: Option<u64>) -> Result<Self> {
+        let structured = to_value(value)?;
+        Ok(Reply::new(structured.to_string(), structured, results))
     }
 
     /// Returns the reply with a notice, which is added to the text too, since some hosts forward
@@ -183,6 +190,8 @@ pub trait TypedTool {
     const HINTS: Hints;
     /// The operation in the audit log: `memory:write`, `search`, ...
     const OPERATION: &'static str;
+    /// The argument whose text the audit log keeps as the query of a call, if the tool has one.
+    const QUERY: Option<&'static str> = None;
     /// Aliases of arguments, each with the argument's name. The schema lists only the names.
     const ALIASES: &'static [(&'static str, &'static str)] = &[];
     /// The arguments. Their doc comments become the descriptions of the tool and of its arguments.
@@ -216,6 +225,8 @@ pub struct Tool {
     pub hints: Hints,
     /// The operation in the audit log.
     pub operation: &'static str,
+    /// The argument whose text the audit log keeps as the query, if the tool has one.
+    pub query: Option<&'static str>,
     /// Aliases of arguments, each with the argument's name.
     pub aliases: &'static [(&'static str, &'static str)],
     input: fn() -> Value,
@@ -235,6 +246,7 @@ impl Tool {
             further_scopes: T::FURTHER_SCOPES,
             hints: T::HINTS,
             operation: T::OPERATION,
+            query: T::QUERY,
             aliases: T::ALIASES,
             input: schema::input_of::<T::Arguments>,
             output: schema::output_of::<T::Output>,
@@ -341,19 +353,13 @@ impl Tool {
         let arguments = lenient::normalized(arguments, checker.schema());
         faults.extend(checker.faults(&arguments));
         faults.extend((self.faults)(&arguments));
-        for fault in &mut faults {
-            // Name the argument as the caller sent it.
-            let sent = renamed
+        // Name each argument as the caller sent it.
+        let as_sent = |fault: Error| {
+            renamed
                 .iter()
-                .find(|(_, name)| fault.argument.as_deref() == Some(name));
-            if let Some((alias, name)) = sent {
-                fault.message =
-                    fault
-                        .message
-                        .replacen(&format!("`{name}`"), &format!("`{alias}`"), 1);
-                fault.argument = Some((*alias).to_owned());
-            }
-        }
+                .fold(fault, |fault, (alias, name)| fault.renamed(name, alias))
+        };
+        let faults: Vec<Error> = faults.into_iter().map(as_sent).collect();
         schema::refuse(&faults)?;
         Ok(arguments)
     }
@@ -664,28 +670,32 @@ mod tests {
     #[test]
     fn a_further_notice_joins_the_first() {
         let further = || Some("b".to_owned());
-        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}))
+        let status = Reply::new("updated".to_owned(), json!({"status": "updated"}), None)
             .with_further_notice(further());
         assert_eq!(
             (status.text.as_str(), &status.structured["notice"]),
             ("updated", &json!("b"))
         );
-        let value = Reply::json(json!({"id": 1}))
+        let value = Reply::json(&json!({"id": 1}), None)
+            .unwrap()
             .with_notice(Some("a".to_owned()))
             .with_further_notice(further());
         assert_eq!(
             (value.text.as_str(), value.notice.as_deref()),
             (r#"{"id":1,"notice":"a; b"}"#, Some("a; b"))
         );
-        let words = Reply::new("Done.".to_owned(), json!({})).with_notice(Some("a".to_owned()));
+        let words =
+            Reply::new("Done.".to_owned(), json!({}), None).with_notice(Some("a".to_owned()));
         let words = words.with_further_notice(further());
         assert_eq!(
             (words.text.as_str(), words.notice.as_deref()),
             ("Note: b.\nNote: a.\nDone.", Some("a; b"))
         );
         assert_eq!(
-            Reply::json(json!({})).with_further_notice(None),
-            Reply::json(json!({}))
+            Reply::json(&json!({}), None)
+                .unwrap()
+                .with_further_notice(None),
+            Reply::json(&json!({}), None).unwrap()
         );
     }
 
@@ -721,6 +731,15 @@ mod tests {
                 "{}",
                 dialect.name
             );
+        }
+    }
+
+    #[test]
+    fn the_query_of_a_tool_is_its_argument_of_that_name() {
+        for tool in crate::DIALECTS.iter().flat_map(|dialect| dialect.tools) {
+            let schema = tool.input_schema();
+            let has_query = schema["properties"].get("query").is_some();
+            assert_eq!(tool.query, has_query.then_some("query"), "{}", tool.name);
         }
     }
 

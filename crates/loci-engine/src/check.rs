@@ -216,11 +216,15 @@ fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
         } else {
             "split it"
         };
-        let message = format!(
-            "`{argument}` has {} bytes; at most {bytes_max} are accepted; {advice}",
+        let problem = format!(
+            "has {} bytes; at most {bytes_max} are accepted; {advice}",
             text.len()
         );
-        return Err(Error::new(ErrorCode::TooLarge, message).of_argument(argument));
+        return Err(Error::about_argument(
+            ErrorCode::TooLarge,
+            argument,
+            problem,
+        ));
     }
     if text.contains('\0') {
         return Err(Error::invalid(

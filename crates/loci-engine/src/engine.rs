@@ -356,9 +356,10 @@ impl Engine {
         if caller.may_write(&memory) {
             return Ok(memory);
         }
-        Err(Error::new(
+        Err(Error::about(
             ErrorCode::Forbidden,
-            format!("memory {id} belongs to someone else and can only be read"),
+            "memory",
+            format!("{id} belongs to someone else and can only be read"),
         ))
     }
 

@@ -325,19 +325,15 @@ impl ServerHandler for DialectHandler {
             MetaObject::new()
         };
         let mut result = match unless_cancelled(&context, call).await {
-            Ok(Reply {
-                text,
-                structured,
-                notice,
-                explanations,
-            }) => {
-                if let Some(notice) = notice {
+            Ok(reply) => {
+                if let Some(notice) = reply.notice {
                     meta.insert(NOTICE_KEY.to_owned(), json!(notice));
                 }
-                if wants_hits && !explanations.is_empty() {
-                    meta.insert(HITS_KEY.to_owned(), Value::Array(explanations));
+                if wants_hits && !reply.explanations.is_empty() {
+                    meta.insert(HITS_KEY.to_owned(), Value::Array(reply.explanations));
                 }
-                self.catalog().result(tool.name, text, structured, modern)
+                self.catalog()
+                    .result(tool.name, reply.text, reply.structured, modern)
             }
             Err(error) => {
                 if error.code == ErrorCode::Internal {

@@ -454,7 +454,8 @@ mod tests {
         ];
         for (text, problem) in faulty {
             let error = text.parse::<PublicUrl>().unwrap_err();
-            let told = error.message.strip_prefix("`public_url` ").unwrap();
+            assert_eq!(error.argument.as_deref(), Some("public_url"), "{text}");
+            let told = error.problem();
             assert!(
                 told.contains(problem) && !told.contains("secret"),
                 "{text}: {error}"

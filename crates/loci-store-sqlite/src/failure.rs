@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use loci_core::Error;
+use loci_core::{Error, MemoryId};
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode};
@@ -92,7 +92,8 @@ pub(crate) fn damaged() -> Error {
 
 /// A row is not what was written: what it is, and what names it and tells nothing of its content.
 pub(crate) fn damaged_row(noun: &str, key: ValueRef<'_>) -> Error {
-    Error::corrupt(format!("{noun} `{}`{DAMAGED}", readable(key)))
+    let problem = format!("`{}`{DAMAGED}", readable(key));
+    Error::about(loci_core::ErrorCode::Corrupt, noun, problem)
 }
 
 /// A name that may be damaged, too, as one can be shown.
@@ -157,6 +158,12 @@ pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error 
 /// What did not hold, for a caller who may try again.
 pub(crate) fn conflict(message: impl Into<String>) -> Failure {
     Error::new(loci_core::ErrorCode::Conflict, message).into()
+}
+
+/// A conflict about one memory.
+pub(crate) fn memory_conflict(memory: &MemoryId, problem: &str) -> Failure {
+    let problem = format!("`{memory}` {problem}");
+    Error::about(loci_core::ErrorCode::Conflict, "memory", problem).into()
 }
 
 /// The outcome of a write, which is a `conflict` in these words if another row has the same key.

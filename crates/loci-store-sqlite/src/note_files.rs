@@ -7,7 +7,7 @@ use loci_core::{
 use rusqlite::{Connection, Row, params};
 
 use crate::codec::{decode_names, encode_names};
-use crate::failure::{Result, conflict, damaged};
+use crate::failure::{Result, damaged, memory_conflict};
 use crate::filter_sql::Conditions;
 use crate::read::{bound, parameters};
 use crate::row::{read_id, read_moment, verify_checksum};
@@ -121,9 +121,10 @@ pub(crate) fn of_memory_sql() -> String {
 /// An error if the memory is a note.
 pub(crate) fn none_of(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<()> {
     match of_memory(connection, space, memory)? {
-        Some(_) => Err(conflict(format!(
-            "memory `{memory}` is a note by now; change it in its file"
-        ))),
+        Some(_) => Err(memory_conflict(
+            memory,
+            "is a note by now; change it in its file",
+        )),
         None => Ok(()),
     }
 }

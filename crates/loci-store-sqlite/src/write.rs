@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use crate::codec::{
     encode_attributes, encode_citations, encode_links, encode_names, encode_terms, encode_vector,
 };
-use crate::failure::{Result, conflict, map_unique_violation};
+use crate::failure::{Result, map_unique_violation, memory_conflict};
 use crate::read::{POSITION_BITS, bound};
 use crate::reanalysis::renew_memory;
 use crate::remove::not_wiped;
@@ -61,9 +61,7 @@ pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
                     jobs::enqueue(connection, found.row, memory, *due_at)?;
                 }
                 _ => {
-                    return Err(conflict(format!(
-                        "memory `{memory}` is gone and needs no job"
-                    )));
+                    return Err(memory_conflict(memory, "is gone and needs no job"));
                 }
             },
             Change::Settle { job, outcome } => {
@@ -493,7 +491,7 @@ fn expected(found: Option<Found>, expect: Expect, id: &MemoryId) -> Result<Optio
         ) => "changed meanwhile; read it again and retry",
         (Expect::Revision(_), _) => "is gone; read it again and retry",
     };
-    Err(conflict(format!("memory `{id}` {problem}")))
+    Err(memory_conflict(id, problem))
 }
 
 /// Counts returns of memories, which is no change of them.

@@ -5,7 +5,7 @@ use loci_core::{
 };
 
 use crate::NaiveStore;
-use crate::naive_store::{State, conflict};
+use crate::naive_store::{State, memory_conflict};
 
 impl State {
     fn note_files(&self, space: &Space) -> impl Iterator<Item = &NoteFile> {
@@ -37,9 +37,10 @@ impl State {
     pub(crate) fn not_note(&self, space: &Space, id: &MemoryId) -> Result<()> {
         let note = self.live_note_file_of(space, id);
         note.map_or(Ok(()), |_| {
-            Err(conflict(format!(
-                "memory `{id}` is a note by now; change it in its file"
-            )))
+            Err(memory_conflict(
+                id,
+                "is a note by now; change it in its file",
+            ))
         })
     }
 

@@ -292,10 +292,10 @@ impl State {
         if holds {
             return Ok(());
         }
-        Err(conflict(format!(
-            "memory `{}` changed meanwhile; read it again and retry",
-            key.1
-        )))
+        Err(memory_conflict(
+            &key.1,
+            "changed meanwhile; read it again and retry",
+        ))
     }
 
     /// Removes a memory for good, with its job and the answers that hold its text, and takes it off
@@ -434,6 +434,12 @@ fn have_same_position(left: &Memory, right: &Memory) -> bool {
 
 pub(crate) fn conflict(message: impl Into<String>) -> Error {
     Error::new(ErrorCode::Conflict, message)
+}
+
+/// A conflict about one memory.
+pub(crate) fn memory_conflict(memory: &MemoryId, problem: &str) -> Error {
+    let problem = format!("`{memory}` {problem}");
+    Error::about(ErrorCode::Conflict, "memory", problem)
 }
 
 /// Random bytes: what makes the hash maps of the standard library unpredictable is all that it

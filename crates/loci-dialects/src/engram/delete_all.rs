@@ -62,6 +62,7 @@ impl TypedTool for DeleteAll {
         Ok(Reply::new(
             CLEARED.to_owned(),
             crate::tool::to_value(&output)?,
+            Some(deleted as u64),
         ))
     }
 }

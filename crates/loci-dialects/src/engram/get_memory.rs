@@ -52,6 +52,6 @@ impl TypedTool for GetMemory {
             arguments.offset.map_or(0, |offset| offset.0),
             None,
         )?;
-        Ok(Reply::json(crate::tool::to_value(&Record::page(page))?))
+        Reply::json(&Record::page(page), None)
     }
 }

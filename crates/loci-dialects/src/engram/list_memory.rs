@@ -77,8 +77,9 @@ impl TypedTool for ListMemory {
             .list_within(context.caller, request, tokens)?;
         let notice = left_out(listed.shown.len(), listed.left_out, "search for the others");
         let record = |shown: Shown| Record::shown(shown.memory, shown.length);
-        let memories = listed.shown.into_iter().map(record).collect();
-        Ok(Reply::json(crate::tool::to_value(&Output { memories })?)
+        let memories: Vec<Record> = listed.shown.into_iter().map(record).collect();
+        let results = memories.len() as u64;
+        Ok(Reply::json(&Output { memories }, Some(results))?
             .with_notice(both(named.notice, notice)))
     }
 }

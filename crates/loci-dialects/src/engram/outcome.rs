@@ -27,7 +27,7 @@ impl Outcome {
     /// # Errors
     /// As for [`to_value`](crate::tool::to_value).
     pub fn reply(self) -> Result<Reply> {
-        let reply = Reply::new(self.status.to_owned(), crate::tool::to_value(&self)?);
+        let reply = Reply::new(self.status.to_owned(), crate::tool::to_value(&self)?, None);
         Ok(Reply {
             notice: self.notice,
             ..reply

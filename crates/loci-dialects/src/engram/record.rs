@@ -144,9 +144,11 @@ pub fn found<Output: Serialize>(
         times_said: times_said(&hit),
         record: Record::shown(hit.memory, hit.length),
     };
-    let output = output(recalled.hits.into_iter().map(hit).collect());
+    let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
+    let results = hits.len() as u64;
+    let output = output(hits);
     let notice = both(both(notice, recalled.degraded), left_out);
-    let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice);
+    let reply = Reply::json(&output, Some(results))?.with_notice(notice);
     Ok(reply.with_explanations(explanations))
 }
 

@@ -52,6 +52,7 @@ impl TypedTool for SearchMemory {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 

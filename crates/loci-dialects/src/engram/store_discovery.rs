@@ -118,7 +118,7 @@ impl TypedTool for StoreDiscovery {
         let output = Output {
             id: remembered.memory.id.to_string(),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
             .with_further_notice(case_notice))
     }

@@ -153,7 +153,7 @@ impl TypedTool for StoreMemory {
             id: remembered.memory.id.to_string(),
             duplicate_of: remembered.duplicate_of.map(|id| id.to_string()),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, None)?
             .with_notice(pending("stored", remembered.embedding))
             .with_further_notice(case_notice))
     }

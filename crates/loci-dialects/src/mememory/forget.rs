@@ -48,6 +48,10 @@ impl TypedTool for Forget {
             id: id.to_string(),
             deleted: true,
         })?;
-        Ok(Reply::new(format!("Memory {id} deleted"), structured))
+        Ok(Reply::new(
+            format!("Memory {id} deleted"),
+            structured,
+            Some(1),
+        ))
     }
 }

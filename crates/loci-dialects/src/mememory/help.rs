@@ -79,7 +79,7 @@ impl TypedTool for Help {
         let structured = crate::tool::to_value(&Output {
             markdown: markdown.clone(),
         })?;
-        Ok(Reply::new(markdown, structured))
+        Ok(Reply::new(markdown, structured, None))
     }
 }
 

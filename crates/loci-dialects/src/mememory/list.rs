@@ -85,7 +85,8 @@ impl TypedTool for List {
         let notice = left_out(listed.shown.len(), listed.left_out, &next);
         let record = |shown: Shown| Record::shown(context.caller, shown.memory, shown.length);
         let records: Vec<Record> = listed.shown.into_iter().map(record).collect();
-        Ok(Reply::json(crate::tool::to_value(&records)?).with_notice(both(named.notice, notice)))
+        Ok(Reply::json(&records, Some(records.len() as u64))?
+            .with_notice(both(named.notice, notice)))
     }
 }
 
@@ -94,8 +95,5 @@ fn page(context: Context<'_>, id: &str, offset: usize, tokens: Option<usize>) ->
     let id = context.engine.memory_id(context.caller, "id", id)?;
     let memory = context.engine.show(context.caller, &id)?;
     let page = context.engine.text_page(memory, offset, tokens)?;
-    Ok(Reply::json(crate::tool::to_value(&[Record::page(
-        context.caller,
-        page,
-    )])?))
+    Reply::json(&[Record::page(context.caller, page)], Some(1))
 }

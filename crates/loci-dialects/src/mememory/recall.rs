@@ -65,6 +65,7 @@ impl TypedTool for Recall {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Vec<Hit>;
 
@@ -101,7 +102,7 @@ impl TypedTool for Recall {
         };
         let hits: Vec<Hit> = recalled.hits.into_iter().map(hit).collect();
         let notice = both(both(recalled.degraded, named.notice), left_out);
-        Ok(Reply::json(crate::tool::to_value(&hits)?)
+        Ok(Reply::json(&hits, Some(hits.len() as u64))?
             .with_notice(notice)
             .with_explanations(explanations))
     }

@@ -279,5 +279,5 @@ fn reply(output: Output) -> Result<Reply> {
         text.push_str("Stored memory details:\n");
     }
     text.push_str(&details.to_string());
-    Ok(Reply::new(text, structured))
+    Ok(Reply::new(text, structured, None))
 }

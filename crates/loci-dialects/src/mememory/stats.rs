@@ -87,6 +87,6 @@ impl TypedTool for Stats {
             .iter()
             .map(|(kind, count)| (kind.to_owned(), count))
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

@@ -50,9 +50,6 @@ impl TypedTool for Update {
                 "updated and found by its words, not yet by its meaning: {reason}"
             )),
         };
-        Ok(
-            Reply::json(crate::tool::to_value(&Record::of(context.caller, memory))?)
-                .with_notice(notice),
-        )
+        Ok(Reply::json(&Record::of(context.caller, memory), None)?.with_notice(notice))
     }
 }

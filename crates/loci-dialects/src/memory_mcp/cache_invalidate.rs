@@ -55,9 +55,10 @@ impl TypedTool for CacheInvalidate {
         let deleted_count = context
             .engine
             .forget_answers(context.caller, pattern.as_deref())?;
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             user_id: arguments.user_id,
             deleted_count,
-        })?))
+        };
+        Reply::json(&output, Some(deleted_count))
     }
 }

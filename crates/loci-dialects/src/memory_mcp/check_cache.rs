@@ -52,6 +52,7 @@ impl TypedTool for CheckCache {
         open_world: false,
     };
     const OPERATION: &'static str = "cache:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 
@@ -70,6 +71,6 @@ impl TypedTool for CheckCache {
             response: Some(answer.entry.response),
             score: Some(rounded(f64::midpoint(1.0, answer.cosine.into()), 4)),
         });
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(&output, Some(output.cache_hit.into()))?.with_notice(notice))
     }
 }

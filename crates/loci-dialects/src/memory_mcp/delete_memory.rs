@@ -75,10 +75,11 @@ impl TypedTool for DeleteMemory {
         } else {
             engine.discard(caller, &which)?
         };
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             deleted_count,
             dry_run,
-        })?))
+        };
+        Reply::json(&output, Some(deleted_count as u64))
     }
 }
 

@@ -39,6 +39,7 @@ impl TypedTool for HybridSearch {
         open_world: false,
     };
     const OPERATION: &'static str = "search";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Found<Hit>;
 

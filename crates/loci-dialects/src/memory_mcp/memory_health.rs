@@ -93,6 +93,6 @@ impl TypedTool for MemoryHealth {
                 failed: status(EnrichmentStatus::Failed),
             },
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, Some(output.total_memories))
     }
 }

@@ -86,6 +86,6 @@ impl TypedTool for RecallDecision {
             found: decision.is_some(),
             decision,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, Some(output.found.into()))
     }
 }

@@ -44,6 +44,7 @@ impl TypedTool for RecallMemory {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Found<Hit>;
 

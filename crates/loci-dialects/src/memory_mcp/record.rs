@@ -181,7 +181,7 @@ impl<Hit: Serialize> Found<Hit> {
                     count: 1,
                     results: vec![hit(Document::page(reader, *page), None, 1.0)],
                 };
-                return Ok(Reply::json(crate::tool::to_value(&found)?));
+                return Reply::json(&found, Some(1));
             }
         };
         let explanations = recalled.hits.iter().map(explained).collect();
@@ -198,7 +198,7 @@ impl<Hit: Serialize> Found<Hit> {
             count: recalled.hits.len(),
             results: recalled.hits.into_iter().map(hit).collect(),
         };
-        let reply = Reply::json(crate::tool::to_value(&found)?)
+        let reply = Reply::json(&found, Some(found.count as u64))?
             .with_notice(both(recalled.degraded, left_out));
         Ok(reply.with_explanations(explanations))
     }

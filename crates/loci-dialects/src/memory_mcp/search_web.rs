@@ -76,11 +76,14 @@ impl TypedTool for SearchWeb {
         open_world: true,
     };
     const OPERATION: &'static str = "web:search";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 
     fn run(context: Context<'_>, arguments: Arguments) -> Result<Reply> {
-        let output = match context.engine.search_web(&arguments.query)? {
+        let found = context.engine.search_web(&arguments.query)?;
+        let results = found.as_ref().map(|pages| pages.len() as u64);
+        let output = match found {
             Some(pages) => Output::Found {
                 results: pages.into_iter().map(Page::from).collect(),
                 query: arguments.query,
@@ -89,6 +92,6 @@ impl TypedTool for SearchWeb {
                 error: NOT_CONFIGURED,
             },
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, results)
     }
 }

@@ -42,6 +42,7 @@ impl TypedTool for StoreCache {
         open_world: false,
     };
     const OPERATION: &'static str = "cache:write";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 
@@ -51,6 +52,6 @@ impl TypedTool for StoreCache {
         context
             .engine
             .cache_answer(context.caller, id, &arguments.query, &arguments.response)?;
-        Ok(Reply::json(crate::tool::to_value(&Output { cache_id })?))
+        Reply::json(&Output { cache_id }, None)
     }
 }

@@ -56,10 +56,11 @@ impl TypedTool for StoreDecision {
                 .engine
                 .decide(context.caller, &arguments.key, &arguments.value, ttl_days)?;
         let action = if is_new { "created" } else { "updated" };
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             key: arguments.key,
             action,
             user_id: arguments.user_id,
-        })?))
+        };
+        Reply::json(&output, None)
     }
 }

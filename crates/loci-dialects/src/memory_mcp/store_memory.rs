@@ -106,6 +106,6 @@ impl TypedTool for StoreMemory {
         let notice = conversed.pending.map(|reason| {
             format!("stored and found by the words, not all of it by its meaning yet: {reason}")
         });
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(notice))
     }
 }

@@ -67,6 +67,6 @@ impl TypedTool for WipeUserData {
             audit_deleted: wiped.audit_entries,
             decisions_deleted: wiped.decisions,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, Some(wiped.memories))
     }
 }

@@ -128,7 +128,7 @@ impl TypedTool for AddDrawer {
             room,
             reason,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, None)?
             .with_notice(notice)
             .with_further_notice(case_notice))
     }

@@ -133,7 +133,7 @@ impl TypedTool for CheckDuplicate {
             is_duplicate: !matches.is_empty(),
             matches,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, Some(output.matches.len() as u64))?
             .with_notice(both(resembling.degraded, left_out)))
     }
 }

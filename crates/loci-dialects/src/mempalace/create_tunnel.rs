@@ -138,7 +138,7 @@ impl TypedTool for CreateTunnel {
             target: tunnel.target.into(),
             label: tunnel.label,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }
 

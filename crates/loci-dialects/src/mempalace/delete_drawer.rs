@@ -56,9 +56,10 @@ impl TypedTool for DeleteDrawer {
             .engine
             .forget(context.caller, &id)
             .map_err(in_words(&id))?;
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             success: true,
             drawer_id: id.to_string(),
-        })?))
+        };
+        Reply::json(&output, None)
     }
 }

@@ -57,9 +57,10 @@ impl TypedTool for DeleteTunnel {
                 )),
                 _ => error,
             })?;
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             success: true,
             tunnel_id,
-        })?))
+        };
+        Reply::json(&output, None)
     }
 }

@@ -143,6 +143,7 @@ impl TypedTool for DiaryRead {
             total: browsed.total,
             message,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(both(named.notice, left_out)))
+        Ok(Reply::json(&output, Some(output.entries.len() as u64))?
+            .with_notice(both(named.notice, left_out)))
     }
 }

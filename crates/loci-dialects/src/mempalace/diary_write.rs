@@ -97,7 +97,6 @@ impl TypedTool for DiaryWrite {
             topic,
             timestamp: offset8601(remembered.memory.created_at),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
-            .with_notice(pending("written", remembered.embedding)))
+        Ok(Reply::json(&output, None)?.with_notice(pending("written", remembered.embedding)))
     }
 }

@@ -156,6 +156,6 @@ impl TypedTool for FollowTunnels {
             .into_iter()
             .map(|followed| Place::of(context.caller, followed, collection.as_deref(), section))
             .collect();
-        Ok(Reply::json(crate::tool::to_value(&places)?).with_notice(notice))
+        Ok(Reply::json(&places, Some(places.len() as u64))?.with_notice(notice))
     }
 }

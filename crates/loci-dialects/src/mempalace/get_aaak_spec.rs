@@ -36,8 +36,9 @@ impl TypedTool for GetAaakSpec {
     type Output = Output;
 
     fn run(_: Context<'_>, _: Arguments) -> Result<Reply> {
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             aaak_spec: SPECIFICATION,
-        })?))
+        };
+        Reply::json(&output, None)
     }
 }

@@ -138,10 +138,6 @@ impl TypedTool for GetDrawer {
             arguments.offset.map_or(0, |offset| offset.0),
             None,
         )?;
-        Ok(Reply::json(crate::tool::to_value(&Output::of(
-            context.caller,
-            page,
-            chunks,
-        ))?))
+        Reply::json(&Output::of(context.caller, page, chunks), None)
     }
 }

@@ -113,6 +113,6 @@ impl TypedTool for GetTaxonomy {
                 .entry(place.section)
                 .or_default() += place.memories;
         }
-        Ok(Reply::json(crate::tool::to_value(&Output::of(taxonomy))?))
+        Reply::json(&Output::of(taxonomy), None)
     }
 }

@@ -80,10 +80,8 @@ fn halls(kinds: &[String]) -> Vec<&'static str> {
 pub fn not_found_in<'a>(argument: &'a str, tool: &'a str) -> impl Fn(Error) -> Error + 'a {
     move |error| match error.code {
         ErrorCode::NotFound => {
-            let message = error
-                .message
-                .replace("list what there is", &format!("{tool} shows what there is"));
-            Error::not_found(format!("`{argument}`: {message}"))
+            let error = error.with_remedy(&format!("{tool} shows what there is"));
+            Error::not_found(format!("`{argument}`: {}", error.message))
         }
         _ => error,
     }
@@ -98,7 +96,7 @@ pub fn overview<T: Serialize>(rooms: Vec<T>, total: usize) -> Result<Reply> {
     let shown = fitting(rooms, OVERVIEW_BYTES_MAX - NOTICE_BYTES);
     let more = total - shown.len();
     let notice = (more > 0).then(|| format!("{more} more rooms are not shown"));
-    Ok(Reply::json(crate::tool::to_value(&shown)?).with_notice(notice))
+    Ok(Reply::json(&shown, Some(shown.len() as u64))?.with_notice(notice))
 }
 
 /// One end of a tunnel.

@@ -99,6 +99,6 @@ impl TypedTool for GraphStats {
                 HALF_BYTES_MAX,
             ),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

@@ -43,8 +43,6 @@ impl TypedTool for SetHooks {
             return Err(denial(Self::NAME, Scopes::of(&[Scope::Write])));
         }
         put_hook_settings(context, arguments.silent_save, arguments.desktop_toast)?;
-        Ok(Reply::json(crate::tool::to_value(&hook_settings(
-            context,
-        )?)?))
+        Reply::json(&hook_settings(context)?, None)
     }
 }

@@ -181,7 +181,7 @@ impl TypedTool for KgAdd {
                 .collect(),
             triple_id: fact.id,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, None)?
             .with_notice(notice)
             .with_further_notice(open))
     }

@@ -1,6 +1,6 @@
 //! The tool `mempalace_kg_invalidate`: ends a fact.
 
-use loci_core::{Error, ErrorCode, Result, Scope};
+use loci_core::{Error, Result, Scope};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -77,19 +77,14 @@ impl TypedTool for KgInvalidate {
             context
                 .engine
                 .end_facts(context.caller, [&subject, &predicate, &object], ended);
-        let (facts, ended) = outcome.map_err(|error| match error.code {
-            ErrorCode::NotFound => Error::not_found(error.message.replace(
-                "query the subject",
-                "ask mempalace_kg_query about the subject",
-            )),
-            _ => error,
-        })?;
+        let (facts, ended) = outcome
+            .map_err(|error| error.with_remedy("ask mempalace_kg_query about the subject"))?;
         let output = Output {
             success: true,
             fact: facts.first().map(sentence).unwrap_or_default(),
             ended: shown(ended),
             closed: facts.len(),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

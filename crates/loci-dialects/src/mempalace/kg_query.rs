@@ -114,6 +114,6 @@ impl TypedTool for KgQuery {
             count: facts.len(),
             facts,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
+        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(cut(found.is_cut, offset)))
     }
 }

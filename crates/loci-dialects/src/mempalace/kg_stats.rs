@@ -55,6 +55,6 @@ impl TypedTool for KgStats {
             future_facts: Some(counts.to_come).filter(|facts| *facts > 0),
             relationship_types: counts.predicates,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

@@ -69,6 +69,6 @@ impl TypedTool for KgTimeline {
             count: timeline.len(),
             timeline,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(cut(found.is_cut, offset)))
+        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(cut(found.is_cut, offset)))
     }
 }

@@ -129,6 +129,6 @@ impl TypedTool for ListDrawers {
             count: drawers.len(),
             drawers,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(notice))
     }
 }

@@ -67,11 +67,11 @@ impl TypedTool for ListRooms {
         }
         let bytes_max = OVERVIEW_BYTES_MAX.saturating_sub(FRAME_BYTES + json_bytes(&wing));
         let (rooms, more_rooms) = largest(by_room(&places), NAMES_MAX, bytes_max);
-        Ok(Reply::json(crate::tool::to_value(&Output {
+        let output = Output {
             wing,
             rooms,
             more_rooms,
-        })?)
-        .with_notice(notice))
+        };
+        Ok(Reply::json(&output, None)?.with_notice(notice))
     }
 }

@@ -95,6 +95,6 @@ impl TypedTool for ListTunnels {
             limit,
             offset,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(notice))
+        Ok(Reply::json(&output, Some(output.count as u64))?.with_notice(notice))
     }
 }

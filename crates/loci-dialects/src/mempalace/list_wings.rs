@@ -47,9 +47,6 @@ impl TypedTool for ListWings {
     fn run(context: Context<'_>, _: Arguments) -> Result<Reply> {
         let wings = by_wing(&context.engine.places(context.caller)?);
         let (wings, more_wings) = largest(wings, NAMES_MAX, OVERVIEW_BYTES_MAX - FRAME_BYTES);
-        Ok(Reply::json(crate::tool::to_value(&Output {
-            wings,
-            more_wings,
-        })?))
+        Reply::json(&Output { wings, more_wings }, None)
     }
 }

@@ -48,6 +48,6 @@ impl TypedTool for MemoriesFiledAway {
             message_count: last.as_ref().map_or(0, |last| last.message_count),
             timestamp: last.map(|last| last.timestamp),
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

@@ -65,6 +65,6 @@ impl TypedTool for Reconnect {
             vector_disabled: problem.is_some(),
             vector_disabled_reason: problem,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

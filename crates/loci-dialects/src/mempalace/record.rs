@@ -44,21 +44,12 @@ pub fn drawer_among(context: Context<'_>, id: &MemoryId, forgotten: Forgotten) -
 
 /// Converts an error of an operation on the drawer with this id to the words of this dialect.
 pub fn in_words(id: &MemoryId) -> impl Fn(Error) -> Error + '_ {
-    const WORDS: [(&str, &str); 3] = [
-        ("memory ", "drawer "),
-        ("`collection` ", "`wing` "),
-        ("`section` ", "`room` "),
-    ];
-    move |error| {
-        if error.code == ErrorCode::NotFound {
-            return not_found(id);
-        }
-        let renamed =
-            |(from, to): (&str, &str)| Some(to.to_owned() + error.message.strip_prefix(from)?);
-        match WORDS.into_iter().find_map(renamed) {
-            Some(message) => Error { message, ..error },
-            None => error,
-        }
+    move |error| match error.code {
+        ErrorCode::NotFound => not_found(id),
+        _ => error
+            .with_subject("memory", "drawer")
+            .renamed("collection", "wing")
+            .renamed("section", "room"),
     }
 }
 

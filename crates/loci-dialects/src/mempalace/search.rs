@@ -158,6 +158,7 @@ impl TypedTool for Search {
         open_world: false,
     };
     const OPERATION: &'static str = "search";
+    const QUERY: Option<&'static str> = Some("query");
     type Arguments = Arguments;
     type Output = Output;
 
@@ -221,7 +222,7 @@ impl TypedTool for Search {
             sanitizer,
         };
         let notice = both(both(notice, recalled.degraded), left_out);
-        let reply = Reply::json(crate::tool::to_value(&output)?).with_notice(notice);
+        let reply = Reply::json(&output, Some(output.results.len() as u64))?.with_notice(notice);
         Ok(reply.with_explanations(explanations))
     }
 }

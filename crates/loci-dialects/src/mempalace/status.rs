@@ -83,6 +83,6 @@ impl TypedTool for Status {
             protocol: PROTOCOL,
             aaak_dialect: SPECIFICATION,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?))
+        Reply::json(&output, None)
     }
 }

@@ -114,7 +114,7 @@ impl TypedTool for Sync {
             dry_run: !arguments.apply,
             by_source: synced.stale,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(away(&synced.away)))
+        Ok(Reply::json(&output, None)?.with_notice(away(&synced.away)))
     }
 }
 

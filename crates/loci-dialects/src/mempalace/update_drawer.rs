@@ -115,7 +115,7 @@ impl TypedTool for UpdateDrawer {
             drawer_id: id.to_string(),
             updated_fields,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?)
+        Ok(Reply::json(&output, None)?
             .with_notice(pending("changed", embedding))
             .with_further_notice(case_notice))
     }

@@ -130,15 +130,15 @@ impl TypedTool for MemoryAppend {
                         Some(format!("written, not found by its meaning yet: {reason}"))
                     }
                 };
-                Ok(Reply::json(compared(&memory)?).with_notice(pending))
+                Ok(Reply::json(&compared(&memory)?, None)?.with_notice(pending))
             }
             Appended::Unindexed(memory, reason) => {
                 let notice = format!(
                     "written, and found later, since the index cannot be written now: {reason}"
                 );
-                Ok(Reply::json(compared(&memory)?).with_notice(Some(notice)))
+                Ok(Reply::json(&compared(&memory)?, None)?.with_notice(Some(notice)))
             }
-            Appended::Before(answer) => Ok(Reply::json(kept(&answer)?)),
+            Appended::Before(answer) => Reply::json(&kept::<Value>(&answer)?, None),
         }
     }
 }

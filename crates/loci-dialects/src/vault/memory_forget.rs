@@ -79,6 +79,6 @@ impl TypedTool for MemoryForget {
             status: DELETED,
             deleted_at,
         };
-        Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(unread))
+        Ok(Reply::json(&output, None)?.with_notice(unread))
     }
 }

@@ -217,7 +217,11 @@ impl TypedTool for MemoryRecall {
         };
         Ok(Reply {
             notice: output.notice.clone(),
-            ..Reply::new(output.text(), crate::tool::to_value(&output)?)
+            ..Reply::new(
+                output.text(),
+                crate::tool::to_value(&output)?,
+                Some(output.included.len() as u64),
+            )
         })
     }
 }

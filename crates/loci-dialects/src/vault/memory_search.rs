@@ -64,6 +64,7 @@ impl TypedTool for MemorySearch {
         open_world: false,
     };
     const OPERATION: &'static str = "memory:read";
+    const QUERY: Option<&'static str> = Some("query");
     const ALIASES: &'static [(&'static str, &'static str)] = &[("limit", "top_k")];
     type Arguments = Arguments;
     type Output = Output;
@@ -100,7 +101,7 @@ impl TypedTool for MemorySearch {
                     results: vec![Found::page(caller, page)],
                     next_cursor: None,
                 };
-                return Ok(Reply::json(crate::tool::to_value(&output)?).with_notice(unread));
+                return Ok(Reply::json(&output, Some(1))?.with_notice(unread));
             }
             (None, None) => return Err(missing_query()),
         };
@@ -133,8 +134,8 @@ impl TypedTool for MemorySearch {
                 .collect(),
             next_cursor: page.next_cursor,
         };
-        let reply =
-            Reply::json(crate::tool::to_value(&output)?).with_notice(both(unread, page.degraded));
+        let reply = Reply::json(&output, Some(output.results.len() as u64))?
+            .with_notice(both(unread, page.degraded));
         Ok(reply.with_explanations(explanations))
     }
 }

@@ -224,7 +224,7 @@ impl Engine {
                 "the file of the note was changed, and searches will show it later: {}",
                 error.message
             );
-            Error { message, ..error }
+            error.with_message(message)
         })?;
         self.store.get(&memory.space, &memory.id)
     }

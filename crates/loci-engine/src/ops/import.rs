@@ -92,9 +92,9 @@ impl Engine {
         }
         let imports = &*self.redacted_imports(imports);
         for (number, import) in (1..).zip(imports) {
-            let named = |error: Error| Error {
-                message: format!("memory {number}: {}", error.message),
-                ..error
+            let named = |error: Error| {
+                let message = format!("memory {number}: {}", error.message);
+                error.with_message(message)
             };
             import.check(caller).map_err(named)?;
         }

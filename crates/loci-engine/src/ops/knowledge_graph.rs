@@ -404,10 +404,11 @@ fn nothing_to_end(some_are_to_come: bool, some_are_over: bool) -> Error {
     }
     if some_are_over {
         let message = "every fact that says this is over, or ends by then (today, if not given): what is over stays as \
-            it was, and what is to end can only end earlier; query the subject to see when";
-        return Error::not_found(message);
+            it was, and what is to end can only end earlier";
+        return Error::not_found(message).advising("query the subject", "to see when");
     }
-    Error::not_found("no fact that says this is open; query the subject to see what is known of it")
+    Error::not_found("no fact that says this is open")
+        .advising("query the subject", "to see what is known of it")
 }
 
 #[cfg(test)]

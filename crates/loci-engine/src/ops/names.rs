@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use loci_core::{Caller, CollectionFilter, Filter, Result, Scope, Tier};
+use loci_core::{Caller, CollectionFilter, Error, Filter, Result, Scope, Tier};
 
 use crate::{Engine, name_key};
 
@@ -191,11 +191,17 @@ pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Ve
         .collect()
 }
 
-/// The part of a message that names similar names.
-pub(crate) fn hint(names: &[&str]) -> String {
-    if names.is_empty() {
-        return "; list what there is".to_owned();
+/// The error for a name that is not there: names similar ones, or advises to list them all.
+pub(crate) fn nothing_there(problem: &str, similar: &[&str]) -> Error {
+    if similar.is_empty() {
+        Error::not_found(problem).advising("list what there is", "")
+    } else {
+        Error::not_found(problem.to_owned() + &hint(similar))
     }
+}
+
+/// The part of a message that names similar names, of which there is at least one.
+fn hint(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("; these sound alike: {}", quoted.join(", "))
 }

@@ -13,7 +13,7 @@ use loci_core::{
 };
 
 use crate::Engine;
-use crate::ops::names::{alike, hint};
+use crate::ops::names::{alike, nothing_there};
 
 /// The section that says nothing, and so ties nothing.
 pub const GENERAL_SECTION: &str = "general";
@@ -139,10 +139,11 @@ impl Engine {
                 );
                 return Err(Error::not_found(message));
             }
-            let hint = hint(&alike(section, map.rooms.keys().map(String::as_str)));
-            return Err(Error::not_found(format!(
-                "there is nothing to read under that name{hint}"
-            )));
+            let similar = alike(section, map.rooms.keys().map(String::as_str));
+            return Err(nothing_there(
+                "there is nothing to read under that name",
+                &similar,
+            ));
         };
         Ok(map.walk(start, hops_max.min(HOPS_MAX)))
     }

@@ -9,7 +9,7 @@ use loci_core::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::ops::names::{alike, hint};
+use crate::ops::names::{alike, nothing_there};
 use crate::ops::room_graph::{GENERAL_SECTION, is_type};
 use crate::{Engine, check};
 
@@ -213,10 +213,11 @@ impl Engine {
         let totals = totals(&places);
         if !totals.contains_key(&start) {
             let all: Vec<String> = totals.keys().map(|place| shown(*place)).collect();
-            let hint = hint(&alike(&shown(start), all.iter().map(String::as_str)));
-            return Err(Error::not_found(format!(
-                "there is nothing to read in that place{hint}"
-            )));
+            let similar = alike(&shown(start), all.iter().map(String::as_str));
+            return Err(nothing_there(
+                "there is nothing to read in that place",
+                &similar,
+            ));
         }
         let mut tunnels = self.seen_tunnels(caller)?;
         tunnels.retain(|tunnel| place(&tunnel.source) == start || place(&tunnel.target) == start);

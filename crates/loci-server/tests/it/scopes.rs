@@ -460,7 +460,7 @@ impl TypedTool for Rule {
     type Output = Value;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<ToolReply> {
-        Ok(ToolReply::json(json!({})))
+        ToolReply::json(&json!({}), None)
     }
 }
 

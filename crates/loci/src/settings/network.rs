@@ -1,10 +1,9 @@
 //! The settings of the HTTP server's addresses, proxies, certificate, limits and identity provider.
 
-use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use loci_core::{Error, Scope, Scopes};
+use loci_core::{Scope, Scopes};
 use loci_oidc::OidcOptions;
 use loci_server::{IpNet, PublicUrl, RateLimit};
 
@@ -62,7 +61,7 @@ impl Values {
             })
         });
         Ok(Network {
-            public_url: public_url.map_err(|error| self.wrong(&PUBLIC_URL, told(&error)))?,
+            public_url: public_url.map_err(|error| self.wrong(&PUBLIC_URL, error.problem()))?,
             trusted_proxies: proxies.collect::<Result<_, Failure>>()?,
             tls: self.tls()?,
             rate_limit: (per_minute > 0).then_some(RateLimit { per_minute, burst }),
@@ -138,13 +137,4 @@ impl Values {
             ..OidcOptions::new(issuer)
         })
     }
-}
-
-/// Returns the problem, without the argument's name at the start of the message.
-fn told(error: &Error) -> impl fmt::Display {
-    let message = error.message.as_str();
-    let rest = message
-        .strip_prefix('`')
-        .and_then(|rest| Some(rest.split_once("` ")?.1));
-    rest.unwrap_or(message).to_owned()
 }

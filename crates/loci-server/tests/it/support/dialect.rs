@@ -51,13 +51,11 @@ impl TypedTool for Echo {
 
     fn run(context: Context<'_>, arguments: EchoArguments) -> Result<Reply> {
         let subject = context.caller.principal.subject.clone();
-        Ok(Reply::json(
-            serde_json::to_value(EchoOutput {
-                text: arguments.text,
-                subject,
-            })
-            .unwrap(),
-        ))
+        let output = EchoOutput {
+            text: arguments.text,
+            subject,
+        };
+        Reply::json(&output, None)
     }
 }
 
@@ -83,7 +81,7 @@ impl TypedTool for Numbers {
     type Output = Vec<u32>;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
-        Ok(Reply::json(serde_json::json!([1, 2, 3])))
+        Reply::json(&[1, 2, 3], Some(3))
     }
 }
 
@@ -104,9 +102,8 @@ impl TypedTool for Forget {
     type Output = EchoOutput;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
-        Ok(Reply::json(
-            serde_json::json!({"text": "gone", "subject": null}),
-        ))
+        let output = serde_json::json!({"text": "gone", "subject": null});
+        Reply::json(&output, None)
     }
 }
 
@@ -148,7 +145,8 @@ impl TypedTool for Noted {
     type Output = Vec<u32>;
 
     fn run(_context: Context<'_>, _arguments: NoArguments) -> Result<Reply> {
-        let reply = Reply::json(serde_json::json!([])).with_notice(Some("half of it".to_owned()));
+        let empty: [u32; 0] = [];
+        let reply = Reply::json(&empty, Some(0))?.with_notice(Some("half of it".to_owned()));
         Ok(reply.with_explanations(vec![serde_json::json!({"id": "a", "final": 0.5})]))
     }
 }
@@ -199,7 +197,7 @@ impl TypedTool for Long {
             .entry(arguments.name)
             .or_default() += 1;
         let structured = serde_json::json!({"text": "", "subject": null});
-        Ok(Reply::new("x".repeat(arguments.bytes), structured))
+        Ok(Reply::new("x".repeat(arguments.bytes), structured, None))
     }
 }
 
@@ -266,7 +264,8 @@ impl TypedTool for Waits {
         told.send(()).unwrap();
         // Receiving also ends when the test drops the gate.
         let _ = opened.recv();
-        Ok(Reply::json(serde_json::json!([])))
+        let empty: [u32; 0] = [];
+        Reply::json(&empty, Some(0))
     }
 }
 
