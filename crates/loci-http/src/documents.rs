@@ -54,7 +54,7 @@ impl DocumentUrl {
         }
     }
 
-    /// The URL as it was given.
+    /// Returns the URL as it was given.
     pub fn as_str(&self) -> &str {
         &self.text
     }

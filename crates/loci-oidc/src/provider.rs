@@ -50,7 +50,7 @@ impl Provider {
         }
     }
 
-    /// The issuer as it was given.
+    /// Returns the issuer as it was given.
     pub(crate) fn issuer(&self) -> &str {
         self.issuer.as_str()
     }

@@ -89,7 +89,7 @@ impl Trust {
         })
     }
 
-    /// The plans, in the order in which the user agreed to them.
+    /// Returns the plans, in the order in which the user agreed to them.
     pub fn plans(&self) -> &[TrustedPlan] {
         &self.plans
     }
