@@ -11,11 +11,11 @@ use rusqlite::Connection;
 
 use crate::connection::{Database, NO_DATA_VERSION, data_version};
 use crate::failure::{Failure, Result, describe_read, refuse_upgraded};
-use crate::index::Index;
 use crate::load::{Progress, load, models, passages_of};
 use crate::read;
 use crate::row::{STORED_COLUMNS, read_stored};
 use crate::segment::{Facts, Segment};
+use loci_index::Index;
 
 /// Changes of memories after which a segment is written again: fewer than the change log keeps.
 const CHANGES_MAX: usize = 5_000;
@@ -228,7 +228,7 @@ impl Cache {
                 && self
                     .index
                     .try_read()
-                    .is_ok_and(|index| index.len() >= self.segment_min)
+                    .is_ok_and(|index| index.memories() >= self.segment_min)
         };
         if is_due {
             self.renew_in_background();
@@ -286,7 +286,7 @@ impl Cache {
         };
         let connection = self.database.connect_reader()?;
         let write = |index: &Index, change: i64| {
-            if index.len() < self.segment_min {
+            if index.memories() < self.segment_min {
                 return Ok(false);
             }
             let facts = Facts::of(&connection, change, index.last_row()).map_err(Failure::from)?;

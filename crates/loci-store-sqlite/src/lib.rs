@@ -54,7 +54,6 @@ mod folder;
 mod holders;
 mod identity;
 mod import_record;
-mod index;
 mod jobs;
 mod keyed_answers;
 mod load;

@@ -14,10 +14,10 @@ use rusqlite::{Connection, Row, Rows};
 
 use crate::codec::{decode_terms, decode_vector};
 use crate::failure::{Result, damaged};
-use crate::index::{Index, StoredPassage, StoredVector, Texts};
 use crate::read::POSITION_BITS;
 use crate::row::{STORED_COLUMNS, read_stored};
 use crate::write::passage_keys;
+use loci_index::{Index, StoredPassage, StoredVector, Texts};
 
 /// The passages that [`Passages::push`] reads.
 const PASSAGES: &str = "SELECT row, terms, model, scale, vector FROM passage";

@@ -10,7 +10,7 @@ use rusqlite::{Connection, Params, Row};
 
 use crate::codec::{decode_attributes, decode_citations, decode_links, decode_names};
 use crate::failure::{Result, damaged, damaged_row};
-use crate::index::StoredMemory;
+use loci_index::StoredMemory;
 
 /// The columns of `memory AS m` that [`read_memory`] reads, in its order.
 pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind, m.tags, m.weight, m.delivery, \

@@ -20,8 +20,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::connection::{Access, Database};
 use crate::failure::Result;
 use crate::identity::StoreId;
-use crate::index::Index;
 use crate::{folder, read, reanalysis, schema};
+use loci_index::Index;
 
 /// The folder of the index in that of a store. It can be removed while no process has the store
 /// open, and loses nothing.

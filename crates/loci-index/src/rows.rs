@@ -7,26 +7,26 @@ const PAGE: usize = 256;
 /// Which memory is in which row of the database. Rows are mostly dense, so they are kept in pages;
 /// a row that damage made enormous costs one page.
 #[derive(Debug, Default)]
-pub(super) struct Rows {
+pub(crate) struct Rows {
     pages: HashMap<i64, Box<[u32; PAGE]>>,
 }
 
 impl Rows {
     /// The number of the memory of that row.
-    pub(super) fn get(&self, row: i64) -> Option<u32> {
+    pub(crate) fn get(&self, row: i64) -> Option<u32> {
         let (page, place) = split(row);
         let number = self.pages.get(&page)?[place];
         (number != NONE).then_some(number)
     }
 
-    pub(super) fn insert(&mut self, row: i64, number: u32) {
+    pub(crate) fn insert(&mut self, row: i64, number: u32) {
         let (page, place) = split(row);
         self.pages
             .entry(page)
             .or_insert_with(|| Box::new([NONE; PAGE]))[place] = number;
     }
 
-    pub(super) fn remove(&mut self, row: i64) -> Option<u32> {
+    pub(crate) fn remove(&mut self, row: i64) -> Option<u32> {
         let number = self.get(row)?;
         let (key, place) = split(row);
         if let Some(page) = self.pages.get_mut(&key) {
@@ -39,7 +39,7 @@ impl Rows {
     }
 
     /// The rows, with their numbers.
-    pub(super) fn all(&self) -> impl Iterator<Item = (i64, u32)> + '_ {
+    pub(crate) fn all(&self) -> impl Iterator<Item = (i64, u32)> + '_ {
         let of_page = |(page, numbers): (&i64, &'_ [u32; PAGE])| {
             let page = *page;
             let numbers = *numbers;
@@ -53,7 +53,7 @@ impl Rows {
             .flat_map(move |(page, numbers)| of_page((page, numbers)))
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.pages.len() * size_of::<[u32; PAGE]>()
             + self.pages.capacity() * (size_of::<(i64, usize)>() + 1)
     }

@@ -10,7 +10,7 @@ const HYPHENS: [usize; 4] = [4, 6, 8, 10];
 /// The id of a memory in 24 bytes, with nothing on the heap for UUIDs and for short texts. One text
 /// has one form, so that equal ids are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Id {
+pub(crate) enum Id {
     /// A UUID in lower case with its hyphens.
     Uuid([u8; 16]),
     Short {
@@ -21,7 +21,7 @@ pub(super) enum Id {
 }
 
 impl Id {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         if let Some(bytes) = parse_uuid(text.as_bytes()) {
             return Id::Uuid(bytes);
         }
@@ -37,7 +37,7 @@ impl Id {
     }
 
     /// The id as it came in. `buffer` is room for it.
-    pub(super) fn text<'a>(&'a self, buffer: &'a mut [u8; UUID_TEXT]) -> &'a str {
+    pub(crate) fn text<'a>(&'a self, buffer: &'a mut [u8; UUID_TEXT]) -> &'a str {
         let bytes = match self {
             Id::Uuid(bytes) => {
                 write_uuid(bytes, buffer);
@@ -50,12 +50,12 @@ impl Id {
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    pub(super) fn to_text(&self) -> String {
+    pub(crate) fn to_text(&self) -> String {
         self.text(&mut [0; UUID_TEXT]).to_owned()
     }
 
     /// Bytes on the heap.
-    pub(super) fn heap_bytes(&self) -> usize {
+    pub(crate) fn heap_bytes(&self) -> usize {
         if let Id::Long(text) = self {
             text.len()
         } else {

@@ -10,11 +10,11 @@ use super::views::View;
 use super::{Index, NONE};
 
 /// A query on its way.
-pub(super) struct Search<'a> {
-    pub(super) index: &'a Index,
-    pub(super) query: &'a CandidateQuery<'a>,
-    pub(super) view: &'a View,
-    pub(super) words: WordQuery<'a>,
+pub(crate) struct Search<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) query: &'a CandidateQuery<'a>,
+    pub(crate) view: &'a View,
+    pub(crate) words: WordQuery<'a>,
     /// The vectors of the query's model, and the query's.
     meaning: Option<(&'a Vectors, &'a [f32])>,
 }
@@ -58,7 +58,7 @@ impl Best {
 
 impl Index {
     /// The best candidates by words and by meaning.
-    pub(crate) fn candidates(&self, query: &CandidateQuery<'_>) -> Candidates {
+    pub fn candidates(&self, query: &CandidateQuery<'_>) -> Candidates {
         let view = self.view(query.filter);
         let statistics = Statistics::of(view.slots.count(), view.length);
         let meaning = query
@@ -104,7 +104,7 @@ impl Index {
     }
 
     /// The order of the ids of two memories.
-    pub(super) fn compare_ids(&self, left: u32, right: u32) -> Ordering {
+    pub(crate) fn compare_ids(&self, left: u32, right: u32) -> Ordering {
         match (self.record(left), self.record(right)) {
             (Some(left), Some(right)) => left.compare_ids(&right),
             (left, right) => left.is_some().cmp(&right.is_some()),

@@ -12,7 +12,7 @@ use super::{END_OF_TIME, NONE, RecordRef, Traits};
 
 /// A compiled filter, but for its moment and its rule on superseded memories.
 #[derive(Debug)]
-pub(super) struct Selection {
+pub(crate) struct Selection {
     space: Name,
     everything: bool,
     shared: bool,
@@ -58,7 +58,7 @@ enum Collections {
 impl Selection {
     /// The filter in numbers; none if it can admit nothing, because nothing bears a name that it
     /// asks for.
-    pub(super) fn compile(filter: &Filter, names: &Names) -> Option<Self> {
+    pub(crate) fn compile(filter: &Filter, names: &Names) -> Option<Self> {
         let collections = match &filter.collections {
             CollectionFilter::Any => Collections::Any,
             CollectionFilter::Global => Collections::Global,
@@ -140,12 +140,12 @@ impl Selection {
     }
 
     /// Whether it hides what it replaces from the caller, whatever else the filter asks for.
-    pub(super) fn is_live_successor(&self, memory: &Traits, moment: Timestamp) -> bool {
+    pub(crate) fn is_live_successor(&self, memory: &Traits, moment: Timestamp) -> bool {
         !memory.is_forgotten && self.is_live_and_readable(memory, moment)
     }
 
     /// Whether the caller may know of it at all.
-    pub(super) fn is_live_and_readable(&self, memory: &Traits, moment: Timestamp) -> bool {
+    pub(crate) fn is_live_and_readable(&self, memory: &Traits, moment: Timestamp) -> bool {
         memory.space == self.space
             && memory.expires_at > moment
             && (self.everything
@@ -157,7 +157,7 @@ impl Selection {
     }
 
     /// Whether it has what else the filter asks for.
-    pub(super) fn admits(
+    pub(crate) fn admits(
         &self,
         memory: &Traits,
         record: &RecordRef<'_>,

@@ -4,7 +4,7 @@ use super::NONE;
 
 /// The small numbers of passages: whose they are, and in which order.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+pub(crate) struct Slots {
     /// Those of a segment: owners and next ones, as below, of what was alive when it was written.
     base: BaseSlots,
     /// The first slot that is not the segment's.
@@ -26,33 +26,33 @@ pub(super) struct Slots {
 
 /// The slots of a segment.
 #[derive(Debug, Default)]
-pub(super) struct BaseSlots {
-    pub(super) owners: Bytes,
-    pub(super) next: Bytes,
+pub(crate) struct BaseSlots {
+    pub(crate) owners: Bytes,
+    pub(crate) next: Bytes,
 }
 
 /// The passages of one memory: the first and the last.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Chain {
+pub(crate) struct Chain {
     first: u32,
     last: u32,
 }
 
 impl Chain {
-    pub(super) const EMPTY: Chain = Chain {
+    pub(crate) const EMPTY: Chain = Chain {
         first: NONE,
         last: NONE,
     };
 
     /// One of a segment, to which nothing is appended.
-    pub(super) fn of_base(first: u32) -> Self {
+    pub(crate) fn of_base(first: u32) -> Self {
         Chain { first, last: NONE }
     }
 }
 
 impl Slots {
     /// Those of a segment.
-    pub(super) fn open(base: BaseSlots) -> Self {
+    pub(crate) fn open(base: BaseSlots) -> Self {
         let first = first_slot_after(base.owners.numbers().len());
         Slots {
             base,
@@ -74,7 +74,7 @@ impl Slots {
     }
 
     /// Gives the memory `owner` a further passage, after those that it has.
-    pub(super) fn append(&mut self, chain: &mut Chain, owner: u32) -> u32 {
+    pub(crate) fn append(&mut self, chain: &mut Chain, owner: u32) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| self.grow());
         let place = self.place(slot);
         self.owners[place] = owner;
@@ -97,14 +97,14 @@ impl Slots {
     }
 
     /// A further slot, of a passage that is in the postings and of no memory.
-    pub(super) fn append_dead(&mut self) -> u32 {
+    pub(crate) fn append_dead(&mut self) -> u32 {
         let slot = self.grow();
         self.dead.push(slot);
         slot
     }
 
     /// The memory of the passage, which is not dead.
-    pub(super) fn owner(&self, slot: u32) -> u32 {
+    pub(crate) fn owner(&self, slot: u32) -> u32 {
         let of_base = self.base.owners.numbers().get(slot as usize);
         of_base
             .or_else(|| self.owners.get(slot.wrapping_sub(self.first) as usize))
@@ -113,7 +113,7 @@ impl Slots {
     }
 
     /// The slots of a memory's passages, in order.
-    pub(super) fn of(&self, chain: Chain) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn of(&self, chain: Chain) -> impl Iterator<Item = u32> + '_ {
         let existing = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(existing(chain.first), move |slot| {
             existing(self.next(*slot))
@@ -121,7 +121,7 @@ impl Slots {
     }
 
     /// Takes all passages of a memory away.
-    pub(super) fn remove(&mut self, chain: Chain) {
+    pub(crate) fn remove(&mut self, chain: Chain) {
         let mut slot = chain.first;
         // Those of a segment stay in its postings.
         while slot != NONE && slot >= self.first {
@@ -134,46 +134,46 @@ impl Slots {
     }
 
     /// How many are in the postings, the dead ones included.
-    pub(super) fn in_postings(&self) -> usize {
+    pub(crate) fn in_postings(&self) -> usize {
         self.base.owners.numbers().len() + self.owners.len() - self.free.len()
     }
 
     /// How many there are in memory, whatever they are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.owners.len()
     }
 
     /// How many came and died since this was asked last.
-    pub(super) fn take_changed(&mut self) -> usize {
+    pub(crate) fn take_changed(&mut self) -> usize {
         std::mem::take(&mut self.changed)
     }
 
     /// The dead slots that no purge is at yet.
-    pub(super) fn dead(&self) -> &[u32] {
+    pub(crate) fn dead(&self) -> &[u32] {
         &self.dead
     }
 
     /// Notes that a purge of the dead slots began.
-    pub(super) fn begin_purge(&mut self) {
+    pub(crate) fn begin_purge(&mut self) {
         self.purged = self.dead.len();
         self.dead.clear();
     }
 
     /// Frees the slots that a purge has been through.
-    pub(super) fn end_purge(&mut self, purged: Vec<u32>) {
+    pub(crate) fn end_purge(&mut self, purged: Vec<u32>) {
         self.purged = 0;
         // The lowest are given first, so that what is full lies together.
         self.free.extend(purged.into_iter().rev());
     }
 
     /// Ends a load.
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.owners.shrink_to_fit();
         self.next.shrink_to_fit();
         self.changed = 0;
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let numbers = self.owners.capacity()
             + self.next.capacity()
             + self.free.capacity()

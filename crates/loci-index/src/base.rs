@@ -8,42 +8,42 @@ use super::names::Name;
 use super::slots::Chain;
 use super::{NONE, Record, Traits};
 
-pub(super) const TRAITS_BYTES: usize = 40;
-pub(super) const RECORD_BYTES: usize = 64;
+pub(crate) const TRAITS_BYTES: usize = 40;
+pub(crate) const RECORD_BYTES: usize = 64;
 const VISIBILITIES: [Visibility; 3] = [Visibility::Private, Visibility::Shared, Visibility::Common];
 const DELIVERIES: [Delivery; 2] = [Delivery::OnDemand, Delivery::Bootstrap];
 
 /// Memories by number, in the order of their rows. What changes of one is not here.
 #[derive(Debug, Default)]
-pub(super) struct Base {
-    pub(super) traits: Bytes,
-    pub(super) records: Bytes,
+pub(crate) struct Base {
+    pub(crate) traits: Bytes,
+    pub(crate) records: Bytes,
     /// Ids and tags.
-    pub(super) heap: Bytes,
-    pub(super) rows: Bytes,
+    pub(crate) heap: Bytes,
+    pub(crate) rows: Bytes,
     /// Numbers of those that replace another, by space and the id that they replace.
-    pub(super) successors: Bytes,
+    pub(crate) successors: Bytes,
     /// Numbers of those that expire, by when.
-    pub(super) expiries: Bytes,
+    pub(crate) expiries: Bytes,
 }
 
 /// The fields of a record beside its texts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fixed {
-    pub(super) passages: Chain,
+pub(crate) struct Fixed {
+    pub(crate) passages: Chain,
     /// [`NONE`], if it is in no thread.
-    pub(super) thread: u32,
+    pub(crate) thread: u32,
     /// In the thread.
-    pub(super) position: u64,
-    pub(super) weight: f64,
-    pub(super) created_at: Timestamp,
-    pub(super) updated_at: Timestamp,
+    pub(crate) position: u64,
+    pub(crate) weight: f64,
+    pub(crate) created_at: Timestamp,
+    pub(crate) updated_at: Timestamp,
 }
 
 /// A record, wherever it lies.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RecordRef<'a> {
-    pub(super) fixed: Fixed,
+pub(crate) struct RecordRef<'a> {
+    pub(crate) fixed: Fixed,
     texts: Texts<'a>,
 }
 
@@ -59,42 +59,42 @@ enum Texts<'a> {
 }
 
 impl<'a> RecordRef<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
+    pub(crate) fn of(record: &'a Record) -> Self {
         RecordRef {
             fixed: record.fixed,
             texts: Texts::Own(record),
         }
     }
 
-    pub(super) fn id(&self) -> Id {
+    pub(crate) fn id(&self) -> Id {
         match self.texts {
             Texts::Own(record) => record.id.clone(),
             Texts::Base { id, .. } => Id::new(id),
         }
     }
 
-    pub(super) fn supersedes(&self) -> Option<Id> {
+    pub(crate) fn supersedes(&self) -> Option<Id> {
         match self.texts {
             Texts::Own(record) => record.supersedes.as_deref().cloned(),
             Texts::Base { supersedes, .. } => supersedes.map(Id::new),
         }
     }
 
-    pub(super) fn source(&self) -> Option<Id> {
+    pub(crate) fn source(&self) -> Option<Id> {
         match self.texts {
             Texts::Own(record) => record.source.as_deref().cloned(),
             Texts::Base { source, .. } => source.map(Id::new),
         }
     }
 
-    pub(super) fn has_tag(&self, tag: Name) -> bool {
+    pub(crate) fn has_tag(&self, tag: Name) -> bool {
         match self.texts {
             Texts::Own(record) => record.tags.contains(&tag),
             Texts::Base { tags, .. } => names(tags).any(|name| name == tag),
         }
     }
 
-    pub(super) fn tags(&self) -> Vec<Name> {
+    pub(crate) fn tags(&self) -> Vec<Name> {
         match self.texts {
             Texts::Own(record) => record.tags.to_vec(),
             Texts::Base { tags, .. } => names(tags).collect(),
@@ -102,7 +102,7 @@ impl<'a> RecordRef<'a> {
     }
 
     /// The order of the ids.
-    pub(super) fn compare_ids(&self, other: &Self) -> std::cmp::Ordering {
+    pub(crate) fn compare_ids(&self, other: &Self) -> std::cmp::Ordering {
         match (self.texts, other.texts) {
             (Texts::Own(left), Texts::Own(right)) => left.id.cmp(&right.id),
             (Texts::Base { id: left, .. }, Texts::Base { id: right, .. }) => left.cmp(right),
@@ -121,21 +121,21 @@ fn moment(bytes: &[u8], index: usize) -> Timestamp {
 
 impl Base {
     /// How many there are, those included that are gone.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len() / 8
     }
 
-    pub(super) fn row(&self, number: u32) -> i64 {
+    pub(crate) fn row(&self, number: u32) -> i64 {
         u64_at(&self.rows, number as usize).cast_signed()
     }
 
     /// The number of the memory that was in the row.
-    pub(super) fn find(&self, row: i64) -> Option<u32> {
+    pub(crate) fn find(&self, row: i64) -> Option<u32> {
         let found = lower_bound(self.len(), |number| self.row(number) < row);
         ((found as usize) < self.len() && self.row(found) == row).then_some(found)
     }
 
-    pub(super) fn traits(&self, number: u32) -> Option<Traits> {
+    pub(crate) fn traits(&self, number: u32) -> Option<Traits> {
         let start = number as usize * TRAITS_BYTES;
         let bytes = self.traits.get(start..start + TRAITS_BYTES)?;
         let name = |index| Name::of_number(u32_at(bytes, index));
@@ -156,7 +156,7 @@ impl Base {
         })
     }
 
-    pub(super) fn record(&self, number: u32) -> Option<RecordRef<'_>> {
+    pub(crate) fn record(&self, number: u32) -> Option<RecordRef<'_>> {
         let start = number as usize * RECORD_BYTES;
         let bytes = self.records.get(start..start + RECORD_BYTES)?;
         let [id, supersedes, source, tags] = std::array::from_fn(|index| u32_at(bytes, 2 + index));
@@ -199,7 +199,7 @@ impl Base {
     }
 
     /// Those that replaced the memory of this space and id when the segment was written.
-    pub(super) fn successors(&self, space: Name, id: &Id) -> Vec<u32> {
+    pub(crate) fn successors(&self, space: Name, id: &Id) -> Vec<u32> {
         if self.successors.is_empty() {
             return Vec::new();
         }
@@ -218,7 +218,7 @@ impl Base {
     }
 
     /// Those that expire after the first moment, and not after the last.
-    pub(super) fn expiring(&self, first: Timestamp, last: Timestamp) -> Vec<u32> {
+    pub(crate) fn expiring(&self, first: Timestamp, last: Timestamp) -> Vec<u32> {
         let number = |place: u32| u32_at(&self.expiries, place as usize);
         let expires_at = |place: u32| self.traits(number(place)).map(|traits| traits.expires_at);
         let count = self.expiries.len() / 4;
@@ -244,7 +244,7 @@ fn lower_bound(count: usize, is_before: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-pub(super) fn write_traits(traits: &Traits, bytes: &mut Vec<u8>) {
+pub(crate) fn write_traits(traits: &Traits, bytes: &mut Vec<u8>) {
     let Traits {
         space,
         origin,

@@ -4,46 +4,48 @@ use loci_search::index::{Postings, Vectors};
 
 /// A passage as the database holds it.
 #[derive(Debug)]
-pub(crate) struct StoredPassage<'a> {
+pub struct StoredPassage<'a> {
     /// Its terms with their counts.
-    pub(crate) terms: Vec<(&'a str, u32)>,
+    pub terms: Vec<(&'a str, u32)>,
     /// Its vectors, each of another model.
-    pub(crate) vectors: Vec<StoredVector<'a>>,
+    pub vectors: Vec<StoredVector<'a>>,
 }
 
 /// A vector as the database holds it.
 #[derive(Debug)]
-pub(crate) struct StoredVector<'a> {
+pub struct StoredVector<'a> {
     /// The model's row.
-    pub(crate) model: i64,
-    pub(crate) scale: f32,
-    pub(crate) values: &'a [i8],
+    pub model: i64,
+    /// The factor that turns the values into the vector.
+    pub scale: f32,
+    /// The values, quantised.
+    pub values: &'a [i8],
 }
 
 /// What is in the passages, by slot: words and vectors. A load fills it apart from the memories.
 #[derive(Debug, Default)]
-pub(crate) struct Texts {
-    pub(super) postings: Postings,
-    pub(super) models: Vec<Model>,
+pub struct Texts {
+    pub(crate) postings: Postings,
+    pub(crate) models: Vec<Model>,
     /// The segment, if a part lies in one.
-    pub(super) sections: Option<Sections>,
+    pub(crate) sections: Option<Sections>,
 }
 
 #[derive(Debug)]
-pub(super) struct Model {
-    pub(super) row: i64,
-    pub(super) id: ModelId,
-    pub(super) vectors: Vectors,
+pub(crate) struct Model {
+    pub(crate) row: i64,
+    pub(crate) id: ModelId,
+    pub(crate) vectors: Vectors,
 }
 
 impl Texts {
     /// Whether what a segment holds was found to be damaged since it was opened.
-    pub(super) fn is_damaged(&self) -> bool {
+    pub fn is_damaged(&self) -> bool {
         self.sections.as_ref().is_some_and(Sections::is_damaged)
     }
 
     /// Makes a model known. Its row never means another one.
-    pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
+    pub fn add_model(&mut self, row: i64, id: ModelId) {
         if self.models.iter().all(|model| model.row != row) {
             self.models.push(Model {
                 row,
@@ -54,7 +56,7 @@ impl Texts {
     }
 
     /// Puts a passage into a free slot.
-    pub(crate) fn insert(&mut self, slot: u32, passage: StoredPassage<'_>) {
+    pub fn insert(&mut self, slot: u32, passage: StoredPassage<'_>) {
         self.postings.insert(slot, passage.terms);
         for vector in passage.vectors {
             let Some(model) = self
@@ -72,14 +74,14 @@ impl Texts {
     }
 
     /// Takes the vectors of a slot that is dead now; its words stay until a purge.
-    pub(super) fn clear(&mut self, slot: u32) {
+    pub(crate) fn clear(&mut self, slot: u32) {
         self.models
             .iter_mut()
             .for_each(|model| model.vectors.clear(slot));
     }
 
     /// Gives back what models without vectors hold.
-    pub(super) fn release_empty(&mut self) {
+    pub(crate) fn release_empty(&mut self) {
         for model in self
             .models
             .iter_mut()
@@ -90,20 +92,20 @@ impl Texts {
     }
 
     /// The vectors that a query can be compared with.
-    pub(super) fn comparable(&self, query: &QueryVector) -> Option<&Vectors> {
+    pub(crate) fn comparable(&self, query: &QueryVector) -> Option<&Vectors> {
         let model = self.models.iter().find(|model| model.id == query.model)?;
         (model.vectors.dimensions() == query.values.len()).then_some(&model.vectors)
     }
 
     /// Gives back memory that growing has reserved, after a load.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.postings.shrink();
         self.models
             .iter_mut()
             .for_each(|model| model.vectors.shrink());
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.postings.bytes()
             + self
                 .models

@@ -1,10 +1,15 @@
-//! The index: what a search needs of every memory, as numbers.
+//! The index that a store searches: the properties, words and vectors of every memory, as numbers.
 //!
-//! It is a cache of the database and can be thrown away at any time. All of it lies in memory, or
-//! what it was at some change lies in a segment, which never changes, and what came and went since
-//! is in memory. Memories and passages have small numbers here ("numbers" and "slots"); names are
-//! interned, so that a filter compares integers. What a filter admits is kept as a view, which
-//! follows every change.
+//! It is a cache of the store and can be dropped at any time. It lies in memory; its state at one
+//! change may lie in a segment, a file that never changes, and only later changes are in memory.
+//! Memories and passages have small numbers here ("numbers" and "slots"); names are interned, so
+//! that a filter compares integers. The memories that a filter admits are kept as a view, which
+//! follows every change. The crate reads no database: a store feeds it with rows and changes.
+//!
+//! ```
+//! let index = loci_index::Index::default();
+//! assert_eq!(index.memories(), 0);
+//! ```
 
 mod base;
 mod context;
@@ -32,7 +37,7 @@ use ids::Id;
 use names::{Name, Names};
 use rows::Rows;
 use slots::{Chain, Slots};
-pub(crate) use texts::{StoredPassage, StoredVector, Texts};
+pub use texts::{StoredPassage, StoredVector, Texts};
 use threads::{Member, ThreadKey, Threads};
 use views::Views;
 
@@ -49,33 +54,52 @@ const PURGE_POSTINGS_PER_PASSAGE: usize = 500;
 
 /// A memory as the index is told of it, borrowed from where it was read.
 #[derive(Debug)]
-pub(crate) struct StoredMemory<'a> {
-    pub(crate) space: &'a str,
-    pub(crate) id: &'a str,
-    pub(crate) collection: Option<&'a str>,
-    pub(crate) section: &'a str,
-    pub(crate) kind: &'a str,
-    pub(crate) tags: Vec<String>,
-    pub(crate) weight: f64,
-    pub(crate) delivery: Delivery,
-    pub(crate) origin: &'a str,
-    pub(crate) owner: Option<&'a str>,
-    pub(crate) visibility: Visibility,
-    pub(crate) supersedes: Option<&'a str>,
+pub struct StoredMemory<'a> {
+    /// The space that holds it.
+    pub space: &'a str,
+    /// Its id.
+    pub id: &'a str,
+    /// Its collection; none if it is global.
+    pub collection: Option<&'a str>,
+    /// Its section.
+    pub section: &'a str,
+    /// Its kind.
+    pub kind: &'a str,
+    /// Its tags.
+    pub tags: Vec<String>,
+    /// Its importance.
+    pub weight: f64,
+    /// When a session is told of it.
+    pub delivery: Delivery,
+    /// The dialect that stored it.
+    pub origin: &'a str,
+    /// Its owner; none if the caller was anonymous.
+    pub owner: Option<&'a str>,
+    /// Who may read it.
+    pub visibility: Visibility,
+    /// The id of the memory that it replaces.
+    pub supersedes: Option<&'a str>,
     /// The row of the memory with that id, if there is one.
-    pub(crate) replaces: Option<i64>,
-    pub(crate) expires_at: Option<Timestamp>,
-    pub(crate) is_forgotten: bool,
-    pub(crate) created_at: Timestamp,
-    pub(crate) updated_at: Timestamp,
-    pub(crate) tier: Tier,
-    pub(crate) source: Option<&'a str>,
-    pub(crate) thread: Option<(&'a str, u64)>,
+    pub replaces: Option<i64>,
+    /// When it expires.
+    pub expires_at: Option<Timestamp>,
+    /// Whether it is soft-deleted as a note.
+    pub is_forgotten: bool,
+    /// The creation time.
+    pub created_at: Timestamp,
+    /// The time of the last change.
+    pub updated_at: Timestamp,
+    /// Its tier.
+    pub tier: Tier,
+    /// The id of the memory that it was made from.
+    pub source: Option<&'a str>,
+    /// Its thread, and its position there.
+    pub thread: Option<(&'a str, u64)>,
 }
 
-/// What a search knows of all memories.
+/// The index over all memories of a store.
 #[derive(Debug, Default)]
-pub(crate) struct Index {
+pub struct Index {
     /// The memories of a segment, which have the first numbers.
     base: Base,
     /// Those of them that were taken away.
@@ -151,18 +175,18 @@ struct Record {
 
 impl Index {
     /// Makes a model known. Its row never means another one.
-    pub(crate) fn add_model(&mut self, row: i64, id: ModelId) {
+    pub fn add_model(&mut self, row: i64, id: ModelId) {
         self.texts.add_model(row, id);
     }
 
     /// Whether what a segment holds was found to be damaged since it was opened: then what was
     /// found may be wrong.
-    pub(crate) fn is_damaged(&self) -> bool {
+    pub fn is_damaged(&self) -> bool {
         self.texts.is_damaged()
     }
 
     /// How many memories came and went since its segment was written; of all, if there is none.
-    pub(crate) fn changed(&self) -> (usize, usize) {
+    pub fn changed(&self) -> (usize, usize) {
         (
             self.records.len() - self.free_numbers.len(),
             self.gone.count(),
@@ -170,7 +194,7 @@ impl Index {
     }
 
     /// The last row of a memory that it has; 0, if it has none.
-    pub(crate) fn last_row(&self) -> i64 {
+    pub fn last_row(&self) -> i64 {
         let of_base = self
             .base
             .len()
@@ -184,15 +208,15 @@ impl Index {
             .unwrap_or_default()
     }
 
-    /// How many memories it has.
-    pub(crate) fn len(&self) -> usize {
+    /// The number of memories in it.
+    pub fn memories(&self) -> usize {
         let (came, went) = self.changed();
         self.base.len() - went + came
     }
 
     /// Takes over the passages of a load, which has given no other ones: by slot, the row of the
     /// memory of each.
-    pub(crate) fn adopt(&mut self, texts: Texts, rows: &[i64]) {
+    pub fn adopt(&mut self, texts: Texts, rows: &[i64]) {
         self.texts = texts;
         for row in rows {
             let number = self.rows.get(*row);
@@ -261,7 +285,7 @@ impl Index {
     }
 
     /// Adds the memory of that row, which must not be there, without its passages.
-    pub(crate) fn insert(&mut self, row: i64, memory: &StoredMemory<'_>) {
+    pub fn insert(&mut self, row: i64, memory: &StoredMemory<'_>) {
         let number = self.free_numbers.pop().unwrap_or_else(|| self.numbers());
         self.rows.insert(row, number);
         let (space, id) = (self.names.intern(memory.space), Id::new(memory.id));
@@ -393,7 +417,7 @@ impl Index {
     }
 
     /// Adds the next passage of the memory of that row; nothing if there is no such memory.
-    pub(crate) fn add_passage(&mut self, row: i64, passage: StoredPassage<'_>) {
+    pub fn add_passage(&mut self, row: i64, passage: StoredPassage<'_>) {
         let Some(number) = self.rows.get(row) else {
             return;
         };
@@ -405,7 +429,7 @@ impl Index {
     }
 
     /// Takes the memory of that row away, if it is there.
-    pub(crate) fn remove(&mut self, row: i64) {
+    pub fn remove(&mut self, row: i64) {
         let Some(number) = self.number_of(row) else {
             return;
         };
@@ -454,7 +478,7 @@ impl Index {
 
     /// Ends a round of changes: the views follow them, and the postings get rid of some that are
     /// dead.
-    pub(crate) fn settle(&mut self) {
+    pub fn settle(&mut self) {
         let changed = self.slots.take_changed();
         self.settle_views();
         self.texts.release_empty();
@@ -477,7 +501,7 @@ impl Index {
     }
 
     /// Gives back memory that growing has reserved, after a load; the passages have done so.
-    pub(crate) fn shrink(&mut self) {
+    pub fn shrink(&mut self) {
         self.traits.shrink_to_fit();
         self.records.shrink_to_fit();
         self.threads.shrink();
@@ -485,7 +509,7 @@ impl Index {
     }
 
     /// Bytes that it holds in memory, about.
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         // An entry of a tree, whose nodes are two thirds full.
         const EXPIRY: usize = size_of::<(Timestamp, u32)>() * 3 / 2;
         const SUCCESSOR: usize = size_of::<(Id, Vec<u32>)>() + size_of::<[u32; 4]>() + 1;

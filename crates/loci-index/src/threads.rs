@@ -10,22 +10,22 @@ use super::names::Name;
 
 /// What a thread is: the conversation or file of one owner (or of nobody) in one space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct ThreadKey {
-    pub(super) space: Name,
-    pub(super) owner: Option<Name>,
-    pub(super) name: Name,
+pub(crate) struct ThreadKey {
+    pub(crate) space: Name,
+    pub(crate) owner: Option<Name>,
+    pub(crate) name: Name,
 }
 
 /// A memory in a thread. Sorted by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Member {
-    pub(super) position: u64,
-    pub(super) number: u32,
+pub(crate) struct Member {
+    pub(crate) position: u64,
+    pub(crate) number: u32,
 }
 
 /// The threads and their members. A thread without members is none.
 #[derive(Debug, Default)]
-pub(super) struct Threads {
+pub(crate) struct Threads {
     /// Those of a segment, which come first.
     base: BaseThreads,
     /// Threads of the segment that changed since.
@@ -45,15 +45,15 @@ struct Thread {
 /// The threads of a segment: by number, which follows the keys, space, owner, name and the end of
 /// the members; and the members, each a position and a number.
 #[derive(Debug, Default)]
-pub(super) struct BaseThreads {
-    pub(super) threads: Bytes,
-    pub(super) members: Bytes,
+pub(crate) struct BaseThreads {
+    pub(crate) threads: Bytes,
+    pub(crate) members: Bytes,
 }
 
 /// Numbers of 32 bits that a thread has in a segment.
-pub(super) const THREAD_NUMBERS: usize = 4;
+pub(crate) const THREAD_NUMBERS: usize = 4;
 /// Bytes that a member has in a segment.
-pub(super) const MEMBER_BYTES: usize = 16;
+pub(crate) const MEMBER_BYTES: usize = 16;
 
 impl BaseThreads {
     fn len(&self) -> usize {
@@ -108,7 +108,7 @@ impl BaseThreads {
 
 impl ThreadKey {
     /// By which the threads of a segment are sorted.
-    pub(super) fn numbers(self) -> [u32; 3] {
+    pub(crate) fn numbers(self) -> [u32; 3] {
         [
             Name::number(Some(self.space)),
             Name::number(self.owner),
@@ -119,7 +119,7 @@ impl ThreadKey {
 
 impl Threads {
     /// Those of a segment.
-    pub(super) fn open(base: BaseThreads) -> Self {
+    pub(crate) fn open(base: BaseThreads) -> Self {
         Threads {
             base,
             ..Threads::default()
@@ -127,7 +127,7 @@ impl Threads {
     }
 
     /// Adds a member; returns the number of the thread.
-    pub(super) fn insert(&mut self, key: ThreadKey, member: Member) -> u32 {
+    pub(crate) fn insert(&mut self, key: ThreadKey, member: Member) -> u32 {
         let number = self.base.find(key).unwrap_or_else(|| self.own_number(key));
         let Some(thread) = self.thread_mut(number) else {
             return number;
@@ -172,7 +172,7 @@ impl Threads {
     }
 
     /// Takes a member of the thread away.
-    pub(super) fn remove(&mut self, number: u32, member: Member) {
+    pub(crate) fn remove(&mut self, number: u32, member: Member) {
         let is_own = number as usize >= self.base.len();
         let Some(thread) = self.thread_mut(number) else {
             return;
@@ -196,7 +196,7 @@ impl Threads {
     }
 
     /// What the thread is called.
-    pub(super) fn name(&self, thread: u32) -> Option<Name> {
+    pub(crate) fn name(&self, thread: u32) -> Option<Name> {
         match self.in_memory(thread) {
             Some(thread) => Some(thread.key.name),
             None => Name::of_number(self.base.numbers(thread as usize)[2]),
@@ -204,7 +204,7 @@ impl Threads {
     }
 
     /// The members, by position.
-    pub(super) fn members(&self, thread: u32) -> Cow<'_, [Member]> {
+    pub(crate) fn members(&self, thread: u32) -> Cow<'_, [Member]> {
         match self.in_memory(thread) {
             Some(thread) => Cow::Borrowed(&thread.members),
             None => Cow::Owned(self.base.members(self.base.range(thread))),
@@ -212,7 +212,7 @@ impl Threads {
     }
 
     /// The members at most that far from a position.
-    pub(super) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<Member> {
+    pub(crate) fn near(&self, thread: u32, position: u64, distance: u64) -> Vec<Member> {
         let (first, last) = (
             position.saturating_sub(distance),
             position.saturating_add(distance),
@@ -241,7 +241,7 @@ impl Threads {
     }
 
     /// The threads that have members, with their keys.
-    pub(super) fn all(&self) -> Vec<(ThreadKey, u32)> {
+    pub(crate) fn all(&self) -> Vec<(ThreadKey, u32)> {
         let count = self.base.len() + self.own.len();
         let key = |number: u32| match self.in_memory(number) {
             Some(thread) => (!thread.members.is_empty()).then_some(thread.key),
@@ -252,14 +252,14 @@ impl Threads {
             .collect()
     }
 
-    pub(super) fn shrink(&mut self) {
+    pub(crate) fn shrink(&mut self) {
         self.own
             .iter_mut()
             .for_each(|thread| thread.members.shrink_to_fit());
         self.own.shrink_to_fit();
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let threads = self.own.iter().chain(self.changed.values());
         let members: usize = threads.map(|thread| thread.members.capacity()).sum();
         members * size_of::<Member>()
@@ -277,8 +277,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
-    use super::super::names::Names;
     use super::*;
+    use crate::names::Names;
 
     proptest! {
         #[test]

@@ -9,7 +9,7 @@ use super::search::Search;
 
 impl Search<'_> {
     /// The threads of these memories, each once, ascending.
-    pub(super) fn threads(&self, numbers: &[u32]) -> Vec<u32> {
+    pub(crate) fn threads(&self, numbers: &[u32]) -> Vec<u32> {
         let records = numbers
             .iter()
             .filter_map(|number| self.index.record(*number));
@@ -23,7 +23,7 @@ impl Search<'_> {
     }
 
     /// Adds the admitted memories that stand near these in their threads.
-    pub(super) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
+    pub(crate) fn add_neighbours(&self, numbers: &mut Vec<u32>) {
         for place in 0..numbers.len() {
             let Some(Fixed {
                 thread, position, ..
@@ -45,7 +45,7 @@ impl Search<'_> {
     }
 
     /// Each thread as one text.
-    pub(super) fn thread_scores(&self, threads: &[u32]) -> Vec<ThreadScore> {
+    pub(crate) fn thread_scores(&self, threads: &[u32]) -> Vec<ThreadScore> {
         let mut passages: Vec<(u32, usize)> = Vec::new();
         let mut scores = vec![ThreadScore::default(); threads.len()];
         for (place, thread) in threads.iter().enumerate() {

@@ -20,13 +20,13 @@ const TOUCHED_MAX: usize = 10_000;
 
 /// What a filter admits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct View {
+pub(crate) struct View {
     /// The memories, by number.
-    pub(super) memories: Bits,
+    pub(crate) memories: Bits,
     /// Their passages.
-    pub(super) slots: Bits,
+    pub(crate) slots: Bits,
     /// The length of these together, in terms.
-    pub(super) length: u64,
+    pub(crate) length: u64,
 }
 
 impl View {
@@ -37,7 +37,7 @@ impl View {
 
 /// The views of the filters that were asked for last.
 #[derive(Debug, Default)]
-pub(super) struct Views {
+pub(crate) struct Views {
     kept: Vec<Kept>,
     /// Counts the uses.
     uses: u64,
@@ -58,16 +58,16 @@ struct Kept {
 }
 
 impl Views {
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
 
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.kept.len()
     }
 
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.kept
             .iter()
             .map(|kept| kept.view.bytes() + size_of::<Kept>() + size_of::<View>())
@@ -101,7 +101,7 @@ impl Views {
 
 impl Index {
     /// What the filter admits.
-    pub(super) fn view(&self, filter: &Filter) -> Arc<View> {
+    pub(crate) fn view(&self, filter: &Filter) -> Arc<View> {
         let timeless = Filter {
             live_at: Timestamp::MIN,
             ..filter.clone()
@@ -171,7 +171,7 @@ impl Index {
     }
 
     /// What the filter admits, by a look at every memory.
-    pub(super) fn evaluate(&self, selection: &Selection, filter: &Filter) -> View {
+    pub(crate) fn evaluate(&self, selection: &Selection, filter: &Filter) -> View {
         let mut view = View::default();
         let mut replaced = Vec::new();
         for number in (0..self.numbers()).filter(|number| self.is_there(*number)) {
@@ -245,7 +245,7 @@ impl Index {
     }
 
     /// Takes a memory that is about to go out of every view.
-    pub(super) fn take_out(&mut self, number: u32) {
+    pub(crate) fn take_out(&mut self, number: u32) {
         self.change_views(|index, views| {
             for kept in &mut views.kept {
                 if kept.view.memories.contains(number) {
@@ -256,7 +256,7 @@ impl Index {
     }
 
     /// Brings every view up to date with the memories that were touched.
-    pub(super) fn settle_views(&mut self) {
+    pub(crate) fn settle_views(&mut self) {
         let mut touched = std::mem::take(&mut self.touched);
         touched.sort_unstable();
         touched.dedup();

@@ -8,12 +8,12 @@ use loci_search::index::segment::{Bytes, u32_at};
 /// A number that stands for a name. Names of spaces, owners, origins, places, kinds, tags and
 /// threads share one list. It begins at 1, so that no name takes no more room than one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Name(NonZeroU32);
+pub(crate) struct Name(NonZeroU32);
 
 /// Names and their numbers. A name stays until the index is loaded again: they are few, and small
 /// beside what bears them.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     /// Those of a segment, which come first, in the order of their texts.
     base: BaseNames,
     numbers: HashMap<Arc<str>, Name>,
@@ -22,9 +22,9 @@ pub(super) struct Names {
 
 /// The names of a segment: their texts, and where each ends.
 #[derive(Debug, Default)]
-pub(super) struct BaseNames {
-    pub(super) texts: Bytes,
-    pub(super) ends: Bytes,
+pub(crate) struct BaseNames {
+    pub(crate) texts: Bytes,
+    pub(crate) ends: Bytes,
 }
 
 impl BaseNames {
@@ -59,14 +59,14 @@ impl BaseNames {
 
 impl Name {
     /// A number that no name has.
-    pub(super) const NEVER: Name = Name(NonZeroU32::MAX);
+    pub(crate) const NEVER: Name = Name(NonZeroU32::MAX);
 
     /// The number that it has in a segment; 0 stands for no name.
-    pub(super) fn number(name: Option<Name>) -> u32 {
+    pub(crate) fn number(name: Option<Name>) -> u32 {
         name.map_or(0, |name| name.0.get())
     }
 
-    pub(super) fn of_number(number: u32) -> Option<Name> {
+    pub(crate) fn of_number(number: u32) -> Option<Name> {
         NonZeroU32::new(number).map(Name)
     }
 
@@ -77,7 +77,7 @@ impl Name {
 
 impl Names {
     /// Those of a segment.
-    pub(super) fn open(base: BaseNames) -> Self {
+    pub(crate) fn open(base: BaseNames) -> Self {
         Names {
             base,
             ..Names::default()
@@ -85,7 +85,7 @@ impl Names {
     }
 
     /// The number of a name, which is made if it is new.
-    pub(super) fn intern(&mut self, text: &str) -> Name {
+    pub(crate) fn intern(&mut self, text: &str) -> Name {
         if let Some(name) = self.find(text) {
             return name;
         }
@@ -97,7 +97,7 @@ impl Names {
     }
 
     /// The number of a name; none if nothing bears it.
-    pub(super) fn find(&self, text: &str) -> Option<Name> {
+    pub(crate) fn find(&self, text: &str) -> Option<Name> {
         self.numbers
             .get(text)
             .copied()
@@ -105,12 +105,12 @@ impl Names {
     }
 
     /// How many there are. It never falls, so that it tells whether there are new ones.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.base.len() + self.texts.len()
     }
 
     /// Bytes that they hold in memory, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         // A shared text has two counts before it.
         let texts: usize = self
             .texts
@@ -123,7 +123,7 @@ impl Names {
     }
 
     /// The name with that number.
-    pub(super) fn text(&self, name: Name) -> Option<Arc<str>> {
+    pub(crate) fn text(&self, name: Name) -> Option<Arc<str>> {
         let index = name.0.get() as usize - 1;
         match index.checked_sub(self.base.len()) {
             None => Some(self.base.text(index).into()),

@@ -378,7 +378,7 @@ fn an_index_in_a_segment_finds_what_one_in_memory_finds() {
                     sorted(&world.twin, &query),
                     "seed {seed}, round {round}, {query:?}"
                 );
-                assert_eq!(world.index.len(), world.rows.len());
+                assert_eq!(world.index.memories(), world.rows.len());
                 hits += found.0.hits.len();
             }
         }

@@ -195,7 +195,7 @@ impl Index {
     ///
     /// # Errors
     /// The segment cannot be written.
-    pub(crate) fn write(&self, out: &mut SectionWriter) -> io::Result<()> {
+    pub fn write(&self, out: &mut SectionWriter) -> io::Result<()> {
         let plan = Plan::of(self);
         plan.write_names(out)?;
         self.write_memories(&plan, out)?;
@@ -379,7 +379,7 @@ impl Index {
     }
 
     /// The index in a segment. None, if what is there does not fit together.
-    pub(crate) fn open(sections: Sections) -> Option<Self> {
+    pub fn open(sections: Sections) -> Option<Self> {
         let section = |tag| sections.section(tag);
         let base = Base {
             traits: section(TRAITS),
