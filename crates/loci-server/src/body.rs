@@ -10,7 +10,7 @@ use http_body_util::BodyExt;
 use loci_core::limits::{CALL_SECONDS_MAX, REQUEST_BYTES_MAX};
 use rmcp::model::ErrorCode;
 
-use crate::message::Refusal;
+use crate::message::{Refusal, Text};
 use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink};
 
 /// The maximum bytes of a body that are read and discarded, so that a client which reads only after
@@ -18,6 +18,9 @@ use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink}
 const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
 /// How long a refusal waits for the rest of its request.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A body that was read, with its share of the budget.
+type Received = (Text<Bytes>, RequestShare);
 
 /// Reads a body up to its limit and reserves its share of the budget.
 ///
@@ -27,7 +30,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: Body,
     budget: &RequestBudget,
-) -> Result<(Bytes, RequestShare), (StatusCode, Refusal)> {
+) -> Result<Received, (StatusCode, Refusal)> {
     if is_beyond_draining(headers) {
         return Err((
             StatusCode::PAYLOAD_TOO_LARGE,
@@ -80,7 +83,7 @@ async fn collect(
     mut body: Body,
     bytes_max: usize,
     budget: &RequestBudget,
-) -> Result<(Bytes, RequestShare), (StatusCode, Refusal)> {
+) -> Result<Received, (StatusCode, Refusal)> {
     let (mut kept, mut share) = (Vec::new(), None);
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
@@ -105,14 +108,15 @@ async fn collect(
             return Err((StatusCode::PAYLOAD_TOO_LARGE, refusal));
         }
     }
+    let text = Text::of(Bytes::from(kept));
     let share = match share {
         Some(mut share) => {
-            shrink(&mut share, &kept);
+            shrink(&mut share, &text);
             share
         }
-        None => budget.hold(&kept).await.ok_or_else(closed)?,
+        None => budget.hold(&text).await.ok_or_else(closed)?,
     };
-    Ok((Bytes::from(kept), share))
+    Ok((text, share))
 }
 
 fn closed() -> (StatusCode, Refusal) {

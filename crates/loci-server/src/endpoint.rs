@@ -96,9 +96,8 @@ impl Endpoint {
                 if is_listen(&message) {
                     parts.extensions.insert(Since::now(&self.host).await);
                 }
-                // The SDK parses the body again.
                 drop(message);
-                hold_until_written(self.pass(parts, body).await, share).await
+                hold_until_written(self.pass(parts, body.bytes).await, share).await
             }
             Ok(Incoming::Batch(elements)) => {
                 if let Some(refused) = charge_batch(&parts.extensions, elements.len()) {
@@ -164,6 +163,8 @@ impl Endpoint {
         }
     }
 
+    /// Has the SDK answer one message. The SDK parses the message once more, though it was read
+    /// here: its service takes a body of bytes and offers no way to hand over a parsed message.
     async fn pass(&self, parts: Parts, body: Bytes) -> Response {
         let start = body.len() - message::without_mark(&body).len();
         let (host, origin) = (
@@ -193,9 +194,11 @@ impl Endpoint {
         let mut replies = Vec::new();
         for element in elements {
             if let Err(refusal) = may_stand_in_batch(&element) {
-                replies.push(refusal.into_json());
+                replies.push(refusal.into_bytes());
                 continue;
             }
+            // The SDK gets the value that was checked, not the client's text, which another parse
+            // might read otherwise where a key occurs twice.
             let response = self
                 .pass(parts.clone(), Bytes::from(element.to_string()))
                 .await;
@@ -212,21 +215,32 @@ impl Endpoint {
                 .collect()
                 .await
                 .map(Collected::to_bytes);
-            replies.push(
-                body.ok()
-                    .and_then(|body| serde_json::from_slice(&body).ok())
-                    .unwrap_or_else(|| {
-                        let message = "the reply to this element could not be put into the batch";
-                        Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_json()
-                    }),
-            );
+            let body = body.ok().filter(|body| !body.is_empty());
+            replies.push(body.unwrap_or_else(|| {
+                let message = "the reply to this element could not be put into the batch";
+                Refusal::new(None, ErrorCode::INTERNAL_ERROR, message).into_bytes()
+            }));
         }
         if replies.is_empty() {
             StatusCode::ACCEPTED.into_response()
         } else {
-            Json(replies).into_response()
+            let json = HeaderValue::from_static("application/json");
+            ([(CONTENT_TYPE, json)], json_array(&replies)).into_response()
         }
     }
+}
+
+/// Returns a JSON array of these JSON texts.
+fn json_array(texts: &[Bytes]) -> Vec<u8> {
+    let mut array = b"[".to_vec();
+    for (index, text) in texts.iter().enumerate() {
+        if index > 0 {
+            array.push(b',');
+        }
+        array.extend_from_slice(text);
+    }
+    array.push(b']');
+    array
 }
 
 /// Names in the `Host` and `Origin` headers of refused requests that were already logged.

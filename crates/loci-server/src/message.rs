@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use axum::body::Bytes;
 use loci_core::limits::{BATCH_REQUESTS_MAX, REQUEST_NESTING_MAX, REQUEST_VALUES_MAX};
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, RequestId};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -10,11 +11,34 @@ use serde_json::error::Category;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
+/// One line or one body from a client, with the number of its values, which is counted once for
+/// the budget of requests and for the limit on values.
+pub(crate) struct Text<B> {
+    pub bytes: B,
+    values: usize,
+}
+
+impl<B: AsRef<[u8]>> Text<B> {
+    pub(crate) fn of(bytes: B) -> Self {
+        let values = values_in(bytes.as_ref());
+        Text { bytes, values }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.as_ref().len()
+    }
+
+    /// Returns an upper bound of the number of values, including the keys of objects.
+    pub(crate) fn values(&self) -> usize {
+        self.values
+    }
+}
+
 /// The content of one line or one body from a client.
 pub(crate) enum Incoming {
     /// One message.
     Message(Box<ClientJsonRpcMessage>),
-    /// The elements of a batch, not parsed yet. There is at least one.
+    /// The elements of a batch, not read as messages yet. There is at least one.
     Batch(Vec<Value>),
 }
 
@@ -37,7 +61,7 @@ impl Refusal {
 
     /// Returns the refusal of a text beyond its limit, of which `beginning` was kept.
     pub(crate) fn too_long(beginning: &[u8], bytes_max: usize) -> Self {
-        let id = recover_id(&String::from_utf8_lossy(beginning));
+        let id = recover_id(&String::from_utf8_lossy(beginning), values_in(beginning));
         let message = format!("the message is longer than {bytes_max} bytes; send less at a time");
         Refusal {
             id: as_id(id),
@@ -58,6 +82,11 @@ impl Refusal {
     pub(crate) fn into_json(self) -> Value {
         serde_json::json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code.0, "message": self.message}})
     }
+
+    /// Returns the error reply as JSON text.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        Bytes::from(self.into_json().to_string())
+    }
 }
 
 /// Returns the text without a byte order mark.
@@ -67,15 +96,16 @@ pub(crate) fn without_mark(bytes: &[u8]) -> &[u8] {
         .unwrap_or(bytes)
 }
 
-/// Reads one message or one batch.
+/// Reads one message or one batch. A valid text is parsed here and nowhere else in loci: every
+/// check takes the result. An invalid one is searched once more, for its id.
 ///
 /// # Errors
 /// The error reply to send, with the request's id if it can still be read: -32700 for invalid JSON,
 /// -32600 for JSON that is not a message.
-pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
-    let bytes = without_mark(bytes);
+pub(crate) fn read(text: &Text<impl AsRef<[u8]>>) -> Result<Incoming, Refusal> {
+    let (bytes, values) = (without_mark(text.bytes.as_ref()), text.values);
     let Ok(text) = std::str::from_utf8(bytes) else {
-        let id = recover_id(&String::from_utf8_lossy(bytes));
+        let id = recover_id(&String::from_utf8_lossy(bytes), values);
         let message = "the message is not valid UTF-8".to_owned();
         return Err(Refusal {
             id: as_id(id),
@@ -83,23 +113,23 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Incoming, Refusal> {
             message,
         });
     };
-    if values_in(bytes) > REQUEST_VALUES_MAX {
+    if values > REQUEST_VALUES_MAX {
         let message =
             format!("the message has more than {REQUEST_VALUES_MAX} values; send less at a time");
         return Err(Refusal::new(None, ErrorCode::INVALID_REQUEST, message));
     }
     if text.trim_start().starts_with('[') {
-        return read_batch(text);
+        return read_batch(text, values);
     }
     match serde_json::from_str(text) {
         Ok(message) => Ok(Incoming::Message(Box::new(message))),
-        Err(error) => Err(refuse(text, &error)),
+        Err(error) => Err(refuse(text, values, &error)),
     }
 }
 
 /// Returns an upper bound of the number of values in a JSON text, including the keys of objects,
 /// without parsing it.
-pub(crate) fn values_in(text: &[u8]) -> usize {
+fn values_in(text: &[u8]) -> usize {
     let (mut values, mut in_string, mut escaped) = (1, false, false);
     for byte in text {
         match byte {
@@ -113,8 +143,9 @@ pub(crate) fn values_in(text: &[u8]) -> usize {
     values
 }
 
-fn read_batch(text: &str) -> Result<Incoming, Refusal> {
-    let elements: Vec<Value> = serde_json::from_str(text).map_err(|error| refuse(text, &error))?;
+fn read_batch(text: &str, values: usize) -> Result<Incoming, Refusal> {
+    let elements: Vec<Value> =
+        serde_json::from_str(text).map_err(|error| refuse(text, values, &error))?;
     if elements.is_empty() {
         return Err(Refusal::new(
             None,
@@ -180,8 +211,8 @@ fn is_too_large(id: &Value) -> bool {
 
 const TWO_TO_THE_63: f64 = 9_223_372_036_854_775_808.0;
 
-fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
-    let id = recover_id(text);
+fn refuse(text: &str, values: usize, error: &serde_json::Error) -> Refusal {
+    let id = recover_id(text, values);
     match error.classify() {
         Category::Data => no_message(id),
         Category::Syntax | Category::Eof | Category::Io => {
@@ -199,9 +230,9 @@ fn refuse(text: &str, error: &serde_json::Error) -> Refusal {
 
 /// Returns the id of a message that cannot be parsed as a whole: skips everything else without
 /// parsing it (at any depth, with any escapes), and keeps an id that comes before the error.
-fn recover_id(text: &str) -> Value {
+fn recover_id(text: &str, values: usize) -> Value {
     let mut seeker = IdSeeker::default();
-    if values_in(text.as_bytes()) > REQUEST_VALUES_MAX {
+    if values > REQUEST_VALUES_MAX {
         // The id itself may contain all of the values.
         return seeker.id;
     }
@@ -239,7 +270,7 @@ mod tests {
     use super::*;
 
     fn refusal_of(bytes: &[u8]) -> (Value, i32) {
-        match read(bytes) {
+        match read(&Text::of(bytes)) {
             Ok(_) => panic!("{} was read", String::from_utf8_lossy(bytes)),
             Err(refusal) => (refusal.id, refusal.code.0),
         }
@@ -328,20 +359,19 @@ mod tests {
             values_in(message(REQUEST_VALUES_MAX).as_bytes()),
             REQUEST_VALUES_MAX
         );
-        assert!(read(message(REQUEST_VALUES_MAX).as_bytes()).is_ok());
+        assert!(read(&Text::of(message(REQUEST_VALUES_MAX))).is_ok());
         assert_eq!(
             refusal_of(message(REQUEST_VALUES_MAX + 1).as_bytes()),
             (Value::Null, -32600)
         );
         let as_id = format!(r#"{{"id":[{}"#, vec!["0"; REQUEST_VALUES_MAX].join(","));
-        assert_eq!(recover_id(&as_id), Value::Null);
+        assert_eq!(recover_id(&as_id, values_in(as_id.as_bytes())), Value::Null);
     }
 
     #[test]
     fn a_byte_order_mark_is_skipped() {
-        assert!(
-            read("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}".as_bytes()).is_ok()
-        );
+        let text = "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+        assert!(read(&Text::of(text)).is_ok());
     }
 
     #[test]
@@ -361,7 +391,7 @@ mod tests {
             ("null", false),
         ] {
             let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
-            let alone = read(text.as_bytes())
+            let alone = read(&Text::of(&text))
                 .err()
                 .unwrap_or_else(|| panic!("{id}"))
                 .message;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use loci_core::limits::{REQUEST_BYTES_MAX, REQUEST_VALUES_MAX, REQUESTS_HELD_BYTES_MAX};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::message::values_in;
+use crate::message::Text;
 
 /// The maximum bytes of a request that needs no share of the budget for large ones.
 pub(crate) const SMALL_BYTES_MAX: usize = 64 << 10;
@@ -35,14 +35,14 @@ impl RequestBudget {
     }
 
     /// Takes a share for a request that was read; `None` once the process ends.
-    pub(crate) async fn hold(&self, request: &[u8]) -> Option<RequestShare> {
+    pub(crate) async fn hold(&self, request: &Text<impl AsRef<[u8]>>) -> Option<RequestShare> {
         let part = if request.len() > SMALL_BYTES_MAX {
             &self.large
         } else {
             &self.small
         };
         Arc::clone(part)
-            .acquire_many_owned(weight(request.len(), values_in(request)))
+            .acquire_many_owned(weight(request.len(), request.values()))
             .await
             .ok()
     }
@@ -59,8 +59,8 @@ impl RequestBudget {
 }
 
 /// Releases the part of the share that the request did not need.
-pub(crate) fn shrink(share: &mut RequestShare, request: &[u8]) {
-    let needed = weight(request.len(), values_in(request)) as usize;
+pub(crate) fn shrink(share: &mut RequestShare, request: &Text<impl AsRef<[u8]>>) {
+    let needed = weight(request.len(), request.values()) as usize;
     drop(share.split(share.num_permits().saturating_sub(needed)));
 }
 
@@ -84,7 +84,7 @@ mod tests {
     async fn a_request_weighs_its_bytes_and_its_values_and_slow_large_ones_hold_up_no_small_one() {
         let budget = RequestBudget::new();
         let free = |part: &Semaphore| REQUESTS_HELD_BYTES_MAX - part.available_permits();
-        let small = budget.hold(b"[1,2]").await.unwrap();
+        let small = budget.hold(&Text::of("[1,2]")).await.unwrap();
         assert_eq!(free(&budget.small), 5 + 3 * VALUE_BYTES);
         drop(small);
         let mut large = Vec::new();
@@ -93,10 +93,10 @@ mod tests {
         {
             large.push(budget.hold_large(usize::MAX).await.unwrap());
         }
-        assert!(budget.hold(b"{}").await.is_some());
+        assert!(budget.hold(&Text::of("{}")).await.is_some());
         let mut last = large.pop().unwrap();
         drop(large);
-        shrink(&mut last, &vec![b'x'; 100_000]);
+        shrink(&mut last, &Text::of(vec![b'x'; 100_000]));
         assert_eq!(free(&budget.large), 100_000 + VALUE_BYTES);
     }
 }

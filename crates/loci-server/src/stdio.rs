@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::connections::{REFUSAL_TIMEOUT, SHUTDOWN_TIMEOUT};
 use crate::handler::{DialectHandler, protocol_error};
 use crate::host::{self, Host};
-use crate::message::{self, Incoming, Refusal};
+use crate::message::{self, Incoming, Refusal, Text};
 use crate::reply_share::ReplyShare;
 use crate::request_share::RequestShare;
 use crate::subscription::{Since, is_listen, lock};
@@ -369,7 +369,7 @@ async fn read_messages(
             end = read_line(&mut reader, &mut line) => end,
         };
         let taken = match end {
-            Ok(LineEnd::Complete) => take_line(&line, &session, &incoming).await,
+            Ok(LineEnd::Complete) => take_line(&Text::of(&line), &session, &incoming).await,
             Ok(LineEnd::TooLong) => {
                 session
                     .reply(&Refusal::too_long(&line, REQUEST_BYTES_MAX).into_json())
@@ -434,11 +434,11 @@ async fn read_line(
 }
 
 async fn take_line(
-    line: &[u8],
+    line: &Text<&Vec<u8>>,
     session: &Session,
     incoming: &mpsc::Sender<ClientJsonRpcMessage>,
 ) -> io::Result<()> {
-    if line.iter().all(u8::is_ascii_whitespace) {
+    if line.bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(());
     }
     let request = session.host.requests().hold(line).await.map(Arc::new);

@@ -105,3 +105,23 @@ async fn http_serves_them_in_their_revision() {
         .await;
     assert_eq!(foreign.status, 403);
 }
+
+#[tokio::test]
+async fn over_http_a_batch_has_the_replies_that_its_messages_would_have_alone() {
+    let server = Server::start(&World::new(), Authentication::Anonymous).await;
+    let messages = [
+        request(1, "tools/call", call("numbers", json!({}))),
+        request(2, "ping", json!({})),
+        request(3, "no/such", json!({})),
+    ];
+    let mut alone = Vec::new();
+    for message in &messages {
+        let reply = server.post(&[], message.to_string().as_bytes()).await;
+        alone.push(reply.body);
+    }
+    let batch = server
+        .post(&[], json!(messages).to_string().as_bytes())
+        .await;
+    assert_eq!(batch.headers["content-type"], "application/json");
+    assert_eq!(batch.body, format!("[{}]", alone.join(",")));
+}
