@@ -55,7 +55,7 @@ const FURTHER_SENTENCE: f64 = 0.25;
 /// | called important | 0.3 | yes or no | the user says so, but not of what |
 /// | event | 0.15 | yes or no | users ask for it by its time |
 /// | about the speaker | 0.1 | yes or no | the memory is about its user |
-/// | `n` numbers, dates, names, ids | 0.4 | 1 - e^(-n/2) | hard to guess; the first ones matter most |
+/// | `n` numbers, dates, names, ids | 0.4 | 1 - e^(-n/2) | hard to guess; the first count most |
 /// | `n` words | 0.15 | 1 - e^(-n/20) | it says more, with diminishing returns |
 ///
 /// | against it | d | t | because |
