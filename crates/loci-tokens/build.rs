@@ -1,5 +1,5 @@
-//! Turns the vocabulary `o200k_base` into tables that are used as they lie in the binary, so that
-//! counting tokens takes no time to load and no memory of its own.
+//! Converts the vocabulary `o200k_base` to tables that are used in place in the binary, so that
+//! counting tokens has no load time and needs no memory of its own.
 
 use std::error::Error;
 use std::io::Write;
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     )?;
     let vocabulary = tiktoken_rs::o200k_base()?;
     let (mut bytes, mut ends, mut slots) = (Vec::new(), Vec::new(), vec![EMPTY; SLOTS]);
-    // The special tokens come after a gap, and no text has them.
+    // Special tokens come after a gap, and do not occur in texts.
     let tokens = (0u32..).map_while(|rank| Some((rank, vocabulary.decode_bytes(&[rank]).ok()?)));
     for (rank, token) in tokens {
         let mut slot = first_slot(&token);

@@ -1,8 +1,8 @@
-//! Measures the cost of a local model: `cargo bench -p loci-embed --bench embed`. With
-//! `--features ort` and an installed onnxruntime, it is measured too. `scripts/bench-onnxruntime`
-//! adds onnxruntime's own Python, over the same texts.
+//! Measures the cost of a local model: `cargo bench -p loci-embed --bench embed`. With `--features
+//! ort` and an installed onnxruntime, it measures that as well. `scripts/bench-onnxruntime` adds
+//! onnxruntime's own Python over the same texts.
 //!
-//! After `--`: `--model FOLDER` measures the model there in the place of the bundled one, `--mixed`
+//! After `--`: `--model FOLDER` measures the model there instead of the bundled one, `--mixed`
 //! measures only the texts of mixed length, `--write-texts FILE` writes them as JSON and measures
 //! nothing.
 
@@ -23,11 +23,11 @@ const SENTENCE: &str = "the old man went home and read a book ";
 
 /// Texts of mixed length in one pass.
 const MIXED_TEXTS: usize = 64;
-/// Passes over the mixed texts. The shortest counts: other programs only ever lengthen one.
+/// Passes over the mixed texts. The shortest one counts, since other programs only lengthen a pass.
 const PASSES: usize = 7;
 /// The seed of the mixed texts.
 const SEED: u64 = 0x10C1;
-/// The mixed texts are made of these, of one to three tokens each.
+/// The words of the mixed texts, of one to three tokens each.
 const WORDS: [&str; 40] = [
     "the",
     "team",
@@ -101,7 +101,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Memory, the first text, queries, and texts of 128 tokens.
+/// Measures memory, the first text, queries, and texts of 128 tokens.
 fn alone(model: LocalModel) -> Result<()> {
     println!("resident before       {}", resident());
     let (first, _) = timed(|| model.check())?;
@@ -125,8 +125,8 @@ fn alone(model: LocalModel) -> Result<()> {
     Ok(())
 }
 
-/// Queries and texts of mixed length: by the clock, and in processor time, which other programs
-/// disturb less. The script reads the lines of processor time.
+/// Measures queries and texts of mixed length: in wall time, and in processor time, which other
+/// programs affect less. The script reads the lines of processor time.
 fn mixed(runtime: &str, model: &LocalModel) -> Result<()> {
     let texts = mixed_texts();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
@@ -166,7 +166,8 @@ fn mixed(runtime: &str, model: &LocalModel) -> Result<()> {
     Ok(())
 }
 
-/// The shortest pass by the clock, and the shortest in processor time where the system tells.
+/// Returns the shortest pass in wall time, and the shortest in processor time if the system reports
+/// it.
 fn fastest(pass: impl Fn() -> Result<()>) -> Result<(Duration, Option<Duration>)> {
     let (mut wall, mut processor) = (Duration::MAX, None);
     for _ in 0..PASSES {
@@ -180,8 +181,8 @@ fn fastest(pass: impl Fn() -> Result<()>) -> Result<(Duration, Option<Duration>)
     Ok((wall, processor))
 }
 
-/// What the threads of this process have used of all cores together: Linux only. A thread that
-/// ended is forgotten, so this is for work on threads that stay.
+/// Returns the processor time of all live threads of this process, on Linux only. Threads that have
+/// ended do not count.
 fn processor_time() -> Option<Duration> {
     let threads = std::fs::read_dir("/proc/self/task").ok()?;
     let files = threads
@@ -193,7 +194,7 @@ fn processor_time() -> Option<Duration> {
     (!used.is_empty()).then(|| Duration::from_nanos(used.iter().sum()))
 }
 
-/// The median and the 95th percentile.
+/// Returns the median and the 95th percentile.
 fn query_times(model: &LocalModel) -> Result<(Duration, Duration)> {
     let mut times = Vec::with_capacity(QUERIES);
     for _ in 0..QUERIES {
@@ -203,8 +204,8 @@ fn query_times(model: &LocalModel) -> Result<(Duration, Duration)> {
     Ok((times[QUERIES / 2], times[QUERIES * 95 / 100]))
 }
 
-/// Texts of 4 to 191 words, short ones as frequent as long ones: each power of two is as likely as
-/// the next. Always the same.
+/// Returns texts of 4 to 191 words with log-uniform lengths: each power of two is as likely as the
+/// next. The result is always the same.
 fn mixed_texts() -> Vec<String> {
     let mut state = SEED;
     // Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
@@ -236,7 +237,7 @@ fn milliseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Memory of this process now and at its peak, where the system tells.
+/// Returns the current and peak memory of this process, if the system reports it.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {

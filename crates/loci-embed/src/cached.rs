@@ -1,36 +1,36 @@
-//! Vectors of recent queries.
+//! An LRU cache of the vectors of queries.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use loci_core::{CosineScale, Embedder, ModelId, Result};
 
-/// Vectors that are kept: about 1.6 MB of them with 384 components.
+/// The number of cached vectors: about 1.6 MB with 384 components.
 const ENTRIES_MAX: usize = 1024;
 
-/// Bytes of a text that counts as a query. Longer ones are rarely asked twice.
+/// Maximum bytes of a query to cache. Longer ones are rarely repeated.
 const QUERY_BYTES_MAX: usize = 512;
 
-/// Any embedder, with the vectors of its last 1,024 queries kept in memory.
+/// An embedder with an LRU cache of the vectors of its last 1,024 queries.
 ///
-/// A query comes through [`embed_query`](Embedder::embed_query) and has at most 512 bytes. What
-/// [`embed`](Embedder::embed) is given may be stored, and deleted again, so nothing of it stays
-/// here. The query that was not asked for the longest time makes room for a new one. When the
-/// embedder comes to be another model, what was kept is forgotten. Failures are not kept.
+/// A query comes through [`embed_query`](Embedder::embed_query) and has at most 512 bytes. Texts of
+/// [`embed`](Embedder::embed) may be stored and deleted again, so they are never cached. A new
+/// query evicts the least recently used one. A change of the model clears the cache. Failures are
+/// not cached.
 ///
-/// Callers that ask for the same new text at once may each have it embedded.
+/// Concurrent callers of the same new text may each embed it.
 pub struct CachedEmbedder {
     embedder: Arc<dyn Embedder>,
     entries_max: usize,
     kept: Mutex<Kept>,
 }
 
-/// All of one model.
+/// The cached vectors, all of one model.
 #[derive(Default)]
 struct Kept {
     model: Option<ModelId>,
     entries: HashMap<String, Entry>,
-    /// Answers so far, from here or from the embedder: the clock of [`Entry::used`].
+    /// The number of answers so far, cached or not: the clock of [`Entry::used`].
     answers: u64,
     hits: u64,
 }
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 impl CachedEmbedder {
-    /// In front of an embedder.
+    /// Creates a cache in front of an embedder.
     pub fn new(embedder: Arc<dyn Embedder>) -> Self {
         CachedEmbedder::with_room_for(embedder, ENTRIES_MAX)
     }
@@ -54,7 +54,7 @@ impl CachedEmbedder {
         }
     }
 
-    /// How many queries were answered without the embedder.
+    /// Returns the number of cache hits.
     pub fn hits(&self) -> u64 {
         self.kept().hits
     }
@@ -85,14 +85,14 @@ impl Embedder for CachedEmbedder {
         if text.len() > QUERY_BYTES_MAX {
             return self.embedder.embed_query(text);
         }
-        // Asked for before the lock is taken, since it may read files.
+        // Called before the lock is taken, since it may read files.
         let model = self.embedder.model();
         if let Some(vector) = self.kept().find(model, text) {
             return Ok(vector);
         }
         let model = model.clone();
         let vector = self.embedder.embed_query(text)?;
-        // A model that was exchanged meanwhile leaves open whose vector this is.
+        // If the model changed meanwhile, it is unknown which one made the vector.
         if *self.embedder.model() == model {
             self.kept().keep(model, text, &vector, self.entries_max);
         }
@@ -118,7 +118,7 @@ impl Kept {
             self.model = Some(model);
         }
         if self.entries.len() >= entries_max && !self.entries.contains_key(text) {
-            // A look at every entry takes microseconds, the embedding before it took a thousand.
+            // This scan takes microseconds; embedding takes a thousand times as long.
             let oldest = self.entries.iter().min_by_key(|(_, entry)| entry.used);
             if let Some(oldest) = oldest.map(|(text, _)| text.clone()) {
                 self.entries.remove(&oldest);
@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Its vectors tell the text and the model; counts the texts that reach it.
+    /// An embedder whose vectors identify the text and the model; counts the texts that reach it.
     struct Probe {
         models: [ModelId; 2],
         second: AtomicBool,
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn only_short_queries_are_kept_and_no_failures() {
         let (short, long) = ("x".repeat(QUERY_BYTES_MAX), "x".repeat(QUERY_BYTES_MAX + 1));
-        // What is asked twice, and whether the cache answers the second time.
+        // The repeated text, and the expected number of hits.
         for (text, hits) in [(short.as_str(), 1), ("", 1), (&long, 0), ("fail", 0)] {
             let probe = Probe::new();
             let cached = cached(&probe, 8);
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!(probe.embedded(), 4 * texts.len(), "{texts:?}");
             assert!(cached.kept().entries.is_empty(), "{texts:?}");
         }
-        // Nor are they answered with what a query left.
+        // Nor do they get vectors that a query cached.
         let probe = Probe::new();
         let cached = cached(&probe, 8);
         cached.embed_query("a").unwrap();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the plain definition of "least recently used": a queue of texts.
+        /// Compares the cache with a queue of texts, the plain definition of "least recently used".
         #[test]
         fn the_least_recently_used_goes_first(
             asked in proptest::collection::vec(0_u8..12, 0..200),

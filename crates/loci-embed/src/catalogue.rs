@@ -1,41 +1,40 @@
-//! The models that loci knows by name: their files, and how they want to be asked.
+//! The models that loci knows by name: their files and their parameters.
 
 use loci_core::{CosineScale, ModelId};
 
-/// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, written down so that naming the
-/// model reads none of its 23 MB. A test recomputes it.
+/// The first half of `digest(BUNDLED_GRAPH, BUNDLED_TOKENIZER)`, as a constant so that the name of
+/// the model does not require reading its 23 MB. A test recomputes it.
 pub(crate) const BUNDLED_DIGEST: &str = "eb780644c4249cfa";
-/// How the fingerprints of models that an installed onnxruntime runs end.
+/// The suffix of the fingerprints of models that run on an installed onnxruntime.
 pub(crate) const ORT_SUFFIX: &str = ":ort";
 
-/// A model of the catalogue. Each pools the vectors of its tokens (their mean) and gives it the
-/// length 1 inside its graph.
+/// A model of the catalogue. Its graph returns the normalized mean of the token vectors.
 #[derive(Debug, PartialEq)]
 pub struct CatalogueModel {
     /// Its name.
     pub name: &'static str,
-    /// For which use it is the best of the catalogue.
+    /// The use for which it is the best of the catalogue.
     pub purpose: &'static str,
-    /// The languages that it was trained on.
+    /// The languages of its training.
     pub languages: Languages,
-    /// Components of its vectors.
+    /// The number of components of its vectors.
     pub dimension: usize,
     /// Its licence, as an SPDX expression.
     pub licence: &'static str,
     /// `model.onnx` and `tokenizer.json`. Those of the bundled model are in the binary.
     pub files: [ModelFile; 2],
-    /// Where people get the files from.
+    /// The place where users download the files.
     pub source: &'static str,
-    /// Stands before a question.
+    /// The prefix of a query.
     pub(crate) query_prefix: &'static str,
-    /// Stands before a text that is stored.
+    /// The prefix of a stored text.
     pub(crate) passage_prefix: &'static str,
-    /// Tokens that the model reads, those around the text included.
+    /// Maximum tokens of the input, including those around the text.
     pub(crate) tokens_max: usize,
-    /// Where its cosines lie: measured by `scripts/bench-cosines` so that the means of its cosines
-    /// are for a ranking what those of the bundled model are.
+    /// The scale of its cosines, measured by `scripts/bench-cosines` so that the means of its
+    /// cosines rank like those of the bundled model.
     pub(crate) cosine_scale: CosineScale,
-    /// As [`BUNDLED_DIGEST`], of its own files.
+    /// The same as [`BUNDLED_DIGEST`], for its own files.
     pub(crate) digest: &'static str,
 }
 
@@ -50,17 +49,17 @@ pub struct ModelFile {
     pub sha256: &'static str,
 }
 
-/// The languages that a model knows.
+/// The languages of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Languages {
-    /// These alone, as ISO 639-1 codes.
+    /// Only these, as ISO 639-1 codes.
     Only(&'static [&'static str]),
-    /// About a hundred, all of those that loci tells apart among them.
+    /// About a hundred, including all those that loci detects.
     Many,
 }
 
 impl Languages {
-    /// Whether the language with this ISO 639-1 code is among them.
+    /// Returns true if they include the language with this ISO 639-1 code.
     pub fn include(self, code: &str) -> bool {
         match self {
             Languages::Only(codes) => codes.contains(&code),
@@ -70,22 +69,22 @@ impl Languages {
 }
 
 impl CatalogueModel {
-    /// The one with that name.
+    /// Returns the model with that name.
     pub fn find(name: &str) -> Option<&'static Self> {
         CATALOGUE.iter().find(|model| model.name == name)
     }
 
-    /// Whether it is inside the binary.
+    /// Returns true if it is inside the binary.
     pub fn is_bundled(&self) -> bool {
         self.name == BUNDLED.name
     }
 
-    /// The size of all its files.
+    /// Returns the size of all its files.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }
 
-    /// Everything that its vectors depend on.
+    /// Returns a text that names everything that its vectors depend on.
     pub(crate) fn fingerprint(&self) -> String {
         let CatalogueModel {
             name,
@@ -101,7 +100,7 @@ impl CatalogueModel {
         format!("{name}-int8:{digest}:{tokens_max}:{query_prefix}|{passage_prefix}")
     }
 
-    /// The one that made vectors of this fingerprint, whatever ran it.
+    /// Returns the model that made vectors of this fingerprint, on any runtime.
     pub fn of_fingerprint(fingerprint: &ModelId) -> Option<&'static Self> {
         let fingerprint = fingerprint.as_str().trim_end_matches(ORT_SUFFIX);
         CATALOGUE
@@ -143,7 +142,7 @@ pub(crate) const BUNDLED: CatalogueModel = CatalogueModel {
     digest: BUNDLED_DIGEST,
 };
 
-/// Every model of the catalogue, the bundled one first.
+/// All models of the catalogue, starting with the bundled one.
 pub static CATALOGUE: [CatalogueModel; 3] = [
     BUNDLED,
     CatalogueModel {

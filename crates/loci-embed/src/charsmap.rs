@@ -1,6 +1,6 @@
-//! SentencePiece's table of characters and what they are normalised to: a trie in a double array
-//! (Aoe, "An efficient digital search algorithm by using a double-array structure", 1989) as
-//! Darts-clone writes it, and the texts.
+//! SentencePiece's table for the normalization of characters: the normal forms, and a double-array
+//! trie (Aoe, "An efficient digital search algorithm by using a double-array structure", 1989) in
+//! the format of Darts-clone.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,12 +8,13 @@ use base64::engine::general_purpose::STANDARD;
 /// The table.
 pub(crate) struct Charsmap {
     units: Vec<u32>,
-    /// Each ends with a zero byte.
+    /// The normal forms, each with a zero byte at its end.
     normals: String,
 }
 
 impl Charsmap {
-    /// From `precompiled_charsmap` of a `tokenizer.json`. The error is what is wrong with it.
+    /// Parses `precompiled_charsmap` of a `tokenizer.json`. The error describes the problem with
+    /// it.
     pub(crate) fn from_base64(text: &str) -> Result<Self, String> {
         let damaged = || "has a damaged table of characters".to_owned();
         let bytes = STANDARD.decode(text).map_err(|_| damaged())?;
@@ -30,8 +31,8 @@ impl Charsmap {
         Ok(Charsmap { units, normals })
     }
 
-    /// The text that stands for this one, if there is one: that of the shortest entry that it
-    /// begins with, as Hugging Face's tokenizers have it.
+    /// Returns the normal form of a text, if there is one: that of its shortest prefix in the
+    /// table, as in Hugging Face's tokenizers.
     pub(crate) fn normal(&self, text: &str) -> Option<&str> {
         let mut position = offset(*self.units.first()?);
         for byte in text.bytes().take_while(|byte| *byte != 0) {

@@ -1,8 +1,8 @@
-//! At most one inference per core, however many threads call.
+//! Limits concurrent inferences to one per core, regardless of the number of threads.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Lends out cores by number. Whoever comes when all are lent waits.
+/// Lends cores by number. A caller waits while all are lent.
 pub(crate) struct Cores {
     limit: usize,
     idle: Mutex<Vec<usize>>,
@@ -10,13 +10,14 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// As many as the process may use.
+    /// Creates as many as the process may use.
     pub(crate) fn available() -> Self {
         Cores::limited(std::thread::available_parallelism().map_or(1, usize::from))
     }
 
     fn limited(limit: usize) -> Self {
-        // The lowest is lent first: a lone caller always gets the one that has its caches filled.
+        // The lowest number is lent first, so that a lone caller always gets the one with warm
+        // caches.
         Cores {
             limit,
             idle: Mutex::new((0..limit).rev().collect()),
@@ -24,7 +25,7 @@ impl Cores {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of cores.
     pub(crate) fn limit(&self) -> usize {
         self.limit
     }
@@ -47,14 +48,14 @@ impl Cores {
     }
 }
 
-/// A core on loan.
+/// A lent core.
 pub(crate) struct Core<'a> {
     cores: &'a Cores,
     number: usize,
 }
 
 impl Core<'_> {
-    /// Which: below the limit, and nobody else's until the guard is dropped.
+    /// Returns its number: below the limit, and unique until the guard is dropped.
     pub(crate) fn number(&self) -> usize {
         self.number
     }

@@ -2,15 +2,15 @@
 //! compiled into the binary, another model of the catalogue, or any ONNX model of the same kind in
 //! a folder.
 //!
-//! The local model runs one text at a time on one core: its int8 kernels scale activations by
-//! the largest value of the whole input, so in a batch a text's vector would depend on its
-//! neighbours. Alone it depends on nothing but the text, nothing is padded, and many texts
-//! still keep every core busy, one each.
+//! The local model runs one text at a time on one core: its int8 kernels scale activations by the
+//! largest value of the whole input, so in a batch a text's vector would depend on the other texts.
+//! Alone, it depends only on the text and needs no padding, and many texts still use all cores, one
+//! each.
 //!
 //! With the feature `ort`, an onnxruntime that the user installed can run the same files. In front
-//! of any model, here or on the network, [`CachedEmbedder`] remembers the vectors of queries.
+//! of any local or remote model, [`CachedEmbedder`] caches the vectors of queries.
 //!
-//! This crate never knows about the network, stores, the engine or MCP.
+//! This crate does not depend on the network, stores, the engine or MCP.
 //!
 //! ```
 //! use loci_core::Embedder;

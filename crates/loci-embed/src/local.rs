@@ -19,32 +19,32 @@ use crate::tokenizer::Tokenizer;
 const BUNDLED_GRAPH: &[u8] = include_bytes!("../model/model_int8.onnx");
 const BUNDLED_TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
-/// Tokens that a model outside of the catalogue reads, those around the text included.
+/// Maximum tokens of the input of a model outside of the catalogue, including those around the
+/// text.
 const TOKENS_MAX: usize = 256;
 
-/// Names of the graph in a model folder, the first that exists is taken.
+/// Names of the graph in a model folder; the first existing one is used.
 const GRAPH_FILES: [&str; 2] = ["model.onnx", "model_int8.onnx"];
 const TOKENIZER_FILE: &str = "tokenizer.json";
 
-/// How the fingerprints of models in folders begin.
+/// The prefix of the fingerprints of models in folders.
 const FOLDER_PREFIX: &str = "onnx:";
 
 /// A text for [`LocalModel::check`].
 const CHECK_TEXT: &str = "The model answers.";
 
-/// A BERT-like sentence encoder in ONNX form, run in this process: the all-MiniLM-L6-v2 of the
-/// binary (384 components), another one of the [catalogue](crate::CATALOGUE) or any other in a
-/// folder.
+/// A BERT-like sentence encoder in ONNX form, run in this process: the bundled all-MiniLM-L6-v2
+/// (384 components), another one of the [catalogue](crate::CATALOGUE) or any other in a folder.
 ///
-/// A model of the catalogue gets the prefixes that it was trained with and as many tokens as it
-/// reads; of texts for others 256 tokens are read. Nothing is read before the first
-/// [`embed`](Embedder::embed), which loads the model for all threads; a failed load is tried again
-/// by the next call. One text keeps one core busy, several spread over all cores, the longest
-/// first, and all callers together never use more. A text's vector depends on the text alone.
+/// A model of the catalogue gets the prefixes of its training and its full input length; other
+/// models read 256 tokens. The first [`embed`](Embedder::embed) loads the model for all threads;
+/// after a failed load, the next call tries again. One text uses one core; several use all cores,
+/// the longest first, and all callers together never use more. A text's vector depends only on the
+/// text.
 pub struct LocalModel {
     model: ModelId,
     source: Source,
-    /// None for a model outside of the catalogue.
+    /// `None` for a model outside of the catalogue.
     known: Option<&'static CatalogueModel>,
     runtime: Runtime,
     loaded: Mutex<Option<Arc<Loaded>>>,
@@ -66,7 +66,7 @@ struct Loaded {
 }
 
 impl LocalModel {
-    /// The model inside the binary. Costs nothing until it is used.
+    /// Returns the bundled model. Loads nothing until its first use.
     pub fn bundled() -> Self {
         LocalModel::new(
             ModelId::new(BUNDLED.fingerprint()),
@@ -75,8 +75,8 @@ impl LocalModel {
         )
     }
 
-    /// A model of the catalogue: the bundled one, or else its files in a folder of its own. Costs
-    /// nothing until it is used, which fails if these are not its files.
+    /// Returns a model of the catalogue: the bundled one, or one with its files in its own folder.
+    /// Loads nothing until its first use, which fails if these are not its files.
     pub fn of_catalogue(model: &'static CatalogueModel, folder: &Path) -> Self {
         if model.is_bundled() {
             return LocalModel::bundled();
@@ -90,15 +90,16 @@ impl LocalModel {
         LocalModel::new(ModelId::new(model.fingerprint()), source, Some(model))
     }
 
-    /// The model in a folder: `model.onnx` or, if there is none, `model_int8.onnx` (inputs
-    /// `input_ids`, `attention_mask` and perhaps `token_type_ids`; output `sentence_embedding`, or
-    /// `last_hidden_state` to be averaged), and `tokenizer.json` (BERT WordPiece or SentencePiece
-    /// Unigram). If these are the files of a model of the catalogue, it is that model.
+    /// Returns the model in a folder: `model.onnx` or, if that is missing, `model_int8.onnx`
+    /// (inputs `input_ids`, `attention_mask` and optionally `token_type_ids`; output
+    /// `sentence_embedding`, or `last_hidden_state` to be averaged), and `tokenizer.json` (BERT
+    /// WordPiece or SentencePiece Unigram). If these are the files of a model of the catalogue, it
+    /// is that model.
     ///
-    /// Reads both files once for the fingerprint, about 0.1 s for 25 MB, and drops them again.
+    /// Reads both files once for the fingerprint, about 0.1 s for 25 MB, and does not keep them.
     ///
     /// # Errors
-    /// `unavailable` naming the file that cannot be read.
+    /// `unavailable`, naming the file that cannot be read.
     pub fn from_folder(folder: &Path) -> Result<Self> {
         let graph = GRAPH_FILES
             .iter()
@@ -123,7 +124,7 @@ impl LocalModel {
         ))
     }
 
-    /// Whether a model with this fingerprint may lie in a folder.
+    /// Returns true if a model with this fingerprint may be in a folder.
     pub fn is_of_a_folder(model: &ModelId) -> bool {
         let known = CatalogueModel::of_fingerprint(model);
         model.as_str().starts_with(FOLDER_PREFIX) || known.is_some_and(|known| !known.is_bundled())
@@ -141,13 +142,13 @@ impl LocalModel {
         }
     }
 
-    /// The same files, run by an onnxruntime (1.17 or newer) that the user installed: `library`,
-    /// else the one that `ORT_DYLIB_PATH` names, else the one that the system's loader finds. It is
-    /// opened at the first use, with its telemetry off; that use fails with `unavailable` where
-    /// there is none. A process can open one library only.
+    /// Runs the same files on an onnxruntime (1.17 or newer) that the user installed: `library`,
+    /// otherwise the one in `ORT_DYLIB_PATH`, otherwise the one that the system's loader finds. The
+    /// first use opens it, with its telemetry off, and fails with `unavailable` if it is missing. A
+    /// process can open only one library.
     ///
-    /// The fingerprint ends with `:ort`, since the vectors are not the same to the bit. Every core
-    /// in use holds a copy of the model.
+    /// The fingerprint ends with `:ort`, since the vectors are not bit-identical. Each core in use
+    /// has a copy of the model.
     #[cfg(feature = "ort")]
     #[must_use]
     pub fn on_onnxruntime(self, library: Option<PathBuf>) -> Self {
@@ -164,8 +165,7 @@ impl LocalModel {
     /// components.
     ///
     /// # Errors
-    /// `unavailable` as for [`embed`](Embedder::embed), or if the vector is not what the model
-    /// should give.
+    /// `unavailable` as for [`embed`](Embedder::embed), or if the vector is not the expected one.
     pub fn check(&self) -> Result<usize> {
         let vectors = self.embed(&[CHECK_TEXT])?;
         let vector = vectors
@@ -186,7 +186,7 @@ impl LocalModel {
         Ok(vector.len())
     }
 
-    /// The loaded model. Callers that come while it loads wait for it.
+    /// Returns the loaded model. Concurrent callers wait while it loads.
     fn loaded(&self) -> Result<Arc<Loaded>> {
         let mut loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(loaded) = loaded.as_ref() {
@@ -241,7 +241,7 @@ impl LocalModel {
         }
     }
 
-    /// The token ids of a text behind a prefix.
+    /// Returns the token ids of a prefix and a text.
     fn tokens(&self, loaded: &Loaded, prefix: &str, text: &str) -> Result<Vec<i32>> {
         let tokens_max = self.known.map_or(TOKENS_MAX, |known| known.tokens_max);
         let text = if prefix.is_empty() {
@@ -303,7 +303,7 @@ impl Embedder for LocalModel {
             return Ok(vec![self.embed_one(prefix, text)?]);
         }
         let loaded = self.loaded()?;
-        // A core is taken for one text at a time, so that a query waits for no more than that.
+        // A core is taken for one text at a time, so that a query waits at most for one text.
         let limit = self.cores.limit();
         let in_order: Vec<usize> = (0..texts.len()).collect();
         let tokens = spread(&in_order, limit, |index| {
@@ -320,8 +320,8 @@ impl Embedder for LocalModel {
     }
 }
 
-/// An order in which no core idles for long at the end, since what is left for then is short
-/// (Graham, "Bounds on multiprocessing timing anomalies", 1969).
+/// Returns the indexes of the texts from the longest to the shortest, so that no core idles for
+/// long at the end (Graham, "Bounds on multiprocessing timing anomalies", 1969).
 fn longest_first(texts: &[Vec<i32>]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_by_key(|&index| Reverse(texts[index].len()));
@@ -339,7 +339,7 @@ fn unusable(path: &Path, problem: impl std::fmt::Display) -> Error {
     ))
 }
 
-/// Why a model of the catalogue cannot be loaded: its files are missing, or others are there.
+/// Returns the error for a model of the catalogue whose files are missing or have other content.
 fn not_installed(model: &CatalogueModel, graph: &Path, error: &Error) -> Error {
     let (name, folder) = (model.name, graph.parent().unwrap_or(graph).display());
     Error::unavailable(format!(
@@ -349,7 +349,7 @@ fn not_installed(model: &CatalogueModel, graph: &Path, error: &Error) -> Error {
     ))
 }
 
-/// The first 8 bytes of the SHA-256 of both files, in hexadecimal digits.
+/// Returns the first 8 bytes of the SHA-256 of both files, in hexadecimal digits.
 fn digest(graph: &[u8], tokenizer: &[u8]) -> String {
     let hash = Sha256::new()
         .chain_update(graph)

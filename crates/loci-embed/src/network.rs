@@ -1,4 +1,4 @@
-//! What every runtime makes of a graph: token ids in, one vector out.
+//! The interface of all runtimes to a graph: token ids in, one vector out.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,17 +6,17 @@ use crate::cores::Core;
 
 /// A BERT encoder, ready to run.
 pub(crate) trait Network: Send + Sync {
-    /// The unit vector of a text's token ids, computed on one core. The error is what went
-    /// wrong inside.
+    /// Returns the unit vector of a text's token ids, computed on one core. The error describes the
+    /// internal failure.
     fn run(&self, token_ids: &[i32], core: &Core<'_>) -> Result<Vec<f32>, String>;
 }
 
 pub(crate) const IDS: &str = "input_ids";
 pub(crate) const MASK: &str = "attention_mask";
-/// Not every graph has it.
+/// An optional input.
 pub(crate) const TYPES: &str = "token_type_ids";
 
-/// The output of a graph that is read.
+/// The output of a graph to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Output {
     /// `[1, dimension]`, pooled inside the graph.
@@ -26,8 +26,8 @@ pub(crate) enum Output {
 }
 
 impl Output {
-    /// The best that a graph has, and what `find` gives for its name. The error says what the
-    /// graph lacks.
+    /// Chooses the best output of a graph and returns the value of `find` for its name. The error
+    /// names the missing outputs.
     pub(crate) fn choose<T>(find: impl Fn(&str) -> Option<T>) -> Result<(Self, T), String> {
         let choice = [Output::Sentence, Output::Tokens]
             .into_iter()
@@ -46,12 +46,12 @@ impl Output {
     }
 }
 
-/// What a graph without a needed input has wrong.
+/// Returns the error for a graph without a required input.
 pub(crate) fn no_input(name: &str) -> String {
     format!("the graph has no input `{name}`")
 }
 
-/// The mean of the rows but for its length.
+/// Returns the sum of the rows, which has the direction of their mean.
 pub(crate) fn sum_of_rows(values: &[f32], dimension: usize) -> Vec<f32> {
     let mut sum = vec![0.0; dimension];
     for row in values.chunks_exact(dimension.max(1)) {
@@ -62,15 +62,14 @@ pub(crate) fn sum_of_rows(values: &[f32], dimension: usize) -> Vec<f32> {
     sum
 }
 
-/// The same direction with the length 1. The error says why there is none.
+/// Normalizes a vector. The error is the reason why that is impossible.
 pub(crate) fn unit_vector(values: Vec<f32>) -> Result<Vec<f32>, String> {
     loci_core::unit_vector(values).ok_or_else(|| "its vector is zero or not finite".to_owned())
 }
 
-/// Runs code of an inference library. A damaged graph can break its assumptions (shapes that
-/// do not fit, missing attributes), which it answers with a panic: to our caller that is a model
-/// that cannot be used, not a reason to end the process. What the closure may have left half done
-/// must not be used after a panic.
+/// Runs code of an inference library and converts its panics to errors. A corrupt graph can break
+/// its assumptions (mismatched shapes, missing attributes); then the model is unusable, but the
+/// process goes on. Partial results of the closure must not be used after a panic.
 pub(crate) fn guarded<T>(work: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let reason = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,14 +1,14 @@
-//! Finding by words alone.
+//! The replacement of a model when embeddings are off.
 
 use loci_core::{Embedder, Error, ModelId, Result};
 
-/// Stands in where the user switched embeddings off.
+/// The embedder when the user switched embeddings off.
 pub struct NoModel {
     model: ModelId,
 }
 
 impl NoModel {
-    /// The model that embeds nothing, with the id `none`.
+    /// Creates the model that embeds nothing, with the id `none`.
     pub fn new() -> Self {
         NoModel {
             model: ModelId::new("none"),

@@ -1,6 +1,6 @@
-//! A graph run by an onnxruntime that the user installed.
+//! Runs a graph on an onnxruntime that the user installed.
 //!
-//! Nothing of it is linked or downloaded: its library is opened when the first model is loaded.
+//! Nothing of it is linked or downloaded: the first loaded model opens its library.
 
 use std::borrow::Cow;
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
@@ -17,10 +17,10 @@ use crate::network::{
     IDS, MASK, Network, Output, TYPES, guarded, no_input, sum_of_rows, unit_vector,
 };
 
-/// The variable that names the library, the same as for all programs that use the crate `ort`.
+/// The variable that names the library, the same as for all programs with the crate `ort`.
 const LIBRARY_VARIABLE: &str = "ORT_DYLIB_PATH";
 
-/// A process can open one library, and it stays open.
+/// A process can open one library, which stays open.
 static STARTED: Mutex<Option<Started>> = Mutex::new(None);
 
 struct Started {
@@ -28,11 +28,11 @@ struct Started {
     environment: Environment,
 }
 
-/// Opens the library: the given one, else the one that `ORT_DYLIB_PATH` names, else the one that
-/// the system's loader finds. A later call gives the same environment.
+/// Opens the library: the given one, otherwise the one in `ORT_DYLIB_PATH`, otherwise the one that
+/// the system's loader finds. A later call returns the same environment.
 ///
 /// # Errors
-/// `unavailable` if there is none that works, or if another one is open.
+/// `unavailable` if no library works, or if another one is open.
 pub(crate) fn start(library: Option<&Path>) -> Result<Environment> {
     let library = library.map_or_else(library_of_the_system, Path::to_owned);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +52,7 @@ pub(crate) fn start(library: Option<&Path>) -> Result<Environment> {
     }
     let environment = guarded(|| {
         let builder = ort::init_from(&library).map_err(|error| error.to_string())?;
-        // Microsoft's builds report models and runs to Microsoft unless told not to.
+        // Microsoft's builds report models and runs to Microsoft by default.
         builder
             .with_name("loci")
             .with_telemetry(false)
@@ -89,13 +89,13 @@ pub(crate) struct OnnxruntimeNetwork {
     graph: Cow<'static, [u8]>,
     has_types: bool,
     output: Output,
-    /// A session runs one text at a time, so each core has its own, opened when the core is first
-    /// used. Empty after a failure.
+    /// A session runs one text at a time, so each core has its own, opened at its first use. Empty
+    /// after a failure.
     sessions: Vec<Mutex<Option<Session>>>,
 }
 
 impl OnnxruntimeNetwork {
-    /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
+    /// Loads a graph for this number of cores. The error describes the problem with it.
     pub(crate) fn load(
         environment: Environment,
         graph: Cow<'static, [u8]>,

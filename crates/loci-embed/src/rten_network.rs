@@ -1,4 +1,4 @@
-//! A graph run by the runtime inside this binary.
+//! Runs a graph on the runtime inside this binary.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -19,15 +19,15 @@ pub(crate) struct RtenNetwork {
     types: Option<NodeId>,
     output: Output,
     output_id: NodeId,
-    /// One thread each, started when its core is first used.
+    /// One thread each, started at the first use of its core.
     pools: Vec<OnceLock<Arc<ThreadPool>>>,
 }
 
 impl RtenNetwork {
-    /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
+    /// Loads a graph for this number of cores. The error describes the problem with it.
     pub(crate) fn load(graph: Cow<'static, [u8]>, cores: usize) -> Result<Self, String> {
-        // Weights in the kernels' own order cost 11 MB and 11 ms once, and make a short query three
-        // times as fast, because its few tokens do not pay for reordering them each time.
+        // Prepacked weights cost 11 MB and 11 ms once, and make a short query three times as fast,
+        // since its few tokens do not justify packing them each time.
         let mut options = ModelOptions::with_all_ops();
         options.prepack_weights(true);
         let model = guarded(|| match graph {

@@ -1,4 +1,4 @@
-//! What runs the graph of a model.
+//! The runtime of a model's graph.
 
 use std::borrow::Cow;
 #[cfg(feature = "ort")]
@@ -10,7 +10,7 @@ use crate::onnxruntime::{self, OnnxruntimeNetwork};
 use crate::rten_network::RtenNetwork;
 
 pub(crate) enum Runtime {
-    /// The one inside this binary.
+    /// The runtime inside this binary.
     BuiltIn,
     /// An installed onnxruntime.
     #[cfg(feature = "ort")]
@@ -18,10 +18,10 @@ pub(crate) enum Runtime {
 }
 
 impl Runtime {
-    /// Makes sure that it is there.
+    /// Makes sure that it is available.
     ///
     /// # Errors
-    /// `unavailable` if it is not, with what to install.
+    /// `unavailable` if it is not, with the software to install.
     #[cfg(feature = "ort")]
     pub(crate) fn start(&self) -> loci_core::Result<()> {
         match self {
@@ -30,7 +30,7 @@ impl Runtime {
         }
     }
 
-    /// Reads a graph, to be run on so many cores. The error is what is wrong with it.
+    /// Loads a graph for this number of cores. The error describes the problem with it.
     pub(crate) fn load(
         &self,
         graph: Cow<'static, [u8]>,

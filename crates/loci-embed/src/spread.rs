@@ -1,12 +1,12 @@
-//! Independent pieces of work on several threads.
+//! Runs independent pieces of work on several threads.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loci_core::{Error, Result};
 
-/// Results of `work` for each index below `order.len()`, sorted by index. `order` holds every index
-/// once and says which is begun first; at most `threads` threads take the next one each. The first
-/// failure ends the rest.
+/// Returns the results of `work` for each index below `order.len()`, sorted by index. `order`
+/// contains each index once, in the order of their starts; at most `threads` threads take the next
+/// one each. The first failure ends the rest.
 pub(crate) fn spread<T: Send>(
     order: &[usize],
     threads: usize,
@@ -28,7 +28,7 @@ pub(crate) fn spread<T: Send>(
     };
     let parts =
         std::thread::scope(|scope| {
-            // A thread that the system does not grant is no loss: the caller's own does the work.
+            // If the system does not grant a thread, the caller's own thread does the work.
             let spawned = (1..threads.min(order.len()))
                 .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, worker).ok());
             let helpers: Vec<_> = spawned.collect();

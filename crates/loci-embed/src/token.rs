@@ -1,9 +1,10 @@
-//! Parts of both tokenizers: the tokens around a text, added tokens, and the bound of a text.
+//! Shared parts of both tokenizers: the tokens around a text, added tokens, and the maximum length
+//! of a text.
 
 use serde::Deserialize;
 
-/// Bytes of a text that are looked at: so many that the cut by tokens comes first in any text
-/// whose words are shorter than 125 bytes.
+/// Bytes of a text that are read. The limit of tokens comes first in any text whose words are
+/// shorter than 125 bytes.
 const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// The tokens around each text.
@@ -13,7 +14,7 @@ pub(crate) struct Ends {
     pub(crate) last: i32,
 }
 
-/// A token that the vocabulary has beside what texts are made of.
+/// A token that the vocabulary has besides those of texts.
 #[derive(Deserialize)]
 pub(crate) struct AddedToken {
     pub(crate) id: usize,
@@ -22,7 +23,7 @@ pub(crate) struct AddedToken {
     pub(crate) special: bool,
 }
 
-/// As much of a text as is looked at.
+/// Returns the part of a text that is read.
 pub(crate) fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }

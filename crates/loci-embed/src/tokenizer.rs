@@ -1,4 +1,4 @@
-//! The tokenizers that are read: WordPiece and Unigram.
+//! The supported tokenizers: WordPiece and Unigram.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -7,7 +7,7 @@ use crate::token::{AddedToken, Ends};
 use crate::unigram::Unigram;
 use crate::word_pieces::WordPieces;
 
-/// Turns a text into the ids that a model reads.
+/// Converts a text to the token ids that a model reads.
 pub(crate) enum Tokenizer {
     /// BERT's.
     WordPieces(WordPieces),
@@ -29,7 +29,7 @@ struct NamedPart {
 }
 
 impl Tokenizer {
-    /// From the bytes of a `tokenizer.json`. The error is what is wrong with it.
+    /// Parses the bytes of a `tokenizer.json`. The error describes the problem with it.
     pub(crate) fn from_json(json: &[u8]) -> Result<Self, String> {
         let file: TokenizerFile = serde_json::from_slice(json)
             .map_err(|error| format!("is damaged or not a tokenizer ({error})"))?;
@@ -39,8 +39,8 @@ impl Tokenizer {
         }
     }
 
-    /// The ids of a text, at most `tokens_max`, the tokens around it included. The error says what
-    /// the tokenizer could not do.
+    /// Returns the ids of a text, at most `tokens_max`, including the tokens around it. The error
+    /// describes the failure of the tokenizer.
     pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Result<Vec<i32>, String> {
         match self {
             Tokenizer::WordPieces(pieces) => pieces.encode(text, tokens_max),
@@ -50,14 +50,14 @@ impl Tokenizer {
 }
 
 impl TokenizerFile {
-    /// The tokens around a text: those that the file names, else `[CLS]` and `[SEP]`.
+    /// Returns the tokens around a text: those in the file, otherwise `[CLS]` and `[SEP]`.
     fn ends(&self) -> Result<Ends, String> {
         let part = |key: &str| {
             self.post_processor
                 .as_ref()
                 .and_then(|processor| processor.get(key))
         };
-        // A pair of name and id (BERT's and RoBERTa's way), or a template with the text between two
+        // A pair of name and id (as for BERT and RoBERTa), or a template with the text between two
         // tokens.
         let named = |key: &str| part(key)?.get(0)?.as_str();
         let special = |position: usize| {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     const BUNDLED: &[u8] = include_bytes!("../model/tokenizer.json");
-    /// A vocabulary of a few pieces, with the table of characters of SentencePiece cut down to two
+    /// A vocabulary of a few pieces, with SentencePiece's table of characters reduced to two
     /// entries.
     const SMALL: &[u8] = include_bytes!("../tests/golden/small-unigram.json");
 
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// As the tests in `tests/models/catalogue.rs`, where the files are.
+    /// Needs the same files as the tests in `tests/models/catalogue.rs`.
     #[test]
     fn the_tokenizers_of_the_catalogue_give_the_ids_of_hugging_faces() {
         let golden: BTreeMap<String, Vec<Golden>> =

@@ -1,9 +1,9 @@
-//! SentencePiece's Unigram tokenizer as `tokenizer.json` describes it, cut at the model's input
-//! length.
+//! SentencePiece's Unigram tokenizer as `tokenizer.json` describes it, truncated at the model's
+//! input length.
 //!
-//! A text is normalised, its blanks become `▁`, and each word is split into the pieces whose scores
-//! have the largest sum (Kudo, "Subword Regularization", 2018). Special tokens written out in a
-//! text, such as `</s>`, are text.
+//! It normalizes a text, replaces its blanks by `▁`, and splits each word into the pieces with the
+//! largest sum of scores (Kudo, "Subword Regularization", 2018). Special tokens in a text, such as
+//! `</s>`, are read as text.
 
 use std::collections::HashSet;
 
@@ -13,17 +13,17 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::charsmap::Charsmap;
 use crate::token::{AddedToken, Ends, bounded};
 
-/// Stands for a blank.
+/// Replaces a blank.
 const BLANK: char = '▁';
 
-/// An unknown character scores so much less than the lowest score of the vocabulary.
+/// The score of an unknown character is this much below the lowest score of the vocabulary.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// Bytes of a grapheme cluster that the table of the normaliser may hold as a whole, as Hugging
-/// Face's tokenizers have it.
+/// Maximum bytes of a grapheme cluster that the table of the normalizer may contain as a whole, as
+/// in Hugging Face's tokenizers.
 const CLUSTER_BYTES_MAX: usize = 5;
 
-/// Turns a text into the ids that the model reads.
+/// Converts a text to the token ids that the model reads.
 pub(crate) struct Unigram {
     charsmap: Option<Charsmap>,
     /// Sorted by their bytes.
@@ -57,7 +57,7 @@ enum Normalizer {
     Precompiled {
         precompiled_charsmap: Option<String>,
     },
-    /// Of runs of blanks, which are always made one.
+    /// Collapses runs of blanks, as the tokenizer always does.
     Replace {
         pattern: Pattern,
         content: String,
@@ -85,8 +85,8 @@ struct ModelPart {
 }
 
 impl Unigram {
-    /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error is
-    /// what is wrong with it.
+    /// Parses the bytes of a `tokenizer.json`; ignores its truncation and padding. The error
+    /// describes the problem with it.
     pub(crate) fn from_json(json: &[u8], ends: Ends) -> Result<Self, String> {
         let file: TokenizerFile = serde_json::from_slice(json).map_err(|error| {
             format!("is damaged or not a Unigram tokenizer that loci can read ({error})")
@@ -138,7 +138,7 @@ impl Unigram {
         })
     }
 
-    /// The ids of a text, at most `tokens_max`.
+    /// Returns the ids of a text, at most `tokens_max`.
     pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Vec<i32> {
         let marked = self.marked(bounded(text));
         let mut ids = vec![self.ends.first];
@@ -156,7 +156,7 @@ impl Unigram {
         ids
     }
 
-    /// The normalised text with `▁` before its first word and for each run of blanks.
+    /// Returns the normalized text with `▁` before its first word and for each run of blanks.
     fn marked(&self, text: &str) -> String {
         let mut marked = String::with_capacity(text.len() + BLANK.len_utf8());
         let mut is_blank = false;
@@ -195,10 +195,10 @@ impl Unigram {
         marked
     }
 
-    /// Adds the pieces of a word with the best sum of scores (Viterbi). Unknown characters side by
-    /// side are one token.
+    /// Adds the pieces of a word with the best sum of scores (Viterbi). Consecutive unknown
+    /// characters are one token.
     fn add_word(&self, word: &str, ids: &mut Vec<i32>) {
-        // For each end of a piece: the best sum up to there, where its last piece begins, and the
+        // For each end of a piece: the best sum up to there, the start of its last piece, and the
         // piece's id.
         let mut best: Vec<Option<(f64, usize, i32)>> = vec![None; word.len() + 1];
         best[0] = Some((0.0, 0, self.unknown));
@@ -236,7 +236,7 @@ impl Unigram {
         ids[first..].reverse();
     }
 
-    /// Calls `found` with each piece that a text begins with, the shortest first.
+    /// Calls `found` with each piece that is a prefix of a text, the shortest first.
     fn pieces_at<'a>(&'a self, text: &str, mut found: impl FnMut(&'a Piece)) {
         let mut range = self.pieces.as_slice();
         for (start, character) in text.char_indices() {
@@ -255,7 +255,7 @@ impl Unigram {
 }
 
 impl Piece {
-    /// Its bytes in this range, as far as it has them.
+    /// Returns its bytes in this range, as far as they exist.
     fn bytes(&self, start: usize, end: usize) -> &[u8] {
         let length = self.text.len();
         &self.text.as_bytes()[start.min(length)..end.min(length)]

@@ -1,8 +1,8 @@
-//! BERT's tokenizer as `tokenizer.json` describes it, cut at the model's input length.
+//! BERT's tokenizer as `tokenizer.json` describes it, truncated at the model's input length.
 //!
-//! Vocabulary, accents and word splitting come from `rten-text`; what it leaves out of BERT's
-//! rules (cleaning, Chinese characters, a word with an unknown piece is unknown as a whole) is
-//! here. Special tokens written out in a text, such as `[SEP]`, are text.
+//! `rten-text` provides the vocabulary, accents and word splitting. This module adds the missing
+//! rules of BERT (cleaning, Chinese characters, and that a word with an unknown piece is unknown as
+//! a whole). Special tokens in a text, such as `[SEP]`, are read as text.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use unicode_categories::UnicodeCategories;
 
 use crate::token::{Ends, bounded};
 
-/// Turns a text into the ids that the model reads.
+/// Converts a text to the token ids that the model reads.
 pub(crate) struct WordPieces {
     accents_and_case: AccentsAndCase,
     pieces: WordPiece,
@@ -49,8 +49,8 @@ struct ModelPart {
 }
 
 impl WordPieces {
-    /// From the bytes of a `tokenizer.json`; its truncation and padding are ignored. The error
-    /// is what is wrong with it.
+    /// Parses the bytes of a `tokenizer.json`; ignores its truncation and padding. The error
+    /// describes the problem with it.
     pub(crate) fn from_json(json: &[u8], ends: Ends) -> Result<Self, String> {
         let file: TokenizerFile = serde_json::from_slice(json)
             .map_err(|error| format!("is damaged or no BERT tokenizer ({error})"))?;
@@ -86,7 +86,8 @@ impl WordPieces {
         })
     }
 
-    /// The ids of a text, at most `tokens_max`. The error says what the tokenizer could not do.
+    /// Returns the ids of a text, at most `tokens_max`. The error describes the failure of the
+    /// tokenizer.
     pub(crate) fn encode(&self, text: &str, tokens_max: usize) -> Result<Vec<i32>, String> {
         let (text, _) = self
             .accents_and_case
@@ -116,7 +117,7 @@ impl WordPieces {
     }
 }
 
-/// Drops control characters, makes white space blanks and Chinese characters words.
+/// Removes control characters, turns white space to blanks, and separates Chinese characters.
 fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for character in text.chars() {
@@ -131,8 +132,8 @@ fn clean(text: &str) -> String {
     cleaned
 }
 
-/// The blocks that BERT calls Chinese: unified ideographs, their extensions A to E and the
-/// compatibility ones.
+/// Returns true for the blocks that BERT calls Chinese: unified ideographs, their extensions A to E
+/// and the compatibility ones.
 fn is_chinese(character: char) -> bool {
     matches!(character,
         '\u{4E00}'..='\u{9FFF}'

@@ -1,4 +1,4 @@
-//! The folder of notes, as the engine keeps it: what is known of its state in this process.
+//! The folder of notes and its state in this process.
 
 mod change;
 mod identity;
@@ -22,29 +22,29 @@ pub use index::NOTE_KIND;
 pub(crate) use index::{Embedded, Reading, in_parallel, memory_of, note_body};
 pub(crate) use reconciliation::Extent;
 
-/// Files that are read to tell whether another folder has the known notes.
+/// Files that are read to determine whether another folder contains the known notes.
 const COMPARED_MAX: usize = 64;
 
 /// The folder of notes of the default space.
 pub(crate) struct Notes {
     pub(crate) folder: Arc<dyn NoteFolder>,
-    /// The tool set that notes of people count as having come in through.
+    /// The tool set that is the origin of notes that people wrote.
     pub(crate) origin: &'static str,
-    /// Rings when something may have changed in the folder.
+    /// Wakes the reconciliation when something may have changed in the folder.
     pub(crate) bell: Arc<Wakeup>,
     state: Mutex<State>,
     ready: Condvar,
 }
 
-/// How far this process has come with the folder.
+/// The state of the folder in this process.
 #[derive(Debug, Default)]
 struct State {
-    /// Whether the first reconciliation is still to end.
+    /// True until the first reconciliation has ended.
     is_starting: bool,
-    /// As the last reconciliation said.
+    /// The reason why the folder is away, from the last reconciliation.
     away: Option<String>,
-    /// Files that were read too soon after they were written, but whose links, and those to them,
-    /// are as they should be: with the memory and the content for which that holds.
+    /// Files whose rows are not settled, but whose links, in both directions, are up to date: with
+    /// the memory and the content for which that holds.
     linked: HashMap<String, (MemoryId, ContentHash)>,
 }
 
@@ -68,7 +68,7 @@ impl Notes {
         self.ready.notify_all();
     }
 
-    /// Remembers whether the folder is away.
+    /// Records whether the folder is away.
     pub(crate) fn found(&self, away: Option<&String>) {
         let mut state = self.state();
         if let Some(why) = away
@@ -79,9 +79,9 @@ impl Notes {
         state.away = away.cloned();
     }
 
-    /// Why it cannot be told which of the known files are gone, if so: the folder is not there, or
-    /// it is another one than the noted one and has none of them. Some files may be read to tell
-    /// that.
+    /// Returns the reason why missing files cannot be determined, if there is one: the folder does
+    /// not exist, or it has another identity than the `noted` one and contains none of the known
+    /// notes. May read some files.
     pub(crate) fn away(
         &self,
         rows: &[NoteFile],
@@ -109,9 +109,9 @@ impl Notes {
         })
     }
 
-    /// Whether a file that is known is there: one with the known size and time or else, among some
-    /// of them, one that holds what is known of it. A name tells nothing, since many folders have a
-    /// `README.md`, and neither does an empty file.
+    /// Returns true if the folder contains a known file: one with the known size and time, or one
+    /// of the first [`COMPARED_MAX`] with the known content. A name is not evidence, since many
+    /// folders have a `README.md`, and neither is an empty file.
     fn has_known(&self, rows: &[NoteFile], scan: &FolderScan) -> bool {
         let known = rows.iter().filter(|row| row.missing_since.is_none());
         let there: Vec<(&NoteFile, FileStamp)> = known
@@ -130,51 +130,51 @@ impl Notes {
                 .any(|(row, _)| self.holds(row))
     }
 
-    /// Whether the file at the path of a row has the known content, or the known `uid`.
+    /// Returns true if the file at the path of a row has the known content or the known `uid`.
     fn holds(&self, row: &NoteFile) -> bool {
         let Ok(Some(FileRead { hash, content, .. })) = self.folder.read(&row.path) else {
             return false;
         };
-        // What was not indexed may not have been read either, and then its hash tells nothing.
+        // A file that is not indexed may not have been read, so that its hash is not valid.
         (row.memory.is_some() && row.hash == hash)
             || (row.says_id && content.is_some_and(|content| content.note.id == row.memory))
     }
 }
 
-/// What a reconciliation found and did.
+/// The results of a reconciliation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reconciled {
-    /// Files that were new or whose content had changed, and are indexed now.
+    /// Files that were new or changed and are now indexed.
     pub indexed: usize,
-    /// Files that were found under another path than before, as the same memories.
+    /// Files that have another path than before and are the same memories.
     pub moved: usize,
-    /// Files that are gone, and with them their memories.
+    /// Files that are gone and whose memories were removed.
     pub removed: usize,
-    /// Files of which nothing was read, since neither size nor time had changed.
+    /// Files that were not read, since neither size nor time had changed.
     pub unchanged: usize,
-    /// Why the folder cannot be looked at, or seems to be another one than before: then nothing was
-    /// removed.
+    /// The reason why the folder cannot be read or seems to be another one than before, in which
+    /// case nothing was removed.
     pub away: Option<String>,
 }
 
-/// How the folder of notes and its index stand, for people.
+/// The state of the folder of notes and its index, for display.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NoteStatus {
-    /// Where the folder is.
+    /// The path of the folder.
     pub location: String,
-    /// Notes that are found, forgotten ones not included.
+    /// Notes that are not forgotten.
     pub notes: usize,
-    /// Forgotten ones.
+    /// Forgotten notes.
     pub forgotten: usize,
-    /// Paths that are new or changed in the folder since they were last read.
+    /// Paths that are new or changed since they were last read.
     pub not_indexed: Vec<String>,
-    /// Paths with what is wrong with each, in the order of paths.
+    /// Paths with their problems, in the order of paths.
     pub problems: Vec<(String, FileProblem)>,
     /// As [`Reconciled::away`].
     pub away: Option<String>,
 }
 
-/// Every memory of the space of the notes, whatever became of it.
+/// A filter for all memories of the space of the notes, in any state.
 fn everything() -> Filter {
     Filter::of(Space::default(), Reader::everything(), Timestamp::MIN)
 }
@@ -188,7 +188,7 @@ fn emptied_problem() -> FileProblem {
     }
 }
 
-/// What is known of the file at this path, in rows that are in the order of paths.
+/// Returns the row of the file at this path, from rows in the order of paths.
 fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
     rows.binary_search_by(|row| row.path.as_str().cmp(path))
         .ok()
@@ -196,12 +196,13 @@ fn row_at<'a>(rows: &'a [NoteFile], path: &str) -> Option<&'a NoteFile> {
 }
 
 impl Engine {
-    /// Rings when something may have changed in the folder of notes; none without such a folder.
+    /// Returns the wakeup that rings when the folder of notes may have changed; `None` without such
+    /// a folder.
     pub fn to_reconcile(&self) -> Option<&Arc<Wakeup>> {
         self.notes.as_ref().map(|notes| &notes.bell)
     }
 
-    /// Says that this process is about to learn what is in the folder of notes: from now on
+    /// Declares that this process is about to read the folder of notes. From now on,
     /// [`await_notes`](Engine::await_notes) waits for that.
     pub fn begin_notes(&self) {
         if let Some(notes) = &self.notes {
@@ -209,18 +210,18 @@ impl Engine {
         }
     }
 
-    /// Ends the wait for the folder of notes, since another process keeps its index: as soon as a
-    /// reconciliation that runs there has ended.
+    /// Ends the wait for the folder of notes, since another process maintains its index, as soon as
+    /// a reconciliation that runs there has ended.
     pub fn notes_kept_by_another(&self) {
         let Some(notes) = &self.notes else { return };
-        // Whoever has the lock next is behind it.
+        // This process gets the lock after the other one has released it.
         if let Err(error) = notes.folder.lock() {
             tracing::warn!(%error, "notes that are read by another process just now are found later");
         }
         notes.end_start();
     }
 
-    /// Brings the index up to the folder, and ends the wait for that.
+    /// Brings the index up to date with the folder, and ends the wait for that.
     pub(crate) fn reconcile_notes(&self, extent: Extent) -> Result<Reconciled> {
         let Some(notes) = &self.notes else {
             return Ok(Reconciled::default());
@@ -233,13 +234,13 @@ impl Engine {
         reconciled
     }
 
-    /// The moment now, in milliseconds, which people read more easily in a file.
+    /// Returns the current time, rounded down to milliseconds for legibility in a file.
     pub(crate) fn note_time(&self) -> Timestamp {
         Timestamp::from_microseconds(self.now().microseconds().div_euclid(1_000) * 1_000)
     }
 
-    /// Waits until the first reconciliation that this process is doing has ended, at most that
-    /// long. Says what is not known yet, if it takes longer, or that the folder is away.
+    /// Waits at most `timeout` for the end of the first reconciliation of this process. Returns a
+    /// notice if it takes longer or the folder is away.
     pub fn await_notes(&self, timeout: Duration) -> Option<String> {
         let notes = self.notes.as_ref()?;
         let waited = notes
@@ -256,8 +257,8 @@ impl Engine {
             .then(|| "the folder of notes is away: what is known of it is searched".to_owned())
     }
 
-    /// How the folder of notes and its index stand. Changes nothing, and reads no file, unless the
-    /// folder may be another one than before.
+    /// Returns the state of the folder of notes and its index. Changes nothing, and reads no file
+    /// unless the folder may be another one than before.
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read, or there is no such folder.
@@ -309,8 +310,8 @@ impl Engine {
         })
     }
 
-    /// The notes whose files are empty and were not always: what is there of them changed after it
-    /// was first stored.
+    /// Returns the notes whose files are empty and were not always: their text changed after they
+    /// were first stored.
     fn emptied(&self, rows: &[NoteFile]) -> Result<HashSet<MemoryId>> {
         let is_empty = |row: &&NoteFile| row.stamp.bytes == 0 && row.missing_since.is_none();
         let ids: Vec<MemoryId> = rows
@@ -319,8 +320,7 @@ impl Engine {
             .filter_map(|row| row.memory.clone())
             .collect();
         let memories = self.store.get_all(&everything(), &ids)?;
-        // A name that changes with an empty file, as editors have it, changes the memory, but no
-        // time.
+        // An editor that renames an empty file changes the memory, but not its time.
         let was_changed = memories
             .into_iter()
             .filter(|memory| memory.updated_at > memory.created_at);

@@ -7,12 +7,12 @@ use loci_core::{Clock, Timestamp};
 #[derive(Debug)]
 pub struct FixedClock {
     microseconds: AtomicI64,
-    /// By how much it jumped, which was no time that passed.
+    /// The microseconds by which it jumped, during which no time passed.
     jumped: AtomicI64,
 }
 
 impl FixedClock {
-    /// A clock that shows `now`.
+    /// Creates a clock that shows `now`.
     pub fn new(now: Timestamp) -> Self {
         FixedClock {
             microseconds: AtomicI64::new(now.microseconds()),
@@ -20,13 +20,13 @@ impl FixedClock {
         }
     }
 
-    /// Makes it show `now`, which may be earlier than before.
+    /// Sets it to `now`, which may be earlier than before.
     pub fn set(&self, now: Timestamp) {
         self.microseconds
             .store(now.microseconds(), Ordering::SeqCst);
     }
 
-    /// Moves it by a number of seconds and returns what it shows then.
+    /// Advances it by a number of seconds and returns the new time.
     pub fn advance(&self, seconds: i64) -> Timestamp {
         let now = self.now().plus_seconds(seconds);
         self.set(now);
@@ -35,7 +35,7 @@ impl FixedClock {
 }
 
 impl FixedClock {
-    /// Has it show a moment that many seconds from now, though no time passes.
+    /// Sets it forward by a number of seconds, though no time passes, and returns the new time.
     pub fn jump(&self, seconds: i64) -> Timestamp {
         let before = self.now();
         let now = self.advance(seconds);
@@ -46,7 +46,7 @@ impl FixedClock {
 }
 
 impl Default for FixedClock {
-    /// A clock that shows 2026-01-01T00:00:00Z.
+    /// Creates a clock that shows 2026-01-01T00:00:00Z.
     fn default() -> Self {
         FixedClock::new(Timestamp::from_microseconds(1_767_225_600_000_000))
     }

@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use loci_core::{Embedder, Error, ModelId, Result, Vector};
 
-/// An embedder without a model: every word adds one to the component that its hash names, and the
-/// sum is made a unit vector. Texts are near each other as far as they share words.
+/// An embedder without a model: each word adds one to the component that its hash selects, and the
+/// sum is normalized. Texts are the closer the more words they share.
 #[derive(Debug)]
 pub struct HashingEmbedder {
     model: ModelId,
@@ -12,7 +12,7 @@ pub struct HashingEmbedder {
 }
 
 impl HashingEmbedder {
-    /// An embedder of vectors with that many components, at least 1.
+    /// Creates an embedder of vectors with this number of components, at least 1.
     pub fn new(dimensions: usize) -> Self {
         let dimensions = dimensions.max(1);
         HashingEmbedder {
@@ -21,7 +21,7 @@ impl HashingEmbedder {
         }
     }
 
-    /// The vector of one text; the zero vector for a text without words.
+    /// Returns the vector of one text; the zero vector for a text without words.
     pub fn vector(&self, text: &str) -> Vec<f32> {
         let mut values = vec![0.0_f32; self.dimensions];
         for word in text
@@ -42,7 +42,7 @@ impl HashingEmbedder {
 }
 
 impl Default for HashingEmbedder {
-    /// 384 components, like the model that is shipped.
+    /// Uses 384 components, like the shipped model.
     fn default() -> Self {
         HashingEmbedder::new(384)
     }
@@ -58,7 +58,7 @@ impl Embedder for HashingEmbedder {
     }
 }
 
-/// An embedder whose model never answers.
+/// An embedder whose calls always fail.
 #[derive(Debug)]
 pub struct FailingEmbedder {
     model: ModelId,
@@ -84,8 +84,8 @@ impl Embedder for FailingEmbedder {
     }
 }
 
-/// A [`HashingEmbedder`] whose calls wait until the test opens the gate, so that something can
-/// happen while a write is under way.
+/// A [`HashingEmbedder`] whose calls wait until the test opens the gate, so that a test can act
+/// while a write is in progress.
 #[derive(Debug, Default)]
 pub struct GatedEmbedder {
     embedder: HashingEmbedder,
@@ -100,16 +100,16 @@ struct Gate {
 }
 
 impl GatedEmbedder {
-    /// Nothing waits longer, so that a test which forgets the gate ends.
+    /// The maximum wait, so that a test that never opens the gate ends.
     const PATIENCE: Duration = Duration::from_mins(1);
 
-    /// Waits until some call of `embed` has begun; panics if none does within a minute.
+    /// Waits until a call of `embed` has begun; panics after a minute.
     pub fn wait_until_entered(&self) {
         let gate = self.wait_until(|gate| gate.is_entered);
         assert!(gate.is_entered, "nobody embeds anything");
     }
 
-    /// Lets all calls through, from now on.
+    /// Lets all calls through from now on.
     pub fn open(&self) {
         self.change(|gate| gate.is_open = true);
     }
@@ -144,7 +144,7 @@ impl Embedder for GatedEmbedder {
     }
 }
 
-/// A vector as a store keeps it: the largest component becomes 127 steps.
+/// Quantizes a vector as a store does: the largest component becomes 127 steps.
 pub fn quantise(model: &ModelId, values: &[f32]) -> Vector {
     let largest = values
         .iter()

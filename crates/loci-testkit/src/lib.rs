@@ -1,8 +1,8 @@
-//! What tests of several crates share: a clock that tests move, embedders that need no model, the
-//! naive store, and the suite of promises that every store must keep.
+//! Shared test helpers: a clock that tests move, embedders without a model, the naive store, and
+//! the contract tests that every store must pass.
 //!
-//! The naive store is the model that other stores are compared with, so it is linear and obvious
-//! on purpose. Nothing here is part of the product.
+//! The naive store is the reference implementation for the other stores, so it is linear and
+//! obvious on purpose. Nothing here is part of the product.
 //!
 //! ```
 //! use loci_testkit::Random;

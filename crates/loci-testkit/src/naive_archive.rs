@@ -1,4 +1,4 @@
-//! Everything that the naive store holds, in order.
+//! The archive and the import of the naive store.
 
 use std::collections::BTreeMap;
 
@@ -13,14 +13,14 @@ use crate::naive_users::is_alive;
 
 impl ArchiveStore for NaiveStore {
     fn archive(&self, now: Timestamp, visit: &mut dyn FnMut(Archived) -> Result<()>) -> Result<()> {
-        // A copy: whoever is visited may write.
+        // Visits a copy, since `visit` may write.
         let state = self.state().clone();
         state.archived(now).into_iter().try_for_each(visit)
     }
 }
 
 impl State {
-    /// Stores what an archive held, where it is not there.
+    /// Stores a record of an archive, unless it exists.
     pub(crate) fn bring_back(
         &mut self,
         space: &Space,
@@ -161,12 +161,12 @@ impl State {
             }
             add(&answer.space, Record::KeyedAnswer(Box::new(answer.clone())));
         }
-        // The kinds of each space stay in their order.
+        // A stable sort: the kinds of each space keep their order.
         all.sort_by(|left, right| left.space.cmp(&right.space));
         all
     }
 
-    /// Those of all spaces that are in an archive, as they were filed.
+    /// Returns the memories of all spaces for the archive, in the order of insertion.
     fn memories(&self, now: Timestamp) -> Vec<Memory> {
         let mut records: Vec<_> = self
             .shown()

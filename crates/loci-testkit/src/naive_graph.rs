@@ -10,15 +10,15 @@ use loci_core::{
 use crate::NaiveStore;
 use crate::naive_store::{State, conflict};
 
-/// By space and key: the spelling that came first.
+/// By space and key: the first spelling.
 type Spellings = BTreeMap<(Space, String), String>;
 
-/// What is held of the graphs of all spaces.
+/// The graphs of all spaces.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Graph {
-    /// By space and id, with the names as they came.
+    /// By space and id, with the names as written.
     facts: BTreeMap<(Space, String), Fact>,
-    /// Space and id of each fact, as they came.
+    /// Space and id of each fact, in the order of insertion.
     filed: Vec<(Space, String)>,
     things: Spellings,
     relations: Spellings,
@@ -49,7 +49,7 @@ impl Graph {
         self.facts.values().filter(move |fact| fact.space == *space)
     }
 
-    /// Takes a memory off the tunnels that name it.
+    /// Clears the tunnel ends that name this memory.
     pub(crate) fn forget_memory(&mut self, space: &Space, id: &MemoryId) {
         for tunnel in self
             .tunnels
@@ -62,7 +62,8 @@ impl Graph {
         }
     }
 
-    /// Removes the tunnels that nobody else sees, and takes the owner's name off the others.
+    /// Removes the tunnels that only the owner sees, and replaces the owner of the others by the
+    /// pseudonym.
     pub(crate) fn forget_owner(&mut self, space: &Space, owner: &str, pseudonym: Option<&str>) {
         let is_owned =
             |tunnel: &Tunnel| tunnel.space == *space && tunnel.owner.as_deref() == Some(owner);
@@ -73,7 +74,7 @@ impl Graph {
         }
     }
 
-    /// All facts of all spaces, as they came.
+    /// Returns all facts of all spaces in the order of insertion.
     pub(crate) fn filed(&self) -> impl Iterator<Item = Fact> {
         self.filed
             .iter()
@@ -81,7 +82,7 @@ impl Graph {
             .map(|fact| self.shown(fact))
     }
 
-    /// All tunnels of all spaces, by space and id.
+    /// Returns all tunnels of all spaces, by space and id.
     pub(crate) fn tunnels(&self) -> impl Iterator<Item = &Tunnel> {
         self.tunnels.values()
     }

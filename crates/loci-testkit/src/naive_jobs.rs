@@ -12,14 +12,14 @@ use crate::naive_store::{Key, State, conflict};
 pub(crate) struct NaiveJob {
     due_at: Timestamp,
     attempts: u32,
-    /// Its name and its end.
+    /// The name and the end of the lease.
     lease: Option<(String, Timestamp)>,
-    /// What went wrong, if it is parked.
+    /// The error of a parked job.
     failure: Option<String>,
 }
 
 impl NaiveJob {
-    /// When it can be leased, as it seems at a moment; never, if it is parked.
+    /// Returns the time from which it can be leased, as computed at `now`; `None` if it is parked.
     fn free_at(&self, now: Timestamp) -> Option<Timestamp> {
         let lease = self
             .lease

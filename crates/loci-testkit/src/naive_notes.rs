@@ -1,4 +1,4 @@
-//! What is known of the files of notes, in a map.
+//! The rows of note files, in a map.
 
 use loci_core::{
     Batch, Error, Expect, Filter, MemoryId, NoteFile, NoteStore, Result, Space, Store,
@@ -15,8 +15,7 @@ impl State {
             .map(|(_, file)| file)
     }
 
-    /// The file that is this memory and is there or expected, whether or not there is such a
-    /// memory.
+    /// Returns the existing or expected file of this memory, even if the memory does not exist.
     pub(crate) fn note_file_of(&self, space: &Space, memory: &MemoryId) -> Option<&NoteFile> {
         let is_it = |file: &&NoteFile| file.memory.as_ref() == Some(memory);
         let files = self
@@ -26,7 +25,7 @@ impl State {
         files.min_by_key(|file| (file.is_expected(), &file.path))
     }
 
-    /// The file that is this memory, if there is such a memory.
+    /// Returns the file of this memory, if the memory exists.
     fn live_note_file_of(&self, space: &Space, memory: &MemoryId) -> Option<&NoteFile> {
         let is_there = self
             .shown()
@@ -44,7 +43,7 @@ impl State {
         })
     }
 
-    /// Notes that a file is about to be put there, unless one is.
+    /// Records that a file is about to be created, unless it exists.
     pub(crate) fn expect_note_file(
         &mut self,
         space: &Space,

@@ -1,15 +1,16 @@
 //! Candidates, computed passage by passage in double precision.
 //!
-//! Where the words of [`CandidateQuery`] and [`Candidates`] leave a choice, this is what they mean:
-//! - The tops are taken among the memories whose passages have all required terms between them;
-//!   with such terms, a score of 0 is one. Statistics and numbers of passages know nothing of the
-//!   rule.
-//! - A passage holds a required term, or has a mark, whatever its count. Only a count above 0 is an
-//!   occurrence: it scores, adds to a length and makes a document of the document frequency.
-//! - A thread is a space, an owner and a name; memories without an owner share one owner, nobody.
-//! - Neighbours belong to the tops alone, not to other neighbours. Distance is between positions,
-//!   whether or not memories stand there, and 0 for two memories at one position: each of them may
-//!   be a candidate, though the text of the thread has only one.
+//! This implementation fixes the points that the documentation of [`CandidateQuery`] and
+//! [`Candidates`] leaves open:
+//! - The best memories are chosen among those whose passages together have all required terms; with
+//!   such terms, 0 is a valid score. The rule does not affect statistics and numbers of passages.
+//! - A passage has a required term or a mark regardless of its count. Only a count above 0 is an
+//!   occurrence: it adds to the score, to the length and to the document frequency.
+//! - A space, an owner and a name identify a thread; memories without an owner count as those of
+//!   one owner.
+//! - Neighbours belong to the best memories only, not to other neighbours. The distance is that of
+//!   the positions, whether or not they have memories, and 0 for two memories at one position: each
+//!   of them may be a candidate, though the text of the thread has only one.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,8 +26,8 @@ use crate::naive_store::{Record, State};
 const K1: f64 = 0.9;
 const B: f64 = 0.4;
 
-/// How one passage scored: BM25, the share of the query that its words hold, and the cosine if it
-/// has a vector of the query's model.
+/// The scores of one passage: BM25, the matched share of the query, and the cosine if it has a
+/// vector of the query's model.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PassageScore {
     pub(crate) bm25: f32,
@@ -34,17 +35,17 @@ pub(crate) struct PassageScore {
     pub(crate) cosine: Option<f32>,
 }
 
-/// An admitted memory and how it scored.
+/// An admitted memory with its scores.
 pub(crate) struct Scored<'a> {
     pub(crate) memory: &'a Memory,
     pub(crate) passages: Vec<PassageScore>,
-    /// Whether its passages have all required terms.
+    /// True if its passages have all required terms.
     pub(crate) is_complete: bool,
-    /// What is said of it, but for its place in a thread.
+    /// The candidate without its position in a thread.
     pub(crate) candidate: Candidate,
 }
 
-/// Every admitted memory, scored, in the order of ids.
+/// Returns all admitted memories with their scores, in the order of ids.
 pub(crate) fn scored<'a>(state: &'a State, query: &CandidateQuery<'_>) -> Vec<Scored<'a>> {
     let admitted = state.admitted(query.filter);
     let statistics = Statistics::of(&admitted, query.terms);
@@ -99,8 +100,8 @@ pub(crate) fn candidates(state: &State, query: &CandidateQuery<'_>) -> Candidate
     }
 }
 
-/// The memories that have a passage without a vector of the model, those first that no model has
-/// read whole.
+/// Returns the memories that have a passage without a vector of the model; first those that no
+/// model has embedded as a whole.
 pub(crate) fn without_vector(
     state: &State,
     model: &ModelId,
@@ -134,12 +135,12 @@ pub(crate) fn without_vector(
         .collect()
 }
 
-/// The score by words, if it makes a candidate.
+/// Returns the lexical score if it makes a candidate.
 pub(crate) fn by_words(query: &CandidateQuery<'_>, candidate: &Candidate) -> Option<f32> {
     (candidate.bm25 > 0.0 || !query.required.is_empty()).then_some(candidate.bm25)
 }
 
-/// The `limit` best of the complete ones that have a score; of equals the lesser ids.
+/// Returns the `limit` best complete memories that have a score; ties in the order of ids.
 fn best<'a>(
     scored: &[Scored<'a>],
     limit: usize,
@@ -163,7 +164,7 @@ fn best<'a>(
 
 fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Candidate {
     let memory = &record.memory;
-    // The position of the highest score; the lowest position among equals.
+    // The position of the highest score; the lowest one of a tie.
     let highest = |value: &dyn Fn(&PassageScore) -> Option<f32>| {
         let scored = scores
             .iter()
@@ -194,10 +195,10 @@ fn candidate(record: &Record, scores: &[PassageScore], marks: &[String]) -> Cand
     }
 }
 
-/// What makes a thread: the space, the owner and the name.
+/// The key of a thread: the space, the owner and the name.
 type ThreadKey<'a> = (&'a Space, Option<&'a str>, &'a str);
 
-/// The thread of a memory and the position in it.
+/// Returns the thread of a memory and its position in it.
 fn place_of(memory: &Memory) -> Option<(ThreadKey<'_>, u64)> {
     let thread = memory.thread.as_ref()?;
     Some((
@@ -206,7 +207,7 @@ fn place_of(memory: &Memory) -> Option<(ThreadKey<'_>, u64)> {
     ))
 }
 
-/// Whether two memories stand near each other in one thread.
+/// Returns true if two memories are neighbours in one thread.
 pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
     place_of(left).zip(place_of(right)).is_some_and(
         |((left_thread, left), (right_thread, right))| {
@@ -215,8 +216,8 @@ pub(crate) fn are_neighbours(left: &Memory, right: &Memory) -> bool {
     )
 }
 
-/// Gives the hits their places in threads and returns the score of each of these threads; neither
-/// without context.
+/// Sets the thread positions of the hits and returns the scores of their threads, if the query asks
+/// for context.
 pub(crate) fn place_in_threads(
     state: &State,
     query: &CandidateQuery<'_>,
@@ -251,7 +252,7 @@ pub(crate) fn place_in_threads(
     }
     let text = |thread| {
         let mut by_position = BTreeMap::new();
-        // They come in the order of ids, so that the least of a position is the first.
+        // They are in the order of ids, so that the first one of a position has the least id.
         for (record, place) in admitted.iter().zip(&places) {
             if let Some((_, position)) = place.filter(|(other, _)| *other == thread) {
                 by_position.entry(position).or_insert(record);
@@ -278,7 +279,7 @@ pub(crate) fn place_in_threads(
     texts.iter().map(score).collect()
 }
 
-/// The cosine of two vectors of one model.
+/// Returns the cosine of two vectors of one model.
 pub(crate) fn vector_cosine(query: &QueryVector, vector: &Vector) -> Option<f32> {
     if vector.model != query.model || vector.values.len() != query.values.len() {
         return None;
@@ -317,7 +318,7 @@ impl Statistics {
         }
     }
 
-    /// BM25 of these passages as one text.
+    /// Returns the BM25 score of these passages as one text.
     fn bm25(&self, text: &[&Passage]) -> f64 {
         let saturation = K1 * (1.0 - B + B * length(text) / self.mean_length);
         let parts = self
@@ -334,8 +335,7 @@ impl Statistics {
         parts.sum()
     }
 
-    /// The share of the idf of all terms that those have which occur in the passage; 0 without
-    /// terms.
+    /// Returns the share of the terms in the passage in the idf of all terms; 0 without terms.
     fn matched(&self, passage: &Passage) -> f64 {
         let sum = |is_counted: &dyn Fn(&str) -> bool| -> f64 {
             let counted = self
@@ -354,7 +354,7 @@ impl Statistics {
         }
     }
 
-    /// What no BM25 reaches.
+    /// Returns an upper bound of BM25.
     fn bound(&self) -> f64 {
         self.inverse_frequencies
             .iter()
@@ -363,7 +363,7 @@ impl Statistics {
     }
 }
 
-/// How often a term occurs in these passages.
+/// Counts the occurrences of a term in these passages.
 fn occurrences(text: &[&Passage], term: &str) -> f64 {
     let terms = text.iter().flat_map(|passage| &passage.terms);
     terms
@@ -372,7 +372,7 @@ fn occurrences(text: &[&Passage], term: &str) -> f64 {
         .sum()
 }
 
-/// How many terms occur in these passages.
+/// Counts the terms in these passages.
 fn length(text: &[&Passage]) -> f64 {
     text.iter()
         .flat_map(|passage| &passage.terms)
@@ -380,7 +380,7 @@ fn length(text: &[&Passage]) -> f64 {
         .sum()
 }
 
-/// Whether the passage has the term, be it as a mark.
+/// Returns true if the passage has the term, even as a mark.
 fn has(passage: &Passage, term: &str) -> bool {
     passage.terms.iter().any(|other| other.text == term)
 }

@@ -1,4 +1,4 @@
-//! Settings, and what is known of files that memories were made from, in maps.
+//! Settings and the rows of source files, in maps.
 
 use loci_core::{Result, SettingStore, SourceFile, SourceStore, Space};
 
@@ -48,7 +48,7 @@ impl State {
         ))
     }
 
-    /// In the order of paths, then of collections.
+    /// Returns the files in the order of paths, then of collections.
     fn source_files(&self, space: &Space) -> impl Iterator<Item = &SourceFile> {
         self.source_files
             .iter()

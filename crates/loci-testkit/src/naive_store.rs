@@ -19,7 +19,7 @@ use crate::naive_search;
 use crate::naive_sources::{SettingKey, SourceKey};
 use crate::naive_users::{AnswerKey, Wipe, is_withdrawn};
 
-/// A store in a map. Every answer is computed from scratch, in the most obvious way.
+/// A store in maps that computes each answer from scratch in the most obvious way.
 #[derive(Debug)]
 pub struct NaiveStore {
     state: Mutex<State>,
@@ -32,7 +32,7 @@ pub(crate) type Key = (Space, MemoryId);
 pub(crate) struct State {
     pub(crate) records: BTreeMap<Key, Record>,
     pub(crate) jobs: BTreeMap<Key, NaiveJob>,
-    /// Under each name who holds it, and until when.
+    /// By name: the holder and the end of the lease.
     leases: BTreeMap<String, (String, Timestamp)>,
     sweep_clock: Option<SweepClock>,
     pub(crate) cache: BTreeMap<Key, CacheEntry>,
@@ -48,10 +48,10 @@ pub(crate) struct State {
     pub(crate) source_files: BTreeMap<SourceKey, SourceFile>,
     pub(crate) audit: BTreeMap<u64, AuditEntry>,
     pub(crate) last_audit_number: u64,
-    /// The last wipe of each space, owner and tool set, if it was of one alone.
+    /// The last wipe of each space, owner and, if it was of one alone, tool set.
     pub(crate) wipes: BTreeMap<(Space, String, Option<String>), Wipe>,
     pub(crate) tokens: Vec<Token>,
-    /// How many memories were ever filed.
+    /// The number of memories ever stored.
     filings: u64,
     pub(crate) version: u64,
 }
@@ -61,15 +61,16 @@ pub(crate) struct Record {
     pub(crate) memory: Memory,
     /// Without their vectors.
     pub(crate) passages: Vec<Passage>,
-    /// Of each passage, one of each model that has read it.
+    /// For each passage, one vector of each model that has embedded it.
     pub(crate) vectors: Vec<BTreeMap<ModelId, Vector>>,
     pub(crate) deleted_at: Option<Timestamp>,
-    /// The how-manieth memory of the store it is.
+    /// Its number in the order of insertion.
     pub(crate) filing: u64,
 }
 
 impl State {
-    /// What the filter admits, the rule on superseded memories included, in the order of ids.
+    /// Returns the memories that match the filter, including the rule on superseded memories, in
+    /// the order of ids.
     pub(crate) fn admitted(&self, filter: &Filter) -> Vec<&Record> {
         let hidden = |memory: &Memory| {
             filter.superseded == Superseded::Hide
@@ -82,7 +83,7 @@ impl State {
             .collect()
     }
 
-    /// What is not softly deleted.
+    /// Returns the memories that are not soft-deleted.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Record> {
         self.records
             .values()
@@ -111,7 +112,7 @@ impl State {
         }
     }
 
-    /// A part of what the filter admits, with the successors that it knows.
+    /// Returns a page of the admitted memories, with their visible successors.
     fn page(&self, admitted: Vec<&Record>, filter: &Filter, page: Page) -> Vec<Memory> {
         let page = admitted.into_iter().skip(page.offset).take(page.limit);
         let is_successor = |successor: &Memory| filter.is_live_successor(successor);
@@ -298,8 +299,8 @@ impl State {
         ))
     }
 
-    /// Removes a memory for good, with its job and the answers that hold its text, and takes it off
-    /// the tunnels that name it.
+    /// Removes a memory permanently, with its job and the stored replies that contain its text, and
+    /// clears the tunnel ends that name it.
     pub(crate) fn remove(&mut self, key: &Key) {
         self.records.remove(key);
         self.jobs.remove(key);
@@ -358,7 +359,7 @@ impl State {
         let deleted =
             deleted.filter(|(at, key)| *at <= sweep.deleted_until && !memories.contains(key));
         memories.extend(earliest(&mut left, deleted));
-        // First, since answers go with them.
+        // Memories come first, since their replies go with them.
         for key in &memories {
             self.remove(key);
         }
@@ -399,7 +400,8 @@ impl State {
     }
 }
 
-/// The keys of the earliest of what is due, at most `left`, which falls by their number.
+/// Returns the keys of the earliest due records, at most `left`, and subtracts their number from
+/// `left`.
 fn earliest<'a, K: Ord + Clone + 'a>(
     left: &mut usize,
     due: impl Iterator<Item = (Timestamp, &'a K)>,
@@ -411,12 +413,12 @@ fn earliest<'a, K: Ord + Clone + 'a>(
     due.into_iter().map(|(_, key)| key.clone()).collect()
 }
 
-/// A vector under the name of its model.
+/// Pairs a vector with its model.
 fn named(vector: Vector) -> (ModelId, Vector) {
     (vector.model.clone(), vector)
 }
 
-/// Whether these are two short-term memories at one position of an owner's thread.
+/// Returns true if these are two short-term memories at one position of an owner's thread.
 fn have_same_position(left: &Memory, right: &Memory) -> bool {
     let place = |memory: &Memory| {
         (
@@ -442,8 +444,7 @@ pub(crate) fn memory_conflict(memory: &MemoryId, problem: &str) -> Error {
     Error::about(ErrorCode::Conflict, "memory", problem)
 }
 
-/// Random bytes: what makes the hash maps of the standard library unpredictable is all that it
-/// offers.
+/// Returns random bytes from the seed of hash maps, the only randomness in the standard library.
 fn random_bytes() -> [u8; 32] {
     let mut bytes = [0; 32];
     for part in bytes.chunks_exact_mut(8) {
@@ -462,7 +463,7 @@ impl Default for NaiveStore {
 }
 
 impl NaiveStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         NaiveStore::default()
     }
@@ -479,7 +480,7 @@ impl Store for NaiveStore {
         for change in &batch.changes {
             after.apply(&batch.space, change)?;
         }
-        // An answer that is kept changes nothing that anyone reads.
+        // A stored reply changes nothing that callers read.
         let keeps =
             |change: &Change| matches!(change, Change::KeepAnswer(_) | Change::NotWiped { .. });
         after.version += u64::from(batch.changes.is_empty() || !batch.changes.iter().all(keeps));

@@ -1,5 +1,5 @@
-//! What belongs to a user: cached answers, answers under keys, decisions, the audit log, and the
-//! removal of all of it; and tokens.
+//! Records that belong to a user: cached answers, idempotent replies, decisions and the audit log,
+//! and their wipe; and tokens.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,19 +15,19 @@ use crate::NaiveStore;
 use crate::naive_search::vector_cosine;
 use crate::naive_store::{Key, State, conflict};
 
-/// Space, owner, operation and key of an answer.
+/// Space, owner, operation and key of a reply.
 pub(crate) type AnswerKey = (Space, Option<String>, String, String);
 
-/// That the data of a user was removed.
+/// The record of a wipe of a user's data.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wipe {
-    /// The latest moment of one.
+    /// The latest time of these wipes.
     pub(crate) at: Timestamp,
-    /// The version that the last one made.
+    /// The version after the last one.
     version: u64,
 }
 
-/// Whether a change of a memory takes it from a user who could read it.
+/// Returns true if a change of a memory removes the read access of a user.
 pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
     let is_everyones =
         |memory: &Memory| memory.owner.is_none() || memory.visibility == Visibility::Common;
@@ -37,7 +37,7 @@ pub(crate) fn is_withdrawn(before: &Memory, after: &Memory) -> bool {
 }
 
 impl State {
-    /// The wipes that concern an owner's data of this origin; of any, if there is none.
+    /// Returns the wipes of an owner's data of this origin, or of any origin for `None`.
     fn wipes_of(
         &self,
         space: &Space,
@@ -180,8 +180,8 @@ impl State {
         }
     }
 
-    /// Removes the calls of an owner, or leaves them under the pseudonym if they did something to
-    /// records of others; of how many it did either.
+    /// Removes the audit entries of an owner, or keeps them under the pseudonym if they changed
+    /// records of others. Returns the number of entries.
     fn wipe_calls(
         &mut self,
         space: &Space,
@@ -270,7 +270,7 @@ impl State {
         }
     }
 
-    /// Removes the answers that hold the text of a memory, but for those of `spared`.
+    /// Removes the replies that contain the text of a memory, except those of `spared`.
     pub(crate) fn end_answers(&mut self, (space, id): &Key, spared: Option<&str>) {
         self.answers.retain(|_, answer| {
             let is_spared = spared.is_some() && answer.owner.as_deref() == spared;

@@ -1,15 +1,15 @@
-/// A small random number generator (SplitMix64): the same seed gives the same numbers everywhere,
-/// so that a failure can be repeated from the seed it prints.
+/// A small random number generator (SplitMix64). Equal seeds give equal numbers everywhere, so that
+/// a failure can be repeated from its seed.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator that begins at `seed`.
+    /// Creates a generator that begins at `seed`.
     pub fn new(seed: u64) -> Self {
         Random(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -18,7 +18,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 if `end` is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 {
             0
@@ -27,17 +27,17 @@ impl Random {
         }
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns true in `percent` of 100 cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// A number from -1 to 1.
+    /// Returns a number from -1 to 1.
     pub fn signed_unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1_u64 << 23) as f32 - 1.0
     }
 
-    /// One of the choices, which must not be empty.
+    /// Returns one of the choices, which must not be empty.
     pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())]
     }

@@ -1,3 +1,3 @@
-//! The naive store keeps the promises that it is the model of.
+//! The naive store passes the contract tests for which it is the reference.
 
 loci_testkit::store_contract!(loci_testkit::NaiveStore::new());

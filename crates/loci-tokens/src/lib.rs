@@ -1,8 +1,8 @@
-//! How many tokens a language model makes of a text: byte pair encoding with the vocabulary
+//! Counts the tokens of a text for language models: byte pair encoding with the vocabulary
 //! `o200k_base`, which is compiled into the binary.
 //!
-//! The counts are those of `tiktoken` for `encode_ordinary`, but for runs of more than 4 KiB
-//! without any break.
+//! The counts equal those of `tiktoken` for `encode_ordinary`, except for runs of more than 4 KiB
+//! without a break.
 //!
 //! ```
 //! use loci_core::TokenCounter;
@@ -20,13 +20,13 @@ use std::sync::OnceLock;
 use loci_core::TokenCounter;
 use regex::Regex;
 
-/// The longest piece that is encoded as one, in bytes. Longer ones are cut, which can add or take a
-/// token at each cut: no text of a person has them, and what somebody made up to be slow stays
-/// cheap.
+/// Maximum bytes of a piece to encode. Longer ones are split, which may add or remove a token at
+/// each split. Such pieces do not occur in normal texts, and the limit bounds the cost of malicious
+/// ones.
 const PIECE_BYTES_MAX: usize = 4096;
 
-/// Where a text is cut before each piece is encoded: the pattern that `tiktoken` publishes for
-/// `o200k_base`, but for the white space before a word, which [`pieces`] leaves to the word.
+/// The pattern by which a text is split into pieces before encoding: the one that `tiktoken`
+/// publishes for `o200k_base`, except for the white space before a word, which [`pieces`] handles.
 const PIECE: &str = concat!(
     r"\A(?:",
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -38,8 +38,8 @@ const PIECE: &str = concat!(
     r")",
 );
 
-/// Counts by the vocabulary `o200k_base`. The first count compiles a pattern; nothing else is
-/// loaded.
+/// Counts tokens with the vocabulary `o200k_base`. The first count compiles a pattern; nothing else
+/// is loaded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BpeTokens;
 
@@ -51,17 +51,17 @@ impl TokenCounter for BpeTokens {
                 .flat_map(|piece| piece.as_bytes().chunks(PIECE_BYTES_MAX))
                 .map(merge::count)
                 .sum(),
-            // Never seen, as the pattern is a constant. No text has more tokens than bytes.
+            // Unreachable, since the pattern is a constant. No text has more tokens than bytes.
             None => text.len(),
         }
     }
 }
 
-/// The text cut into pieces, none of which is empty.
+/// Splits the text into non-empty pieces.
 fn pieces<'a>(pattern: &Regex, text: &'a str) -> impl Iterator<Item = &'a str> {
     let mut rest = text;
     std::iter::from_fn(move || {
-        // The pattern has a place for every character.
+        // The pattern matches every character.
         let end = pattern.find(rest).map_or(rest.len(), |found| found.end());
         let (piece, after) = rest.split_at(end - before_a_word(&rest[..end], &rest[end..]));
         rest = after;
@@ -69,9 +69,9 @@ fn pieces<'a>(pattern: &Regex, text: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// The length of the last character of several that are white space within a line, if text follows:
-/// it belongs to what follows. (Published as the look-ahead `\s+(?!\S)`, which this engine has not,
-/// being linear.)
+/// Returns the length of the last of several white space characters if it is not a line break and
+/// text follows, since it belongs to that text. (The published pattern uses the look-ahead
+/// `\s+(?!\S)`, which this linear-time engine lacks.)
 fn before_a_word(piece: &str, after: &str) -> usize {
     let last = piece
         .chars()

@@ -5,20 +5,20 @@ use std::collections::BinaryHeap;
 
 use crate::vocabulary::rank;
 
-/// A part of the piece that is one token by now. It is known by where it starts.
+/// A part of the piece that is currently one token, identified by its start.
 struct Part {
-    /// Where the part before it starts; the first part has none.
+    /// The start of the part before; `None` for the first part.
     before: Option<usize>,
-    /// Where it ends, which is where the next one starts.
+    /// Its end, where the next part starts.
     end: usize,
-    /// The rank of the token that it would be together with the next part.
+    /// The rank of the token that it forms together with the next part.
     joint_rank: Option<u32>,
 }
 
-/// How many tokens the piece has: of all neighbours that are a token together, the two of the
-/// lowest rank are joined, the first of equals, until there are none (Sennrich et al. 2016, "Neural
-/// Machine Translation of Rare Words with Subword Units"). A heap of the pairs makes it O(n log n)
-/// for n bytes.
+/// Counts the tokens of a piece. Repeatedly merges the two neighbours that form the token of the
+/// lowest rank, the first of equals, until no neighbours form a token (Sennrich et al. 2016,
+/// "Neural Machine Translation of Rare Words with Subword Units"). A heap of the pairs makes it O(n
+/// log n) for n bytes.
 pub fn count(piece: &[u8]) -> usize {
     if rank(piece).is_some() {
         return 1;
@@ -33,7 +33,7 @@ pub fn count(piece: &[u8]) -> usize {
     let mut pairs: BinaryHeap<_> = parts.iter().enumerate().filter_map(pair).collect();
     let mut count = piece.len();
     while let Some(Reverse((joint_rank, start))) = pairs.pop() {
-        // What a pair was made of may have been joined to others since.
+        // The parts of this pair may have been merged with others since.
         if parts[start].joint_rank != Some(joint_rank) {
             continue;
         }

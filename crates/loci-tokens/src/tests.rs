@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::vocabulary::tests::LOOKUPS;
 
-/// What others count.
+/// Counts with the reference implementation.
 fn reference(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton()
         .encode_ordinary(text)
@@ -54,7 +54,7 @@ proptest! {
     }
 }
 
-/// How many lookups it takes to count the tokens.
+/// Returns the number of lookups for counting the tokens.
 fn lookups(text: &str) -> usize {
     LOOKUPS.set(0);
     BpeTokens.count(text);

@@ -1,16 +1,16 @@
-//! The tokens and their ranks, from tables that the build script makes.
+//! The tokens and their ranks, from tables that the build script writes.
 
 use crate::hash::{EMPTY, SLOTS, first_slot};
 
-/// The bytes of all tokens, one after the other, by rank.
+/// The bytes of all tokens, concatenated in the order of ranks.
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/bytes"));
-/// By rank, where in [`BYTES`] a token ends.
+/// By rank, the end of the token in [`BYTES`].
 static ENDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ends"));
-/// By hash, the rank of a token, or [`EMPTY`]; a token whose slot is taken is in the next free one.
+/// By hash, the rank of a token, or [`EMPTY`]; collisions use the next free slot.
 static SLOT_RANKS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/slots"));
 
-/// The rank of the token that is these bytes, if they are one. Of two tokens that could be made,
-/// the one with the lower rank is made first.
+/// Returns the rank of the token with these bytes, if there is one. Tokens of lower rank are merged
+/// first.
 pub fn rank(bytes: &[u8]) -> Option<u32> {
     #[cfg(test)]
     tests::LOOKUPS.with(|lookups| lookups.set(lookups.get() + 1));
@@ -47,7 +47,7 @@ pub mod tests {
     use super::*;
 
     thread_local! {
-        /// How often this thread looked something up.
+        /// The number of lookups of this thread.
         pub static LOOKUPS: Cell<usize> = const { Cell::new(0) };
     }
 

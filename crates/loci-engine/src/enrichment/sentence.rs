@@ -1,46 +1,45 @@
-//! A sentence as the rules read it.
+//! A sentence in the form in which the rules read it.
 
 use loci_search::analysis;
 
 use super::lexicon::{self, Phrases};
 
-/// What ends a clause, beside blanks.
+/// Marks that end a clause, besides " - ".
 const CLAUSE_MARKS: [char; 14] = [
     ',', ';', ':', '.', '!', '?', '…', '(', ')', '"', '“', '”', '–', '—',
 ];
 
 /// A sentence with its words.
 pub(super) struct Sentence<'a> {
-    /// The text, without blanks around it.
+    /// The text, without surrounding blanks.
     pub(super) text: &'a str,
-    /// How many words it has.
+    /// The number of its words.
     pub(super) words: usize,
-    /// What is asked of the listener's memory, if anything.
+    /// The request to the listener's memory, if any.
     pub(super) request: Option<Request>,
-    /// The words and, as `.`, the ends of clauses, each between two spaces; without the words that
-    /// ask to remember the rest.
+    /// The words and, as `.`, the ends of clauses, each between two spaces; without the words of
+    /// the request to remember the rest.
     line: String,
-    /// The same in lower case: of ASCII alone, so that both have the same places.
+    /// The same with ASCII letters in lower case, so that both have the same offsets.
     lower: String,
-    /// Where its words begin.
+    /// The offsets of its words.
     starts: Vec<usize>,
 }
 
-/// What is asked of the listener's memory.
+/// A request to the listener's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Request {
-    /// To remember what the sentence says.
+    /// To remember this sentence.
     This,
     /// To remember the sentence before it.
     Previous,
     /// To remember the sentence after it.
     Next,
-    /// To remind somebody of something to do.
+    /// To remind the speaker of a task.
     Reminder,
 }
 
-/// Some words of a sentence: those of its line from `start` to `end`, without the spaces around
-/// them.
+/// Some words of a sentence: those of its line from `start` to `end`, without surrounding spaces.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'s> {
     sentence: &'s Sentence<'s>,
@@ -75,12 +74,11 @@ impl<'a> Sentence<'a> {
         sentence
     }
 
-    /// Where it has one of these phrases.
+    /// Returns the matches of these phrases.
     pub(super) fn places(&self, list: Phrases) -> impl Iterator<Item = Cursor<'_>> {
         list.split(", ").flat_map(move |phrase| {
             let is_there = move |start: &usize| {
-                // The first bytes alone, for most: there are hundreds of phrases, and hardly one in
-                // a sentence.
+                // A test of the first byte excludes most of the hundreds of phrases.
                 self.lower.as_bytes().get(*start) == phrase.as_bytes().first()
                     && self.lower[*start..]
                         .strip_prefix(phrase)
@@ -95,12 +93,12 @@ impl<'a> Sentence<'a> {
         })
     }
 
-    /// Whether it has one of these phrases, and no negation before it.
+    /// Returns true if it has one of these phrases without a negation before it.
     pub(super) fn says(&self, list: Phrases) -> bool {
         self.places(list).any(|place| !place.is_negated())
     }
 
-    /// Whether it begins with one of these phrases.
+    /// Returns true if it begins with one of these phrases.
     pub(super) fn begins_with(&self, list: Phrases) -> bool {
         Cursor {
             sentence: self,
@@ -111,7 +109,7 @@ impl<'a> Sentence<'a> {
         .is_some()
     }
 
-    /// The words by which it is introduced, such as "so", "well" and "please".
+    /// Returns its introductory words, such as "so", "well" and "please".
     pub(super) fn opening(&self) -> Cursor<'_> {
         Cursor {
             sentence: self,
@@ -121,8 +119,8 @@ impl<'a> Sentence<'a> {
         .skip_forward(lexicon::OPENERS)
     }
 
-    /// How many words name something exactly: with a digit, written like an identifier, an address
-    /// or a path, or with a capital where no sentence begins.
+    /// Counts the words that name something exactly: with a digit, written like an identifier, an
+    /// address or a path, or with a capital, except at the beginning of the text.
     pub(super) fn specifics(&self) -> usize {
         let is_specific = |(place, chunk): (usize, &str)| {
             let chunk = chunk.trim_matches(|character: char| !character.is_alphanumeric());
@@ -147,8 +145,8 @@ impl<'a> Sentence<'a> {
             .count()
     }
 
-    /// Whether it asks: it ends with a question mark, or it is worded as a question and ends with
-    /// no mark at all, or it demands an answer. A request to remember asks for nothing.
+    /// Returns true if it ends with a question mark, is worded as a question and ends without a
+    /// mark, or demands an answer. A request to remember is not a question.
     pub(super) fn is_question(&self) -> bool {
         const CLOSING: [char; 9] = ['"', '\'', '\u{201d}', '\u{2019}', ')', '!', '.', '»', '」'];
         let opening = self.opening();
@@ -167,8 +165,8 @@ impl<'a> Sentence<'a> {
                 || opening.followed_by(lexicon::DEMANDS).is_some())
     }
 
-    /// Finds what asks to remember something and takes it out, so that the rest is judged for
-    /// itself.
+    /// Finds the request to remember something and removes its words, so that the rest is rated
+    /// alone.
     fn take_request(&mut self) {
         let is_asked = |place: &Cursor<'_>| place.invitation().is_some() && !place.asks_back();
         let asked = |list| {
@@ -204,7 +202,7 @@ impl<'a> Sentence<'a> {
     }
 }
 
-/// Where the words of a line begin: behind its spaces, but for the one at its end.
+/// Returns the offsets of the words of a line: after each space except the one at its end.
 fn starts(line: &str) -> Vec<usize> {
     line.match_indices(' ')
         .map(|(space, _)| space + 1)
@@ -212,7 +210,7 @@ fn starts(line: &str) -> Vec<usize> {
         .collect()
 }
 
-/// "I am" for "I'm".
+/// Writes out a contraction: "I am" for "I'm".
 fn written_out(word: &str) -> String {
     const CONTRACTIONS: [(&str, &str); 4] = [
         ("'m", "am"),
@@ -235,7 +233,7 @@ impl<'s> Cursor<'s> {
         &self.sentence.lower[self.end..]
     }
 
-    /// The phrase of the list that comes next.
+    /// Returns the phrase of the list that comes next.
     pub(super) fn followed_by(self, list: Phrases) -> Option<Self> {
         let after = self.after().strip_prefix(' ')?;
         let phrase = list.split(", ").find(|phrase| {
@@ -250,7 +248,7 @@ impl<'s> Cursor<'s> {
         })
     }
 
-    /// The phrase of the list that comes just before.
+    /// Returns the phrase of the list that comes just before.
     pub(super) fn preceded_by(self, list: Phrases) -> Option<Self> {
         let before = self.before().strip_suffix(' ')?;
         let phrase = list.split(", ").find(|phrase| {
@@ -265,21 +263,21 @@ impl<'s> Cursor<'s> {
         })
     }
 
-    /// The last of the phrases of the list that follow one another from here.
+    /// Returns the last of the consecutive phrases of the list from here on.
     pub(super) fn skip_forward(self, list: Phrases) -> Self {
         std::iter::successors(Some(self), |place| place.followed_by(list))
             .last()
             .unwrap_or(self)
     }
 
-    /// The first of the phrases of the list that follow one another up to here.
+    /// Returns the first of the consecutive phrases of the list before this place.
     pub(super) fn skip_back(self, list: Phrases) -> Self {
         std::iter::successors(Some(self), |place| place.preceded_by(list))
             .last()
             .unwrap_or(self)
     }
 
-    /// The next word, as it is written.
+    /// Returns the next word as written.
     pub(super) fn next_word(self) -> &'s str {
         self.sentence.line[self.end..]
             .split_whitespace()
@@ -287,7 +285,7 @@ impl<'s> Cursor<'s> {
             .unwrap_or_default()
     }
 
-    /// The word before, as it is written, and whether it is the first one of its clause.
+    /// Returns the word before, as written, and true if it is the first one of its clause.
     pub(super) fn previous_word(self) -> (&'s str, bool) {
         let mut words = self.sentence.line[..self.start].split_whitespace().rev();
         (
@@ -296,14 +294,14 @@ impl<'s> Cursor<'s> {
         )
     }
 
-    /// Whether a negation stands before it.
+    /// Returns true if a negation stands before it.
     pub(super) fn is_negated(self) -> bool {
         let (word, _) = self.skip_back(lexicon::ADVERBS).previous_word();
         let word = word.to_ascii_lowercase();
         lexicon::has(lexicon::NEGATIONS, &word) || word.ends_with("n't")
     }
 
-    /// Whether it is what somebody is asked to do: an order, or after words like "could you
+    /// Returns true if it is addressed to the listener: an order, or after words like "could you
     /// please".
     pub(super) fn is_addressed(self) -> bool {
         self.skip_back(lexicon::SOFTENERS)
@@ -311,8 +309,7 @@ impl<'s> Cursor<'s> {
             .is_some()
     }
 
-    /// The words by which somebody is asked to do it, or the conjunction that stands in their
-    /// place.
+    /// Returns the words that address it to the listener, or the conjunction in their place.
     fn invitation(self) -> Option<Self> {
         let softened = self.skip_back(lexicon::SOFTENERS);
         softened
@@ -320,7 +317,7 @@ impl<'s> Cursor<'s> {
             .or_else(|| softened.preceded_by(lexicon::CONJUNCTIONS))
     }
 
-    /// Whether it asks what the listener remembers.
+    /// Returns true if it asks what the listener remembers.
     fn asks_back(self) -> bool {
         let ends_with_verb = ["remember", "remind me"]
             .iter()
@@ -328,7 +325,7 @@ impl<'s> Cursor<'s> {
         ends_with_verb && self.followed_by(lexicon::RECOLLECTIONS).is_some()
     }
 
-    /// Whether nothing comes after it but the end, and something before.
+    /// Returns true if it is the last clause, but not the only one.
     fn is_last_clause(self) -> bool {
         self.start > 3 && self.preceded_by(".").is_some() && self.after() == " . "
     }

@@ -1,14 +1,14 @@
-//! How much it matters to remember a text.
+//! The importance of a text.
 
 use super::cues::Cue;
 
-/// What a sentence is worth that is said at all.
+/// The worth of any sentence.
 const SAID: f64 = 0.2;
-/// The weight of names and numbers, and how many of them reach 63% of it (1 - 1/e).
+/// The weight of names and numbers, and the number of them that reaches 63% of it (1 - 1/e).
 const SPECIFICS: (f64, f64) = (0.4, 2.0);
-/// The same of words.
+/// The same for words.
 const LENGTH: (f64, f64) = (0.15, 20.0);
-/// What speaks for it.
+/// The weights of signals that raise the worth.
 const REASONS: [(Cue, f64); 11] = [
     (Cue::Request, 0.65),
     (Cue::Life, 0.65),
@@ -22,48 +22,48 @@ const REASONS: [(Cue, f64); 11] = [
     (Cue::Event, 0.15),
     (Cue::Speaker, 0.1),
 ];
-/// What speaks against it.
+/// The weights of signals that lower the worth.
 const DOUBTS: [(Cue, f64); 4] = [
     (Cue::SmallTalk, 0.8),
     (Cue::Question, 0.6),
     (Cue::Moment, 0.5),
     (Cue::Hedge, 0.3),
 ];
-/// How much each further sentence counts, as a part of the one before.
+/// The share of each further sentence, relative to the one before.
 const FURTHER_SENTENCE: f64 = 0.25;
 
-/// How much a sentence of so many words, and so many among them that name something exactly,
-/// matters, 0 to 1.
+/// Returns the worth of a sentence, 0 to 1, from its number of words, the number of those that name
+/// something exactly, and its signals.
 ///
 /// Each signal `s`, 0 to 1, has a weight `w`: the worth of a sentence that has this signal alone.
 /// They combine like independent reasons (a noisy-or, Pearl, Probabilistic Reasoning in Intelligent
-/// Systems, 1988), so that each one raises the sum, none passes 1 and no order matters; what speaks
-/// against it then scales the sum down:
+/// Systems, 1988): each one raises the sum, the sum never exceeds 1, and their order does not
+/// matter. The signals against it then scale the sum down:
 ///
 /// `worth = (1 - product of (1 - w s)) x product of (1 - d t)`
 ///
 /// | for it | w | s | because |
 /// |---|---|---|---|
-/// | said at all | 0.2 | 1 | whoever says more than 30 characters means something |
+/// | said at all | 0.2 | 1 | a sentence of more than 30 characters has a meaning |
 /// | request to remember | 0.65 | yes or no | the user says so |
 /// | life, health, diet, home, work | 0.65 | yes or no | it changes what is right for years |
 /// | standing order, rule | 0.65 | yes or no | it binds every later answer |
-/// | decision | 0.65 | yes or no | later work contradicts it at a price |
+/// | decision | 0.65 | yes or no | contradicting it later costs work |
 /// | preference | 0.4 | yes or no | it guides every later answer |
 /// | task | 0.35 | yes or no | it matters until it is done |
 /// | name, address, job, relatives | 0.3 | yes or no | it says who the user is |
 /// | called important | 0.3 | yes or no | the user says so, but not of what |
-/// | event | 0.15 | yes or no | it can be asked for by its time |
+/// | event | 0.15 | yes or no | users ask for it by its time |
 /// | about the speaker | 0.1 | yes or no | the memory is about its user |
-/// | `n` numbers, dates, names, identifiers | 0.4 | 1 - e^(-n/2) | what cannot be guessed again must be kept; the first ones tell the most |
-/// | `n` words | 0.15 | 1 - e^(-n/20) | more is said, with diminishing returns |
+/// | `n` numbers, dates, names, ids | 0.4 | 1 - e^(-n/2) | hard to guess; the first count most |
+/// | `n` words | 0.15 | 1 - e^(-n/20) | it says more, with diminishing returns |
 ///
 /// | against it | d | t | because |
 /// |---|---|---|---|
-/// | small talk | 0.8 | yes or no | it says nothing |
-/// | question | 0.6 | yes or no | it asks for knowledge, it holds none |
-/// | moment: now, weather, mood, jokes | 0.5 | yes or no | it is over before it is asked for |
-/// | hedge | 0.3 | yes or no | it may not be so |
+/// | small talk | 0.8 | yes or no | it has no content |
+/// | question | 0.6 | yes or no | it asks for knowledge and contains none |
+/// | moment: now, weather, mood, jokes | 0.5 | yes or no | it is over before a user asks for it |
+/// | hedge | 0.3 | yes or no | it may be false |
 pub(super) fn worth(words: usize, specifics: usize, cues: &[Cue]) -> f64 {
     let saturated = |count: usize, (weight, scale): (f64, f64)| {
         weight * (1.0 - (-(count as f64) / scale).exp())
@@ -79,12 +79,13 @@ pub(super) fn worth(words: usize, specifics: usize, cues: &[Cue]) -> f64 {
     (1.0 - unsaid) * none_of(&DOUBTS)
 }
 
-/// How much a text matters, 0 to 1, to two digits: as much as its best sentence, and a little more
-/// for each further one, with the worths `v` from the highest down:
+/// Returns the importance of a text, 0 to 1, to two digits: that of its best sentence, and a little
+/// more for each further one, with the worths `v` from the highest down:
 ///
 /// `importance = 1 - product of (1 - v_i)^(1 / 4^i), i = 0, 1, ...`
 ///
-/// So one sentence that matters is not lost among others, and no number of idle ones makes one.
+/// So one important sentence counts among many others, and many unimportant ones do not add up to
+/// one.
 pub(super) fn importance(worths: impl Iterator<Item = f64>) -> f64 {
     let mut worths: Vec<f64> = worths.collect();
     worths.sort_by(|left, right| right.total_cmp(left));

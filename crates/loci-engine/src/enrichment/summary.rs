@@ -1,4 +1,4 @@
-//! The gist of a text in its own words.
+//! Extractive summaries of texts.
 
 use std::collections::HashMap;
 
@@ -8,31 +8,31 @@ use loci_search::analysis;
 use super::cues::Cue;
 use super::{Judged, SUMMARY_CHARACTERS_MAX};
 
-/// What the sentence most about the topic gains over one about something else.
+/// The bonus of the sentence closest to the topic over one on another topic.
 const TOPIC_BONUS: f64 = 0.25;
-/// What the first sentence gains by its place; the next ones gain half of it, a third, ...
+/// The bonus of the first sentence; the next ones gain half of it, a third, ...
 const PLACE_BONUS: f64 = 0.1;
-/// The score that a sentence needs beside the best one, as a part of it.
+/// The minimum score of a sentence, relative to the best one.
 const SCORE_MIN: f64 = 0.5;
 
-/// A summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`] characters: the
-/// text itself if it is as short, else its best sentences that fit, in their order, and if none
-/// fits the beginning of the best one.
+/// Returns a summary of at most [`SUMMARY_WORDS_MAX`] words and [`SUMMARY_CHARACTERS_MAX`]
+/// characters: the text itself if it fits, otherwise its best sentences that fit, in their order,
+/// and if none of them fits, the beginning of the best one.
 ///
-/// A sentence is as good as what it is worth by the signals of importance (the cue words, fixed
-/// phrases and capitals of Edmundson, New Methods in Automatic Extracting, 1969, and Kupiec,
-/// Pedersen and Chen, A Trainable Document Summarizer, 1995), and better by up to a quarter if it
-/// has the terms that are frequent in the text (Luhn, The Automatic Creation of Literature
-/// Abstracts, 1958), and by up to a tenth for an early place (Edmundson):
+/// The score of a sentence is its worth by the signals of importance (the cue words, fixed phrases
+/// and capitals of Edmundson, New Methods in Automatic Extracting, 1969, and Kupiec, Pedersen and
+/// Chen, A Trainable Document Summarizer, 1995), raised by up to a quarter if it has the terms that
+/// are frequent in the text (Luhn, The Automatic Creation of Literature Abstracts, 1958), and by up
+/// to a tenth for an early place (Edmundson):
 ///
 /// `score = worth x (1 + 0.25 topic + 0.1 / place)`
 ///
 /// `topic = (sum of ln(sentences with the term)) / sqrt(words)`, divided by the largest one
 ///
-/// Stop words don't count, nor do terms of one sentence alone: they are not what the text is about.
-/// The logarithm keeps one frequent term from deciding alone, the root keeps long sentences from
-/// winning or losing by length alone. Sentences of less than half the best score are left out even
-/// where there is room: a gist with trivia is none. So is small talk, unless there is nothing else.
+/// Stop words do not count, nor do terms of only one sentence, which are not the topic of the text.
+/// The logarithm keeps one frequent term from deciding alone; the root keeps length alone from
+/// deciding. Sentences below half the best score are left out even if they would fit, as trivia.
+/// Small talk is left out, unless the text has nothing else.
 pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     let text = text.trim();
     if fits(text) {
@@ -62,13 +62,13 @@ pub(super) fn summary(text: &str, sentences: &[Judged<'_>]) -> String {
     }
 }
 
-/// Whether a text is short enough for a summary.
+/// Returns true if a text is short enough for a summary.
 pub(super) fn fits(text: &str) -> bool {
     text.chars().nth(SUMMARY_CHARACTERS_MAX).is_none()
         && analysis::words(text).nth(SUMMARY_WORDS_MAX).is_none()
 }
 
-/// The places of the sentences that are good enough, best first, ties in their order.
+/// Returns the places of the sentences with a sufficient score, best first, ties in their order.
 fn best_first(sentences: &[Judged<'_>]) -> Vec<usize> {
     let topics = topics(sentences);
     let score = |place: usize| {
@@ -91,7 +91,7 @@ fn best_first(sentences: &[Judged<'_>]) -> Vec<usize> {
         .collect()
 }
 
-/// How much each sentence is about what the text is about, 0 to 1.
+/// Returns how close each sentence is to the topic of the text, 0 to 1.
 fn topics(sentences: &[Judged<'_>]) -> Vec<f64> {
     let terms: Vec<Vec<String>> = sentences
         .iter()
@@ -119,7 +119,7 @@ fn topics(sentences: &[Judged<'_>]) -> Vec<f64> {
         .collect()
 }
 
-/// As much of the beginning as fits, to the end of a word, with an ellipsis.
+/// Cuts a text to the maximum length at the end of a word, and adds an ellipsis.
 fn beginning(text: &str) -> String {
     let end_max = text
         .char_indices()
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn whole_sentences_about_the_topic_are_kept_in_their_order() {
-        // Sentences that share no word with any other.
+        // Sentences without a common word.
         let letter = |number: u8| char::from(b'a' + number);
         let word = |number: u8, word: u8| format!("zq{}{}", letter(number), letter(word));
         let other = |number: u8| {

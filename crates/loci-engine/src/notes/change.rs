@@ -1,4 +1,4 @@
-//! Changing a note through its file.
+//! Changes of notes through their files.
 
 use loci_core::{
     Caller, Change, Error, ErrorCode, FileProblemKind, Filter, Forgotten, Memory, MemoryId, Note,
@@ -8,15 +8,15 @@ use loci_core::{
 use super::{Embedded, Extent, Reading};
 use crate::Engine;
 
-/// Attempts at a change of one file while others change it.
+/// Attempts at a change of one file during concurrent changes.
 const ATTEMPTS_MAX: usize = 10;
 
-/// That there is no folder of notes.
+/// The error for a missing folder of notes.
 pub(crate) fn no_folder() -> Error {
     Error::unavailable("there is no folder of notes here")
 }
 
-/// That a note cannot be changed, because of its file.
+/// The error for a note that cannot be changed because of its file.
 pub(crate) fn cannot_change(reason: &str) -> Error {
     Error::new(
         ErrorCode::Conflict,
@@ -24,16 +24,18 @@ pub(crate) fn cannot_change(reason: &str) -> Error {
     )
 }
 
-/// What a change of a memory in the store alone relies on; none where there are no notes.
+/// Returns the precondition for a change of a memory in the store alone; `None` in spaces without
+/// notes.
 pub(crate) fn not_note(space: &Space, id: &MemoryId) -> Option<Change> {
     (*space == Space::default()).then(|| Change::NotNote { id: id.clone() })
 }
 
-/// What `in_file` makes of a memory that is a note, or `in_store` of one that is not. Each says
-/// none if it is the other: any memory may become a note, and cease to be one, while it is read.
+/// Returns the result of `in_file` for a memory that is a note, or of `in_store` for another one.
+/// Each returns `None` in the other case, since any memory may become a note, or stop being one,
+/// meanwhile.
 ///
 /// # Errors
-/// Those of both; `conflict` if it becomes the one and the other all the time.
+/// Those of both; `conflict` if the memory keeps switching.
 pub(crate) fn in_file_or_store<T>(
     mut in_file: impl FnMut() -> Result<Option<T>>,
     mut in_store: impl FnMut() -> Result<Option<T>>,
@@ -52,8 +54,8 @@ pub(crate) fn in_file_or_store<T>(
 }
 
 impl Engine {
-    /// Whether a memory that was read is a note. Asked of an id alone, one that is indexed
-    /// meanwhile would be taken for something else.
+    /// Returns true if a memory that was read is a note. It takes the memory rather than an id,
+    /// since a file that is indexed meanwhile would change the answer.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -62,9 +64,9 @@ impl Engine {
         Ok(*space == Space::default() && self.store.note_file_of(space, id)?.is_some())
     }
 
-    /// Changes a memory that the caller may write and that is no note. `change` gets the latest
-    /// state and says what to commit, if anything, and what came of it. None if the memory is a
-    /// note.
+    /// Changes a memory that the caller may write and that is not a note. `change` gets the latest
+    /// state and returns the changes to commit, if any, and a result. Returns `None` if the memory
+    /// is a note.
     ///
     /// # Errors
     /// Those of [`writable_among`](Engine::writable_among) and of `change`; `unavailable` if the
@@ -93,14 +95,14 @@ impl Engine {
         })
     }
 
-    /// Changes a note that the caller may write through its file: what a person changed there
-    /// meanwhile stays, and is indexed first. `change` gets the latest state and says whether there
-    /// is anything to write. None if the memory is no note.
+    /// Changes a note that the caller may write through its file. Concurrent edits of the file are
+    /// kept and indexed first. `change` gets the latest state and returns true if there is
+    /// something to write. Returns `None` if the memory is not a note.
     ///
     /// # Errors
     /// Those of [`writable_among`](Engine::writable_among) and of `change`; `conflict` if the file
-    /// cannot be rewritten, or others change it all the time; `unavailable` if the store or the
-    /// folder cannot be written, or the folder is away.
+    /// cannot be rewritten, or changes too often; `unavailable` if the store or the folder cannot
+    /// be written, or the folder is away.
     pub(crate) fn change_note(
         &self,
         caller: &Caller,
@@ -120,8 +122,8 @@ impl Engine {
                 return Ok(None);
             };
             let path = row.path.clone();
-            // Whoever was about to put a file there has ended, and the look finds out how far that
-            // came.
+            // The process that was about to create the file has ended; the reconciliation below
+            // finds out whether the file exists.
             if !row.is_expected()
                 && let Some(changed) =
                     self.try_change(caller, memory, row, embedded, &mut change)?
@@ -150,7 +152,7 @@ impl Engine {
         Err(cannot_change("its file changes all the time; try again"))
     }
 
-    /// One attempt at it: none if the file is not as it is known.
+    /// Attempts the change once; returns `None` if the file is not in its known state.
     fn try_change(
         &self,
         caller: &Caller,
@@ -176,7 +178,7 @@ impl Engine {
         let Some(content) = read.content.filter(|_| read.hash == row.hash) else {
             return Ok(None);
         };
-        // From now on the file says which memory it is.
+        // From now on the file contains the id of its memory.
         let mut note = Note {
             id: Some(memory.id.clone()),
             ..content.note
@@ -187,8 +189,7 @@ impl Engine {
         let written = match notes.folder.rewrite(&row.path, &read.hash, &note) {
             Err(error) if error.code == ErrorCode::NotFound => return Ok(None),
             Err(error) if error.code == ErrorCode::Conflict => {
-                // Where nobody changed the file, it is the file that does not let itself be
-                // rewritten.
+                // If the file is unchanged, it does not allow the rewrite.
                 let is_unchanged = notes
                     .folder
                     .read(&row.path)?
@@ -197,11 +198,11 @@ impl Engine {
             }
             outcome => outcome?,
         };
-        // The file is the truth, whether or not it can be indexed now.
+        // The file is the truth, even if it cannot be indexed now.
         caller
             .trail
             .note(RecordVerb::Changed, memory.id.as_str(), Some(false));
-        // What another text links to is found out by the next look.
+        // The next reconciliation resolves the links of a changed text.
         let is_linked = written
             .content
             .as_ref()
@@ -229,12 +230,12 @@ impl Engine {
         self.store.get(&memory.space, &memory.id)
     }
 
-    /// Forgets the caller's notes that pass and are not forgotten yet: how many, and those that
-    /// cannot be changed now, with the reason of each. Their files stay.
+    /// Forgets the caller's notes that match and are not forgotten yet. Returns their number, and
+    /// those that cannot be changed now with their errors. Their files stay.
     ///
     /// # Errors
-    /// As for [`forget_softly`](Engine::forget_softly), but not for a single file: what was
-    /// forgotten until then stays so.
+    /// As for [`forget_softly`](Engine::forget_softly), but not for a single file; notes that were
+    /// forgotten before the error stay so.
     pub(crate) fn forget_notes(
         &self,
         caller: &Caller,
@@ -256,7 +257,7 @@ impl Engine {
         {
             match self.forget_note(caller, &id) {
                 Ok(note) => forgotten += usize::from(note.is_some()),
-                // Its file is gone meanwhile.
+                // Its file was removed meanwhile.
                 Err(error) if error.code == ErrorCode::NotFound => {}
                 Err(error)
                     if error.code == ErrorCode::Conflict || self.has_unreadable_file(&id)? =>
@@ -269,7 +270,7 @@ impl Engine {
         Ok((forgotten, remaining))
     }
 
-    /// Whether this is a note whose file is there and cannot be read.
+    /// Returns true if this is a note whose file exists but cannot be read.
     fn has_unreadable_file(&self, id: &MemoryId) -> Result<bool> {
         let Some(notes) = &self.notes else {
             return Ok(false);

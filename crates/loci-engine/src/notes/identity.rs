@@ -1,25 +1,25 @@
-//! Which memory a file is.
+//! The assignment of files to memories.
 
 use loci_core::{Change, ContentHash, FileProblemKind, FileRead, MemoryId, NoteContent, NoteFile};
 
 use super::index::new_id;
 use super::reconciliation::Reconciliation;
 
-/// Bytes of text from which on two files with the same content are one that moved: shorter ones are
-/// empty, or what a template begins with.
+/// Minimum bytes of text for which two files with the same content count as one that moved. Shorter
+/// texts are empty or the beginning of a template.
 const TELLING_BYTES_MIN: usize = 16;
 
-/// Which memory a file is, and how that was told.
+/// The memory of a file, and how it was determined.
 #[derive(Debug)]
 pub(super) struct Identity {
     pub(super) id: MemoryId,
-    /// Whether the file says so itself.
+    /// True if the file itself contains the id.
     pub(super) says_id: bool,
-    /// Whether it says the id of something else.
+    /// True if it contains the id of another note.
     pub(super) is_duplicate: bool,
-    /// Whether another file was this memory, which is not there any more.
+    /// True if the memory belonged to another file, which is gone.
     pub(super) is_moved: bool,
-    /// What becomes of the rows of other files by it.
+    /// Changes of the rows of other files.
     pub(super) others: Vec<Change>,
 }
 
@@ -36,9 +36,9 @@ impl Identity {
 }
 
 impl Reconciliation<'_> {
-    /// Which memory a file with this content is: that of the `uid` which it says, unless another
-    /// file which is there says the same; else the one that it was, or that a file of the same
-    /// content was which has just gone; else a new one.
+    /// Determines the memory of a file with this content: that of its `uid`, unless another
+    /// existing file contains the same one; otherwise its known memory, or that of a file with the
+    /// same content that has just gone; otherwise a new one.
     pub(super) fn identify(
         &mut self,
         path: &str,
@@ -78,8 +78,8 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// A file with this content that is not there any more, with its memory. One of the same name
-    /// comes first.
+    /// Returns a file with this content that has just gone, with its memory; preferably one of the
+    /// same name.
     fn gone_with(&self, path: &str, hash: ContentHash) -> Option<(String, MemoryId)> {
         let name = |path: &str| path.rsplit('/').next().map(str::to_owned);
         let memory = |other: &String| {
@@ -99,7 +99,7 @@ impl Reconciliation<'_> {
         identity
     }
 
-    /// Whether the other file says this id itself.
+    /// Returns true if the other file itself contains this id.
     fn says(&self, other: &str, id: &MemoryId) -> bool {
         let said = self.row(other).is_some_and(|row| row.says_id);
         if !self.waiting.contains(other) {
@@ -118,7 +118,7 @@ impl Reconciliation<'_> {
         }
     }
 
-    /// Takes the id from a file that does not say it itself, which gets another one.
+    /// Takes the id from a file that does not contain it; that file gets another one.
     fn displacing(&mut self, other: &str, mut identity: Identity) -> Identity {
         if let Some(row) = self.row(other).cloned() {
             let row = NoteFile {

@@ -1,4 +1,4 @@
-//! What of a file becomes a memory, and how the index is brought up to it.
+//! The conversion of note files to memories, and the update of their index.
 
 use std::collections::{HashMap, HashSet};
 use std::{slice, thread};
@@ -16,35 +16,36 @@ use crate::{Embedding, Engine, SearchMode, catch_panic, check};
 
 /// The [kind](Memory::kind) of every note.
 pub const NOTE_KIND: &str = "note";
-/// What a note weighs: as much as any other memory whose writer names no weight.
+/// The weight of a note, the same as that of other memories without an explicit weight.
 const WEIGHT: f64 = 1.0;
-/// Files or texts from which on several threads analyse them, and how many threads do at most.
+/// The number of items from which several threads share the work, and the maximum number of
+/// threads.
 const SHARED_MIN: usize = 32;
 const THREADS_MAX: usize = 4;
-/// Attempts at one change while others change the same memories. Every failed one is another's
-/// success.
+/// Attempts at one change during concurrent changes of the same memories. Each failure means that
+/// another writer succeeded.
 const ATTEMPTS_MAX: usize = 100;
 
-/// What was seen of a file, and what comes of it in one transaction.
+/// A file that was read, and the changes that follow from it in one transaction.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading {
-    /// What is known of the file from now on.
+    /// The new row of the file.
     pub(crate) row: NoteFile,
-    /// Whether that is known already.
+    /// True if the store has this row already.
     pub(crate) is_known: bool,
-    /// What the file says; none leaves the memory as it is.
+    /// The content of the file; `None` leaves the memory as it is.
     pub(crate) content: Option<NoteContent>,
-    /// Whether no note has the id of the memory so far: one that has it is something else, unless
-    /// the file says the same in everything.
+    /// True if no note had the id of the memory before. A memory that has it is another one, unless
+    /// it equals the file in everything.
     pub(crate) is_new: bool,
-    /// What becomes of the rows of other files.
+    /// Changes of the rows of other files.
     pub(crate) others: Vec<Change>,
-    /// A memory that no file is any more, unless another one of the same transaction is.
+    /// A memory that lost its file, unless another file of the same transaction has it.
     pub(crate) left: Option<MemoryId>,
 }
 
 impl Reading {
-    /// A file of which nothing but the row changes.
+    /// Creates a reading that changes only the row of the file.
     pub(super) fn of(row: NoteFile) -> Self {
         Reading {
             row,
@@ -56,12 +57,12 @@ impl Reading {
         }
     }
 
-    /// The memory that is written.
+    /// Returns the memory that is written.
     fn written(&self) -> Option<&MemoryId> {
         self.row.memory.as_ref().filter(|_| self.content.is_some())
     }
 
-    /// Makes it a memory of its own, since its id is taken.
+    /// Gives it another memory, since its id is taken.
     fn part(&mut self) {
         self.row.memory = Some(self.left.take().unwrap_or_else(new_id));
         self.row.says_id = false;
@@ -76,14 +77,14 @@ pub(crate) struct Embedded {
     title: Option<String>,
     content: String,
     vectors: Vec<Vector>,
-    /// Who writes the text; none if nothing was embedded.
+    /// The writer of the text; `None` if nothing was embedded.
     writer: Option<Caller>,
 }
 
-/// A text as it will be read from the file that it is written into.
+/// Returns a text in the form in which a file with it will be read.
 pub(crate) fn note_body(text: &str) -> String {
     let mut body = text.replace("\r\n", "\n");
-    // What is left of "\r\r\n" is one again.
+    // "\r\r\n" becomes "\r\n" again.
     while body.contains("\r\n") {
         body = body.replace("\r\n", "\n");
     }
@@ -91,7 +92,7 @@ pub(crate) fn note_body(text: &str) -> String {
     body
 }
 
-/// The problem of a file whose `uid` belongs to something else.
+/// The problem of a file whose `uid` belongs to another note or memory.
 pub(super) fn duplicate_uid() -> FileProblem {
     let message = "its `uid` is that of another note or memory; it is indexed under an id of its own; remove the `uid` \
                    if both are to stay, or the copy";
@@ -105,13 +106,13 @@ pub(super) fn new_id() -> MemoryId {
     MemoryId::new(Uuid::now_v7().to_string())
 }
 
-/// When the file was last modified, as far as that is not in the future.
+/// Returns the modification time of the file, limited to the current time.
 fn modified(stamp: FileStamp, now: Timestamp) -> Timestamp {
     Timestamp::from_microseconds(stamp.modified_nanoseconds.div_euclid(1_000)).min(now)
 }
 
-/// The memory that a note is. What its file does not say stays as it was known: weight, owner, what
-/// it supersedes, its links.
+/// Returns the memory of a note. Fields that its file does not contain stay as they were: weight,
+/// owner, superseded memory, links.
 pub(crate) fn memory_of(
     row: &NoteFile,
     content: &NoteContent,
@@ -123,7 +124,7 @@ pub(crate) fn memory_of(
     let modified = modified(row.stamp, now);
     let past = |said: Option<Timestamp>| said.filter(|said| *said <= now);
     let title = title(note, &row.path);
-    // No memory is without text.
+    // A memory must have a text.
     let text = if note.body.trim().is_empty() {
         title.clone()
     } else {
@@ -135,7 +136,7 @@ pub(crate) fn memory_of(
     let created_at = past(note.created_at)
         .or(known.map(|known| known.created_at))
         .unwrap_or(earliest);
-    // Who changes a text by hand seldom changes `updated_at`, too.
+    // People who edit a text by hand seldom update `updated_at`.
     let updated_at = match (said, known) {
         (said, None) => said.unwrap_or(modified),
         (Some(said), Some(known)) if said > known.updated_at => said,
@@ -148,8 +149,8 @@ pub(crate) fn memory_of(
         .as_ref()
         .is_some_and(|problem| problem.kind == FileProblemKind::BrokenFrontmatter)
     {
-        // A slip of the pen brings back nothing that was forgotten, and what was may have been away
-        // meanwhile.
+        // A typo in the frontmatter must not restore a forgotten note, and the frontmatter may mark
+        // it as deleted since.
         was_forgotten_at.or(note.is_deleted.then_some(modified))
     } else {
         let since = || {
@@ -178,7 +179,7 @@ pub(crate) fn memory_of(
         updated_at: updated_at.max(created_at),
         ..base
     };
-    // Only the person at the machine can write the file.
+    // Only the local user can write the file.
     if !is_same_text {
         memory.updated_by = memory
             .owner
@@ -187,7 +188,7 @@ pub(crate) fn memory_of(
             .map(|_| LOCAL.to_owned());
         memory.by_admin = true;
     }
-    // Only that person can have it loaded always, too: no tool does.
+    // Only the local user can mark a note as always loaded; no tool does.
     memory.by_admin |=
         note.always_load && known.is_none_or(|known| known.delivery != Delivery::Bootstrap);
     let name = |name: &Option<String>| {
@@ -199,7 +200,7 @@ pub(crate) fn memory_of(
     memory
 }
 
-/// What the work makes of each, in their order. Where there are many, several threads share in it.
+/// Applies `work` to each item and returns the results in order. Several threads share many items.
 pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<Vec<R>> + Sync,
@@ -232,8 +233,7 @@ pub(crate) fn in_parallel<T: Sync, R: Send>(
     })
 }
 
-/// The title that a note says, or the name of its file, as one line of the characters that a title
-/// may have.
+/// Returns the title of a note, or the name of its file, as one line of permitted characters.
 fn title(note: &Note, path: &str) -> String {
     let file = path.rsplit_once('/').map_or(path, |(_, file)| file);
     let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -258,8 +258,7 @@ fn title(note: &Note, path: &str) -> String {
         .unwrap_or_else(|| NOTE_KIND.to_owned())
 }
 
-/// The tags of the frontmatter and those of the text, as many as a memory may have; others are left
-/// out.
+/// Returns the tags of the frontmatter and those of the text, up to the limit of a memory.
 fn tags(content: &NoteContent) -> Vec<String> {
     let mut tags: Vec<String> = Vec::new();
     for tag in content.note.tags.iter().chain(&content.text_tags) {
@@ -271,7 +270,7 @@ fn tags(content: &NoteContent) -> Vec<String> {
 }
 
 impl Engine {
-    /// The memories with these ids, whatever became of them.
+    /// Returns the memories with these ids, in any state.
     fn known(&self, ids: &[MemoryId]) -> Result<HashMap<MemoryId, Memory>> {
         if ids.is_empty() {
             return Ok(HashMap::new());
@@ -308,7 +307,7 @@ impl Engine {
         )
     }
 
-    /// A note that is known of by nothing yet.
+    /// Creates the memory of a new note.
     pub(crate) fn new_note(&self, notes: &Notes, id: MemoryId) -> Memory {
         let new = Memory::new(Space::default(), id, "", NOTE_KIND, self.now());
         Memory {
@@ -318,7 +317,7 @@ impl Engine {
         }
     }
 
-    /// The change that puts a note in the place of what is known of it; none if that is the same.
+    /// Returns the change that stores a note; `None` if it equals the known one.
     pub(crate) fn put_note(
         &self,
         mut note: Memory,
@@ -338,8 +337,7 @@ impl Engine {
         }))
     }
 
-    /// Gives passages the vectors that are stored of a memory whose text the model would read as
-    /// before.
+    /// Gives passages the stored vectors of a memory whose text is the same to the model.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -351,8 +349,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The passages of a note, unless those that are stored will do. Vectors that are of the same
-    /// text stay.
+    /// Returns the passages of a note, or `None` if the stored ones are up to date. Vectors of an
+    /// unchanged text are kept.
     fn passages_anew(
         &self,
         note: &Memory,
@@ -376,7 +374,8 @@ impl Engine {
         Ok(Some(passages))
     }
 
-    /// Commits what can be made again from the files, and has embedded what waits for it.
+    /// Commits changes that can be rebuilt from the files, and wakes the embedding thread for
+    /// passages without a vector.
     pub(crate) fn commit_notes(&self, changes: Vec<Change>) -> Result<()> {
         if changes.is_empty() {
             return Ok(());
@@ -399,8 +398,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the index up to these readings: together, or else each alone, so that no file is in
-    /// the way of the others.
+    /// Indexes these readings: together, or else one by one, so that a faulty file does not block
+    /// the others.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -421,7 +420,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Brings the index up to one reading. If its id turns out to be taken, it gets another one.
+    /// Indexes one reading. If its id is taken, the reading gets another one.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -442,8 +441,8 @@ impl Engine {
             };
             let is_there = self.store.get(&Space::default(), id)?.is_some();
             vacancies += usize::from(!is_there);
-            // Where nobody can be seen to have it, one that was deleted does, until it is removed
-            // for good.
+            // An id that no visible memory has belongs to a soft-deleted one until a sweep removes
+            // it.
             if (reading.is_new && is_there) || vacancies == 2 {
                 reading.part();
             }
@@ -477,8 +476,7 @@ impl Engine {
                 {
                     note.set_writer(writer);
                 }
-                // One that is in everything what the file says has lost its file, and found it
-                // again.
+                // A memory that equals the file in everything had lost its file, and has it again.
                 if reading.is_new && known.is_some_and(|known| *known != note) {
                     return Err(Error::new(
                         ErrorCode::Conflict,
@@ -504,7 +502,7 @@ impl Engine {
         self.commit_notes(in_parallel(readings, changes_of)?)
     }
 
-    /// Ties notes to those that they link to.
+    /// Links notes to those that their texts name.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

@@ -1,4 +1,4 @@
-//! Which note a link means.
+//! Resolves links to notes.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -8,26 +8,25 @@ use std::iter;
 use loci_core::MemoryId;
 use unicode_normalization::UnicodeNormalization;
 
-/// The notes by their names, as they were before a reconciliation and as they are after it. Upper
-/// and lower case and the forms of Unicode make no difference. Each link costs a few look-ups,
-/// however many notes there are.
+/// The notes by their names, before and after a reconciliation. Names are compared without case and
+/// in one Unicode form. Resolving a link takes a few look-ups, regardless of the number of notes.
 #[derive(Default)]
 pub(super) struct Names<'a> {
     /// By their paths.
     paths: HashMap<&'a str, Meaning<'a>>,
-    /// By the last parts of their paths, however many.
+    /// By every suffix of their paths that starts at a folder or file name.
     ends: HashMap<&'a str, Meaning<'a>>,
-    /// By the words of their stems.
+    /// By the words of their file names.
     words: HashMap<String, Meaning<'a>>,
     #[cfg(test)]
     look_ups: std::cell::Cell<usize>,
 }
 
-/// What a name means: before, and after. Of several notes it is the first one.
+/// The note of a name, before and after; the first one if there are several.
 pub(super) type Meaning<'a> = (Option<&'a MemoryId>, Option<&'a MemoryId>);
 
 impl<'a> Names<'a> {
-    /// Adds a file by its [key](name_key). They come in the order of paths.
+    /// Adds a file by its [key](name_key). Files must be added in the order of paths.
     pub(super) fn add(
         &mut self,
         key: &'a str,
@@ -46,10 +45,10 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// The note that a link means in the file with the key `from`: the one with this path, be it
-    /// from the top or from the folder of the file, or else the first one whose path ends so, or
-    /// else the first one whose file has these words for its name, as one that was made of the
-    /// title has.
+    /// Returns the note that a link in the file with the key `from` names: the one at this path,
+    /// relative to the top or to the folder of the file; otherwise the first one whose path ends
+    /// with it; otherwise the first one whose file name has the same words, such as one that was
+    /// made from the title.
     pub(super) fn meaning(&self, from: &str, link: &str) -> Meaning<'a> {
         let link = name_key(link.trim());
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -84,13 +83,13 @@ impl<'a> Names<'a> {
     }
 }
 
-/// What the names of files are compared by: without the ending of notes.
+/// Returns the key by which names of files are compared, without the extension of notes.
 pub(super) fn name_key(path: &str) -> String {
     let key: String = path.nfc().flat_map(char::to_lowercase).collect();
     key.strip_suffix(".md").map(str::to_owned).unwrap_or(key)
 }
 
-/// The letters and digits of a key, with one hyphen in the place of whatever is between them.
+/// Returns the letters and digits of a key, with one hyphen for each other sequence between them.
 fn words(key: &str) -> String {
     let words = key
         .split(|character: char| !character.is_alphanumeric())
@@ -98,7 +97,7 @@ fn words(key: &str) -> String {
     words.collect::<Vec<_>>().join("-")
 }
 
-/// A path from a folder on; none if it leads out of the top.
+/// Joins a path to a folder; `None` if it leads out of the top or is empty.
 fn joined(folder: &str, path: &str) -> Option<String> {
     let mut parts: Vec<&str> = if path.starts_with('/') {
         Vec::new()
@@ -179,7 +178,7 @@ mod tests {
         }
     }
 
-    /// However many files have the same name, a link to one of them is found at once.
+    /// The cost of a link does not depend on the number of files of the same name.
     #[test]
     fn a_link_costs_as_much_among_many_notes_of_one_name() {
         const FOLDERS: usize = 3_000;

@@ -1,4 +1,4 @@
-//! One look at the folder: which files changed, and what comes of it.
+//! One reconciliation pass: finds the changed files of the folder and updates the index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
@@ -13,30 +13,30 @@ use super::names::{Names, name_key};
 use super::{Notes, Reading, everything, row_at};
 use crate::{Engine, Reconciled};
 
-/// Files that one transaction indexes, so that another writer never waits long.
+/// Files that one transaction indexes, so that other writers do not wait long.
 const INDEX_BATCH_MAX: usize = 256;
-/// Bytes of files that one transaction indexes, unless it is one file.
+/// Bytes of files that one transaction indexes, except for a single larger file.
 const INDEX_BATCH_BYTES: u64 = 8 << 20;
-/// Notes whose links one transaction changes: they are read whole.
+/// Notes whose links one transaction changes; each of them is read as a whole.
 const LINK_BATCH_MAX: usize = 64;
-/// Seconds that a file which is gone is remembered (400 days).
+/// Seconds for which the row of a missing file is kept (400 days).
 const MISSING_SECONDS: i64 = 400 * 86_400;
-/// Seconds after which a file elsewhere with what was in it is another one: nothing but the text is
-/// the same.
+/// Seconds after which a new file with the content of a missing one is another note, since only the
+/// text is the same.
 const MOVED_SECONDS: i64 = 600;
 
-/// How far a look at the folder goes.
+/// The extent of a reconciliation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// Everything that is there.
+    /// All files that exist.
     Everything,
-    /// The same, and files that are not there are gone, whatever the folder.
+    /// The same, but missing files count as gone even if the folder seems to be another one.
     AcceptingMissing,
-    /// The files that are known, under other paths, too. Nothing is taken for a new note.
+    /// The known files, also under other paths. New files are ignored.
     Known,
 }
 
-/// What is known of the files, what is there, and what was found out so far.
+/// The state of one pass: the known rows, the scan, and the results so far.
 pub(super) struct Reconciliation<'a> {
     pub(super) engine: &'a Engine,
     pub(super) notes: &'a Notes,
@@ -45,36 +45,35 @@ pub(super) struct Reconciliation<'a> {
     scan: FolderScan,
     /// The rows at the beginning, in the order of paths.
     pub(super) before: Vec<NoteFile>,
-    /// The rows of files that were read or are gone; none where the row is to go.
+    /// The new rows of files that were read or are gone; `None` for a row to delete.
     pub(super) after: BTreeMap<String, Option<NoteFile>>,
-    /// The files that have the memories.
+    /// The files of the memories.
     pub(super) holders: HashMap<MemoryId, String>,
-    /// Files that have just gone, by what was in them.
+    /// Files that have just gone, by the hash of their content.
     pub(super) gone: HashMap<ContentHash, Vec<String>>,
-    /// The memories of notes that are found.
+    /// The memories of indexed notes.
     found: HashSet<MemoryId>,
     /// Paths of files to read.
     pub(super) queue: VecDeque<String>,
-    /// The same.
+    /// The same paths, as a set.
     pub(super) waiting: HashSet<String>,
-    /// What is to be committed next.
+    /// Readings to commit next.
     readings: Vec<Reading>,
     bytes: u64,
-    /// Files whose own links may mean something else than what is stored.
+    /// Files whose links may have other targets than the stored ones.
     relinked: BTreeSet<String>,
-    /// Files whose rows are stored as if they had to be read again. When links are as they should
-    /// be, the rows are, too; until then, the next look would take up the links where this one
-    /// ended.
+    /// Files whose rows are stored as not settled until their links are up to date, so that the
+    /// next pass completes the links if this one is interrupted.
     unlinked: BTreeSet<String>,
-    /// Files that the look before this one has linked, but which have to be read again.
+    /// Files that the previous pass linked, but that have to be read again.
     linked: HashMap<String, (MemoryId, ContentHash)>,
     new_problems: BTreeMap<FileProblemKind, usize>,
     report: Reconciled,
 }
 
 impl Engine {
-    /// Brings the index up to the folder, whose lock the caller holds. The file at `suspect` is
-    /// read even if it seems to be unchanged.
+    /// Brings the index up to date with the folder, whose lock the caller holds. The file at
+    /// `suspect` is read even if it seems unchanged.
     ///
     /// # Errors
     /// `unavailable` if the store or the folder cannot be read or written.
@@ -129,8 +128,8 @@ impl Engine {
         };
         look.read_changed(suspect)?;
         let gone = look.find_gone();
-        // Before those that are gone are noted to be, so that whatever ends this here, the next
-        // look does it again.
+        // Links come before the rows of missing files, so that the next pass repeats this one if it
+        // is interrupted here.
         look.relink()?;
         look.remove(gone)?;
         self.commit_notes(
@@ -146,7 +145,7 @@ impl Engine {
 }
 
 impl Reconciliation<'_> {
-    /// What is known of the file by now.
+    /// Returns the current row of the file.
     pub(super) fn row(&self, path: &str) -> Option<&NoteFile> {
         match self.after.get(path) {
             Some(row) => row.as_ref(),
@@ -161,7 +160,7 @@ impl Reconciliation<'_> {
             .is_ok()
     }
 
-    /// Whether nothing can be told about what is at this path.
+    /// Returns true if nothing is known about this path.
     pub(super) fn is_hidden(&self, path: &str) -> bool {
         let is_in = |folder: &String| {
             folder.is_empty()
@@ -181,7 +180,7 @@ impl Reconciliation<'_> {
         if changed.is_empty() {
             return Ok(());
         }
-        // Of a file and its copy, the older one comes first.
+        // The older one of a file and its copy comes first.
         changed.sort_by(|left, right| (left.0, &left.1).cmp(&(right.0, &right.1)));
         self.queue = changed.into_iter().map(|(_, path)| path).collect();
         self.waiting = self.queue.iter().cloned().collect();
@@ -203,7 +202,7 @@ impl Reconciliation<'_> {
             self.waiting.remove(&path);
             match self.notes.folder.read(&path) {
                 Ok(Some(read)) => self.apply_read(path, read),
-                // It went meanwhile: the next look finds it missing.
+                // The file was removed meanwhile: the next pass finds it missing.
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "a note cannot be read"),
             }
@@ -214,13 +213,13 @@ impl Reconciliation<'_> {
         self.flush()
     }
 
-    /// The files to read: with the time of their last modification.
+    /// Returns the files to read, with the times of their last modification.
     fn changed(&self, suspect: Option<&str>) -> Vec<(i64, String)> {
         let known =
             |path: &str| row_at(&self.before, path).filter(|row| row.missing_since.is_none());
         let is_new = |(path, _): &(String, FileStamp)| known(path).is_none();
         let is_gone = |row: &NoteFile| row.missing_since.is_none() && !self.is_there(&row.path);
-        // Which file is a copy depends on what else is there.
+        // Other files determine which one is a copy.
         let are_others = self.scan.files.iter().any(is_new) || self.before.iter().any(is_gone);
         let is_unchanged = |path: &str, stamp: FileStamp| {
             let Some(row) = known(path).filter(|row| row.stamp == stamp && row.is_settled) else {
@@ -247,7 +246,7 @@ impl Reconciliation<'_> {
             .collect()
     }
 
-    /// Notes what was read of a file.
+    /// Processes the content of a file that was read.
     fn apply_read(&mut self, path: String, read: FileRead) {
         let FileRead {
             stamp,
@@ -290,7 +289,7 @@ impl Reconciliation<'_> {
             return;
         }
         let own = before.as_ref().and_then(|row| row.memory.clone());
-        // The memory of a file that was missing is gone already, or stays without it.
+        // The memory of a missing file is gone already, or stays without the file.
         let held = own.clone().filter(|_| {
             before
                 .as_ref()
@@ -326,7 +325,7 @@ impl Reconciliation<'_> {
         let left = held.filter(|held| *held != id);
         self.holders.insert(id.clone(), path);
         self.report.moved += usize::from(is_moved);
-        // What was expected there may not have come, but something else.
+        // Another file than the expected one may exist at this path.
         let is_other = |row: &NoteFile| row.is_expected() && row.hash != hash && !says_id;
         let is_new = self.found.insert(id.clone()) || before.as_ref().is_some_and(is_other);
         self.report.indexed +=
@@ -347,7 +346,7 @@ impl Reconciliation<'_> {
         });
     }
 
-    /// Adds a reading to what is to be committed.
+    /// Adds a reading to the next commit.
     fn add(&mut self, mut reading: Reading) {
         let row = &mut reading.row;
         self.after.insert(row.path.clone(), Some(row.clone()));
@@ -379,7 +378,7 @@ impl Reconciliation<'_> {
         self.readings.push(reading);
     }
 
-    /// Commits what was read so far.
+    /// Commits the readings so far.
     fn flush(&mut self) -> Result<()> {
         self.bytes = 0;
         let mut readings = std::mem::take(&mut self.readings);
@@ -388,7 +387,7 @@ impl Reconciliation<'_> {
             .map(|reading| reading.row.memory.clone())
             .collect();
         self.engine.index_all(self.notes, &mut readings)?;
-        // One may have got another id, since its own was taken.
+        // A reading gets another id if its own was taken.
         let parted = readings
             .into_iter()
             .zip(ids)
@@ -408,7 +407,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    /// Finds the files that are gone, and what is to be known of them.
+    /// Finds the files that are gone, and marks their rows as missing.
     fn find_gone(&mut self) -> Vec<NoteFile> {
         let is_known = |row: &NoteFile| {
             self.after.contains_key(&row.path)
@@ -434,8 +433,8 @@ impl Reconciliation<'_> {
         gone
     }
 
-    /// Notes that files are gone: their memories go, too. What was gone for long is forgotten
-    /// altogether.
+    /// Records that files are gone, and removes their memories. Deletes the rows of files that have
+    /// been missing for [`MISSING_SECONDS`].
     fn remove(&mut self, gone: Vec<NoteFile>) -> Result<()> {
         let now = self.now;
         let mut changes = Vec::new();
@@ -465,7 +464,7 @@ impl Reconciliation<'_> {
         self.flush()
     }
 
-    /// The note that the name of this file meant before: when links were last brought up to it.
+    /// Returns the note that the name of this file meant when links were last resolved.
     fn name_before(&self, path: &str) -> Option<&MemoryId> {
         let row = row_at(&self.before, path).filter(|row| row.missing_since.is_none())?;
         let id = row.memory.as_ref()?;
@@ -477,7 +476,7 @@ impl Reconciliation<'_> {
         (row.is_settled || is_linked()).then_some(id)
     }
 
-    /// The note that it means now.
+    /// Returns the note that it means now.
     fn name_after(&self, path: &str) -> Option<&MemoryId> {
         self.row(path)
             .filter(|row| row.missing_since.is_none())?
@@ -485,7 +484,7 @@ impl Reconciliation<'_> {
             .as_ref()
     }
 
-    /// Brings the links of notes up to the names that there are now.
+    /// Updates the links of notes to the current names.
     fn relink(&mut self) -> Result<()> {
         let is_renamed = self
             .after
@@ -508,7 +507,7 @@ impl Reconciliation<'_> {
         Ok(())
     }
 
-    /// The files that are only to be read again, now that all links are as they should be.
+    /// Returns the files whose links are up to date, but that have to be read again.
     fn linked_unsettled(&self) -> HashMap<String, (MemoryId, ContentHash)> {
         let unsettled = self
             .after
@@ -520,9 +519,9 @@ impl Reconciliation<'_> {
             .collect()
     }
 
-    /// Notes whose links may mean other notes than what is stored, with those that they mean. If no
-    /// name is that of another note than before, only notes whose own links are others come into
-    /// question.
+    /// Returns the notes whose links may have other targets than the stored ones, with their
+    /// targets. If no name has another meaning than before, only notes with changed links are
+    /// checked.
     fn links(&self, is_renamed: bool) -> Vec<(MemoryId, Vec<MemoryId>)> {
         let mut paths: Vec<&str> = self.before.iter().map(|row| row.path.as_str()).collect();
         paths.extend(self.after.keys().map(String::as_str));
@@ -583,7 +582,7 @@ impl Reconciliation<'_> {
     }
 }
 
-/// Whether a file is as it was when the row was stored, whatever its size and time say.
+/// Returns true if a file equals its stored row, regardless of its size and time.
 fn is_same(row: &NoteFile, read: &NoteFile, is_note: bool) -> bool {
     row.missing_since.is_none()
         && row.hash == read.hash

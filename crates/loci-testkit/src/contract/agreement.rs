@@ -1,5 +1,5 @@
-//! Whether the candidates of a store are those of the naive one. Scores may differ by rounding, so
-//! that near the limit either of two near ties may be returned, with its neighbours.
+//! Checks that the candidates of a store equal those of the naive one. Scores may differ by
+//! rounding, so either of two near ties at the limit may be returned, with its neighbours.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::naive_store::State;
 
 const TOLERANCE: f32 = 1e-4;
 
-/// Checks what another store found, which holds the same memories as the naive one.
+/// Checks the candidates of another store that has the same memories as the naive one.
 pub(super) fn check_candidates(naive: &NaiveStore, query: &CandidateQuery<'_>, found: &Candidates) {
     let state = naive.state();
     let expected = naive_search::candidates(&state, query);
@@ -28,11 +28,11 @@ pub(super) fn check_candidates(naive: &NaiveStore, query: &CandidateQuery<'_>, f
     check_threads(&state, query, found);
 }
 
-/// Where a limit cuts a list of scores.
+/// The scores around the limit of a list.
 struct Cut {
-    /// The last score within; infinity if there is no place at all.
+    /// The last score within the limit; infinity without any.
     last: f32,
-    /// The first one beyond; minus infinity if there is none.
+    /// The first score beyond the limit; minus infinity without any.
     next: f32,
 }
 
@@ -57,7 +57,7 @@ impl Cut {
     }
 }
 
-/// The best by words and by meaning.
+/// The best candidates by words and by meaning.
 struct Tops<'a> {
     query: &'a CandidateQuery<'a>,
     words: Cut,
@@ -182,7 +182,8 @@ fn check_hit(hit: &Candidate, scored: &Scored<'_>) {
     }
 }
 
-/// Threads may come in any order, so that each index stands for what the naive store calls another.
+/// Checks the threads, whose order, and thus their indexes, may differ from that of the naive
+/// store.
 fn check_threads(state: &State, query: &CandidateQuery<'_>, found: &Candidates) {
     let unplaced = found.hits.iter().map(|hit| Candidate {
         place_in_thread: None,

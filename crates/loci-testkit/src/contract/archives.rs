@@ -1,4 +1,4 @@
-//! What an archive promises.
+//! The contract of archives.
 
 use loci_core::{
     Access, ArchiveStore, Archived, Batch, CacheEntry, Change, Decision, Error, ErrorCode,
@@ -16,7 +16,7 @@ use super::generator::Generator;
 use super::writing::commit;
 use super::{MakeStore, StoreAndTokens};
 
-/// Everything that the store hands out.
+/// Returns the whole archive of the store.
 pub(super) fn archive(
     store: &(impl ArchiveStore + ?Sized),
     now: Timestamp,
@@ -33,7 +33,7 @@ fn archived(store: &dyn StoreAndTokens) -> Vec<Archived> {
     archive(store, NOW).expect("the store can be read")
 }
 
-/// Of each record its kind and key.
+/// Returns the kind and the key of each record.
 fn keys(archived: &[Archived]) -> Vec<String> {
     let key = |record: &Record| match record {
         Record::Memory(memory) => format!("memory {}", memory.id),
@@ -106,7 +106,7 @@ pub(super) fn what_was_put_is_archived_as_it_was_put(make: MakeStore<'_>) {
         }),
     );
     commit(&*store, put_fact(&held));
-    // Its subject is shown as it was spelled first.
+    // Its subject has the first spelling.
     let mut open = fact("open", ["a", "c", "d"]);
     commit(&*store, put_fact(&open));
     "A".clone_into(&mut open.subject.spelling);
@@ -167,7 +167,7 @@ pub(super) fn what_was_put_is_archived_as_it_was_put(make: MakeStore<'_>) {
     assert_eq!(archived(&*store), expected);
 }
 
-/// Puts something of every kind into a space, in another order than that of an archive.
+/// Adds a record of each kind to a space, in another order than that of an archive.
 fn fill(store: &dyn StoreAndTokens, into: &Space) {
     let commit = |batch: Batch| {
         commit(
@@ -267,7 +267,7 @@ pub(super) fn an_archive_goes_space_by_space_and_kind_by_kind(make: MakeStore<'_
         .flat_map(|name| FILLED.map(|key| format!("{name}: {key}")))
         .collect();
     assert_eq!(keys(&archived(&*store)), expected);
-    // A changed memory keeps its turn.
+    // A changed memory keeps its place.
     let changed = Memory {
         revision: 2,
         updated_at: NOW.plus_seconds(9),
@@ -275,7 +275,7 @@ pub(super) fn an_archive_goes_space_by_space_and_kind_by_kind(make: MakeStore<'_
     };
     commit(&*store, replace(&changed, None));
     assert_eq!(keys(&archived(&*store)), expected);
-    // A space of one kind alone is one, too.
+    // A space with only one kind of record is archived, too.
     commit(
         &*store,
         Batch {
@@ -346,7 +346,7 @@ pub(super) fn what_is_gone_is_in_no_archive(make: MakeStore<'_>) {
             }),
         );
     }
-    // Of what expires in a moment.
+    // A reply with the text of an expired memory.
     let memories = vec![MemoryId::new("expired")];
     let created_at = NOW.plus_seconds(-1);
     commit(
@@ -390,7 +390,7 @@ pub(super) fn an_archive_is_of_one_moment(make: MakeStore<'_>) {
     let outcome = store.archive(NOW, &mut |archived| {
         let number = seen.len();
         seen.push(archived);
-        // Others write, remove and change between any two records.
+        // Concurrent writes between any two records.
         commit(&*store, put(&memory(&format!("new {number}")), Vec::new()));
         commit(&*store, put_setting(None, "c", &format!("value {number}")));
         commit(
@@ -449,7 +449,7 @@ fn bring_back(record: &Record, passages: Vec<Passage>) -> Batch {
     })
 }
 
-/// One of each kind, which says that.
+/// Returns one record of each kind with this text.
 fn one_of_each(words: &str) -> Vec<Record> {
     let said = |value: &mut String| words.clone_into(value);
     let access = Access {
@@ -524,7 +524,7 @@ pub(super) fn what_is_brought_back_takes_the_place_of_nothing(make: MakeStore<'_
         .map(|archived| archived.record)
         .collect();
     assert_eq!(after, records);
-    // What was wiped meanwhile stays so.
+    // Data that was wiped meanwhile is not imported.
     let since = store.version().expect("the store can be read");
     store
         .wipe(&Space::default(), "ann", None, None, NOW)

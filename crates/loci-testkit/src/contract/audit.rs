@@ -1,4 +1,4 @@
-//! What the audit log promises.
+//! The contract of the audit log.
 
 use loci_core::{AuditEntry, AuditFailure, AuditQuery, AuditRecord, ErrorCode, RecordVerb};
 
@@ -9,7 +9,7 @@ fn append(store: &dyn StoreAndTokens, entries: &[AuditEntry]) {
     store.append_audit(entries).expect("the entries are added");
 }
 
-/// Numbers and tools of what the query finds, after checking that the numbers rise.
+/// Returns the numbers and tools of the matching entries, after checking that the numbers rise.
 fn read(store: &dyn StoreAndTokens, query: &AuditQuery) -> (Vec<u64>, Vec<String>) {
     let found = store.audit(query).expect("the store can be read");
     let (numbers, tools): (Vec<u64>, Vec<String>) = found

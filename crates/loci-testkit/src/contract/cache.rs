@@ -1,4 +1,4 @@
-//! What the cache of answers promises.
+//! The contract of the cache of answers.
 
 use loci_core::{
     Batch, CacheEntry, Change, ErrorCode, ModelId, QueryVector, Record, Space, Timestamp, Vector,
@@ -26,7 +26,7 @@ fn query_vector(values: &[f32]) -> QueryVector {
     }
 }
 
-/// Ann's entry that is nearest at that moment.
+/// Returns ann's nearest entry at that time.
 fn nearest_at(
     store: &dyn StoreAndTokens,
     query: &str,
@@ -39,7 +39,7 @@ fn nearest_at(
     found.expect("the store can be read").pop()
 }
 
-/// The id of ann's entry that is nearest now.
+/// Returns the id of ann's nearest entry now.
 fn nearest(store: &dyn StoreAndTokens, query: &str, vector: Option<&[f32]>) -> Option<String> {
     nearest_at(store, query, vector, NOW).map(|(entry, _)| entry.id.to_string())
 }
@@ -114,7 +114,7 @@ pub(super) fn equally_near_answers_come_newest_first(make: MakeStore<'_>) {
                 ..entry
             },
         );
-        // Only an archive has several for one question.
+        // Only an import stores several entries for one question.
         let record = Box::new(Record::CacheEntry(Box::new(entry.clone())));
         let change = Change::BringBack {
             record,
@@ -264,7 +264,7 @@ pub(super) fn an_answer_to_the_same_question_replaces_the_one_before(make: MakeS
     for entry in [&first, &elsewhere].into_iter().chain(&others) {
         add(&*store, entry);
     }
-    // A refused entry takes nothing away.
+    // A refused entry removes nothing.
     let taken = store
         .put_cache_entry(&asked("ann", "d", "why?"), 0)
         .expect_err("it is taken");
@@ -272,7 +272,7 @@ pub(super) fn an_answer_to_the_same_question_replaces_the_one_before(make: MakeS
         (taken.code, nearest(&*store, "why?", None)),
         (ErrorCode::Conflict, Some("a".to_owned()))
     );
-    // The clock does not matter.
+    // The order of insertion decides, not the clock.
     let second = CacheEntry {
         created_at: NOW.plus_seconds(-9),
         response: "newer".to_owned(),

@@ -1,4 +1,4 @@
-//! What candidates promise about their context: neighbours in threads, and threads as a whole.
+//! The contract of the context of candidates: neighbours in threads, and threads as a whole.
 
 use loci_core::{
     CandidateQuery, Candidates, Filter, Memory, MemoryId, ModelId, OwnerFilter, QueryVector,
@@ -59,7 +59,7 @@ fn in_thread(name: &str, memory: Memory) -> Memory {
     Memory { thread, ..memory }
 }
 
-/// The place of a hit.
+/// Returns the place of a hit.
 fn place(found: &Candidates, id: &str) -> ThreadPosition {
     let hit = found
         .hits
@@ -69,12 +69,12 @@ fn place(found: &Candidates, id: &str) -> ThreadPosition {
     hit.place_in_thread.expect("it has a place")
 }
 
-/// BM25 of the thread that a hit is in.
+/// Returns the BM25 score of the thread of a hit.
 fn thread_score(found: &Candidates, id: &str) -> f32 {
     found.threads[place(found, id).thread].bm25
 }
 
-/// The part of one term in BM25.
+/// Returns the BM25 score of one term.
 fn part(idf: f32, count: f32, length: f32, mean_length: f32) -> f32 {
     idf * count * 1.9 / (count + 0.9 * (0.6 + 0.4 * length / mean_length))
 }
@@ -252,7 +252,7 @@ pub(super) fn a_thread_is_one_owners_in_one_space(make: MakeStore<'_>) {
     );
     numbers.sort_unstable();
     assert_eq!(numbers, [0, 1, 2, 3]);
-    // One of eight passages says `ann-0`, and its thread, as long as all, scores for it.
+    // One of eight passages contains `ann-0`, and its thread, of the mean length, scores for it.
     let idf = (1.0_f32 + 7.5 / 1.5).ln();
     near(
         thread_score(&found, "ann-1") - thread_score(&found, "bob-1"),
@@ -356,8 +356,7 @@ pub(super) fn what_the_filter_leaves_out_never_comes_along(make: MakeStore<'_>) 
             .len();
         let passages = found.passages as f32;
         let idf = |containing: f32| (1.0 + (passages - containing + 0.5) / (containing + 0.5)).ln();
-        // The only thread is as long as the mean; each word occurs once, where its memory is
-        // admitted.
+        // The only thread has the mean length; each word occurs once, in an admitted memory.
         let first = if admitted > 0 {
             part(idf(1.0), 1.0, 1.0, 1.0)
         } else {
@@ -409,7 +408,7 @@ pub(super) fn a_thread_is_scored_as_one_text(make: MakeStore<'_>) {
         ..filter()
     };
     let found = with_context(&*store, &by_ann, &["first", "absent"], &[]);
-    // Three passages, of which one has the word; the only thread is as long as the mean.
+    // Three passages, one of them with the word; the only thread has the mean length.
     near(
         found.threads[0].bm25,
         part((1.0_f32 + 2.5 / 1.5).ln(), 1.0, 7.0, 7.0),
@@ -460,7 +459,7 @@ pub(super) fn a_position_counts_once_in_its_thread(make: MakeStore<'_>) {
         assert_eq!(found.threads[0].members, 2, "a position counts once");
         found.threads[0].bm25
     };
-    // The only thread is as long as the mean, whatever its length.
+    // The only thread has the mean length, regardless of its length.
     let expected = |passages: f32, counts: f32| {
         let idf = |containing: f32| (1.0 + (passages - containing + 0.5) / (containing + 0.5)).ln();
         part(idf(passages - 1.0), counts, 1.0, 1.0) + part(idf(1.0), 1.0, 1.0, 1.0)

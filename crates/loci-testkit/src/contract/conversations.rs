@@ -1,4 +1,4 @@
-//! What memories of conversations promise: messages, what was made of them, how often they served.
+//! The contract of memories of conversations: messages, the memories made from them, and accesses.
 
 use loci_core::{
     Access, EnrichmentStatus, ErrorCode, Filter, Link, Memory, OwnerFilter, Relation, StatusCount,

@@ -1,4 +1,4 @@
-//! What the keeping of decisions promises.
+//! The contract of decisions.
 
 use loci_core::{Decision, Timestamp};
 

@@ -1,5 +1,4 @@
-//! What vectors of several models beside each other promise, while one model takes the place of
-//! another.
+//! The contract of vectors of several models, while one model replaces another.
 
 use loci_core::{
     CandidateQuery, FilingOrder, Memory, MemoryId, ModelId, Passage, QueryVector, Vector,
@@ -39,8 +38,8 @@ fn vectors(store: &dyn StoreAndTokens, id: &str, name: &str) -> Vec<Vector> {
         .expect("the store can be read")
 }
 
-/// What a vector of this model finds: ids with their cosines in steps of a hundredth, in the order
-/// of ids, and how many passages were left out.
+/// Returns the matches of a vector of this model: ids with their cosines in hundredths, in the
+/// order of ids, and the number of passages without a vector.
 fn nearest(store: &dyn StoreAndTokens, name: &str, values: &[f32]) -> (Vec<(String, i32)>, usize) {
     let vector = QueryVector {
         model: model(name),
@@ -78,7 +77,7 @@ fn pending(store: &dyn StoreAndTokens, name: &str) -> u64 {
         .expect("the store can be read")
 }
 
-/// A memory of two passages that the model `test` has read.
+/// Adds a memory of two passages with vectors of the model `test`.
 fn read(store: &dyn StoreAndTokens, id: &str) -> Memory {
     add(
         store,
@@ -105,7 +104,7 @@ pub(super) fn vectors_of_several_models_stand_beside_each_other(make: MakeStore<
         (0, 2)
     );
 
-    // Of other dimensions, and of another opinion.
+    // Vectors with other dimensions and another order of similarity.
     let others = vec![vector("other", &[0, 0, 127]), vector("other", &[0, 127, 0])];
     commit(&*store, embed(&both, others.clone()));
     assert_eq!(models(&*store), counts(&[("test", 4), ("other", 2)]));
@@ -134,7 +133,7 @@ pub(super) fn vectors_of_several_models_stand_beside_each_other(make: MakeStore<
         (vec![hit("both", 80)], 2)
     );
 
-    // Each replaces its own alone, whichever came last.
+    // Each model replaces only its own vectors, regardless of the order.
     commit(
         &*store,
         embed(
@@ -195,7 +194,7 @@ pub(super) fn what_waits_for_a_model_comes_in_the_order_of_filing(make: MakeStor
     assert_eq!(named("test", first, 9), ["b", "a", "c"]);
     assert_eq!(named("test", last, 9), ["c", "a", "b"]);
     assert_eq!(named("test", last, 2), ["c", "a"]);
-    // A text that no model has read comes before one that another model has.
+    // A text that no model has embedded comes before one that another model has.
     assert_eq!(
         named("other", first, 9),
         ["b", "a", "c", "read first", "read last"]
@@ -214,7 +213,7 @@ pub(super) fn new_passages_have_no_vectors_of_the_old(make: MakeStore<'_>) {
             vec![vector("other", &[127]), vector("other", &[127])],
         ),
     );
-    // Neither the passages nor their vectors change with what is beside them.
+    // A change of other fields changes neither the passages nor their vectors.
     let moved = Memory {
         revision: 2,
         kind: "moved".to_owned(),
@@ -276,7 +275,7 @@ pub(super) fn a_model_is_retired_in_steps(make: MakeStore<'_>) {
         vectors(&*store, "a", "other"),
         [vector("other", &[127]), vector("other", &[0])]
     );
-    // It may come back.
+    // The model may be used again.
     commit(
         &*store,
         embed(
@@ -304,7 +303,7 @@ pub(super) fn other_dimensions_of_a_model_are_seen(make: MakeStore<'_>) {
         [true, false, true]
     );
     assert!(!has_other("other", 1));
-    // Wherever they lie.
+    // Vectors of other models do not count.
     commit(
         &*store,
         embed(
@@ -317,7 +316,7 @@ pub(super) fn other_dimensions_of_a_model_are_seen(make: MakeStore<'_>) {
         (has_other("other", 1), has_other("other", 2)),
         (false, true)
     );
-    // And if there are some of each, which are not compared with each other.
+    // Vectors of different dimensions are not compared with each other.
     let second = read(&*store, "b");
     commit(
         &*store,
@@ -336,7 +335,7 @@ pub(super) fn other_dimensions_of_a_model_are_seen(make: MakeStore<'_>) {
     );
 }
 
-/// Whichever of the two was there first.
+/// The same, regardless of which model came first.
 pub(super) fn retiring_the_newer_model_leaves_the_older(make: MakeStore<'_>) {
     let store = make();
     let both = read(&*store, "a");
@@ -388,7 +387,7 @@ pub(super) fn what_is_removed_takes_the_vectors_of_all_models(make: MakeStore<'_
         ..memory("swept")
     };
     let softly = memory("softly");
-    // More than a sweep removes at once.
+    // More vectors than a sweep removes at once.
     for (memory, passages) in [(&deleted, 2), (&wiped, 2), (&swept, 150), (&softly, 2)] {
         read_by_both(memory, passages);
     }
@@ -409,7 +408,7 @@ pub(super) fn what_is_removed_takes_the_vectors_of_all_models(make: MakeStore<'_
     loses(2, "wiped");
     sweep_all(&*store, &sweep_of_expired(NOW));
     loses(150, "swept");
-    // What is softly deleted has them until it is removed for good, and needs no more.
+    // A soft-deleted memory keeps its vectors until it is removed permanently, and needs no others.
     store
         .soft_delete(&filter(), Some(&softly.id), NOW, 1)
         .expect("the memory is deleted");
@@ -444,7 +443,7 @@ pub(super) fn passages_have_their_ranges(make: MakeStore<'_>) {
         [range("two", 0), range("two", 1), range("two", 2)],
         [Some(0..3), Some(2..7), None]
     );
-    // No passage of another memory, whatever the number.
+    // A large number never reaches a passage of another memory.
     assert_eq!(
         [
             range("two", 1 << 20),

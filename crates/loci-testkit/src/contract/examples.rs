@@ -1,4 +1,4 @@
-//! Short ways to write down memories, passages, filters and batches.
+//! Short constructors for memories, passages, filters and batches.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use loci_core::{
     Term, Thread, Tier, Timestamp, Tunnel, TunnelEnd, Vector, Visibility,
 };
 
-/// The moment at which the examples happen.
+/// The time of the examples.
 pub(super) const NOW: Timestamp = Timestamp::from_microseconds(1_000_000_000);
 
-/// Texts that a careless way of writing them down changes.
+/// Texts that a faulty serialization changes.
 pub(super) const ODD_TEXTS: [&str; 12] = [
     "",
     " ",
@@ -28,7 +28,7 @@ pub(super) const ODD_TEXTS: [&str; 12] = [
     "'; DROP TABLE memory; --",
 ];
 
-/// A common global fact, first stored now, whose content names its id.
+/// Creates a common global fact, first stored now, whose content contains its id.
 pub fn memory(id: &str) -> Memory {
     let fact = Memory::new(
         Space::default(),
@@ -43,7 +43,7 @@ pub fn memory(id: &str) -> Memory {
     }
 }
 
-/// The same memory, as this owner's private one.
+/// Returns the same memory as a private one of this owner.
 pub(super) fn private(owner: &str, memory: Memory) -> Memory {
     Memory {
         owner: Some(owner.to_owned()),
@@ -52,7 +52,7 @@ pub(super) fn private(owner: &str, memory: Memory) -> Memory {
     }
 }
 
-/// The same memory, forgotten now.
+/// Returns the same memory, forgotten now.
 pub(super) fn forgotten(memory: Memory) -> Memory {
     Memory {
         forgotten_at: Some(NOW),
@@ -60,7 +60,7 @@ pub(super) fn forgotten(memory: Memory) -> Memory {
     }
 }
 
-/// The same memory, filed there.
+/// Returns the same memory in another location.
 pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) -> Memory {
     let place = Location {
         collection: collection.map(str::to_owned),
@@ -72,7 +72,7 @@ pub(super) fn filed_in(collection: Option<&str>, section: &str, memory: Memory) 
     }
 }
 
-/// A message of the owner's thread `talk`, whose id says both.
+/// Creates a message of the owner's thread `talk`; its id contains the owner and the position.
 pub(super) fn message(owner: &str, position: u64) -> Memory {
     let thread = Some(Thread {
         name: "talk".to_owned(),
@@ -88,7 +88,7 @@ pub(super) fn message(owner: &str, position: u64) -> Memory {
     )
 }
 
-/// A long-term memory that awaits enrichment, made from that one and owned like it.
+/// Creates a long-term memory with pending enrichment, made from `source` and with the same owner.
 pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
     let enrichment = Some(EnrichmentStatus::Pending);
     let (source, like) = (Some(source.id.clone()), source.clone());
@@ -102,7 +102,7 @@ pub(super) fn pending_offspring(id: &str, source: &Memory) -> Memory {
     }
 }
 
-/// A citation of that as a whole, whatever its state.
+/// Creates a citation of a whole source in any state.
 pub(super) fn citation(kind: CitationKind, reference: &str) -> Citation {
     Citation {
         kind,
@@ -113,7 +113,7 @@ pub(super) fn citation(kind: CitationKind, reference: &str) -> Citation {
     }
 }
 
-/// A passage of these words, without a vector.
+/// Creates a passage of these words, without a vector.
 pub fn passage(words: &str) -> Passage {
     let mut counts = BTreeMap::new();
     for word in words.split_whitespace() {
@@ -133,7 +133,7 @@ pub fn passage(words: &str) -> Passage {
     }
 }
 
-/// The same passage with a vector of the model `test`.
+/// Returns the same passage with a vector of the model `test`.
 pub(super) fn with_vector(passage: Passage, values: &[i8]) -> Passage {
     Passage {
         vector: Some(vector("test", values)),
@@ -149,7 +149,7 @@ pub(super) fn vector(model: &str, values: &[i8]) -> Vector {
     }
 }
 
-/// A batch that adds a memory with these passages.
+/// Creates a batch that adds a memory with these passages.
 pub fn put(memory: &Memory, passages: Vec<Passage>) -> Batch {
     let change = Change::Put {
         memory: Box::new(memory.clone()),
@@ -162,7 +162,7 @@ pub fn put(memory: &Memory, passages: Vec<Passage>) -> Batch {
     }
 }
 
-/// A batch that replaces a memory, whose revision is one less than this one's.
+/// Creates a batch that replaces a memory, whose revision is one less than this one's.
 pub fn replace(memory: &Memory, passages: Option<Vec<Passage>>) -> Batch {
     let expect = Expect::Revision(memory.revision - 1);
     let change = Change::Put {
@@ -176,7 +176,7 @@ pub fn replace(memory: &Memory, passages: Option<Vec<Passage>>) -> Batch {
     }
 }
 
-/// A batch of this one change in the default space.
+/// Creates a batch of this one change in the default space.
 pub(super) fn change(change: Change) -> Batch {
     Batch {
         space: Space::default(),
@@ -184,7 +184,7 @@ pub(super) fn change(change: Change) -> Batch {
     }
 }
 
-/// A batch that gives a memory of the default space a job.
+/// Creates a batch that adds a job for a memory of the default space.
 pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
     change(Change::Enqueue {
         memory: MemoryId::new(id),
@@ -192,8 +192,8 @@ pub(super) fn enqueue(id: &str, due_at: Timestamp) -> Batch {
     })
 }
 
-/// A batch that comes through that tool set and relies on no wipe of the owner's data since that
-/// version.
+/// Creates a batch that comes through this tool set and requires that the owner's data was not
+/// wiped after `since`.
 pub(super) fn not_wiped(owner: &str, origin: &str, since: u64) -> Batch {
     change(Change::NotWiped {
         owner: owner.to_owned(),
@@ -202,7 +202,7 @@ pub(super) fn not_wiped(owner: &str, origin: &str, since: u64) -> Batch {
     })
 }
 
-/// An answer cached now for an hour, without a vector; its query names its id.
+/// Creates a cached answer, valid for an hour, without a vector; its query contains its id.
 pub(super) fn cache_entry(owner: &str, id: &str) -> CacheEntry {
     CacheEntry {
         space: Space::default(),
@@ -216,7 +216,7 @@ pub(super) fn cache_entry(owner: &str, id: &str) -> CacheEntry {
     }
 }
 
-/// A decision made now, for good.
+/// Creates a permanent decision, made now.
 pub(super) fn decision(owner: &str, key: &str) -> Decision {
     Decision {
         space: Space::default(),
@@ -229,7 +229,7 @@ pub(super) fn decision(owner: &str, key: &str) -> Decision {
     }
 }
 
-/// The answer of the tool set `vault` to an operation `append`, kept now for an hour.
+/// Creates a reply of the tool set `vault` to an operation `append`, kept for an hour.
 pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> IdempotentReply {
     IdempotentReply {
         space: Space::default(),
@@ -245,7 +245,7 @@ pub(super) fn keyed_answer(owner: Option<&str>, key: &str) -> IdempotentReply {
     }
 }
 
-/// A batch that keeps the answer.
+/// Creates a batch that stores the reply.
 pub(super) fn keep_answer(answer: &IdempotentReply) -> Batch {
     Batch {
         space: answer.space.clone(),
@@ -253,7 +253,7 @@ pub(super) fn keep_answer(answer: &IdempotentReply) -> Batch {
     }
 }
 
-/// A file without any problem that was read, is there and is this memory, if any.
+/// Creates an existing file without problems, of this memory, if any.
 pub(super) fn note_file(path: &str, memory: Option<&str>) -> NoteFile {
     NoteFile {
         path: path.to_owned(),
@@ -271,12 +271,12 @@ pub(super) fn note_file(path: &str, memory: Option<&str>) -> NoteFile {
     }
 }
 
-/// A batch that stores what is known of a file of the default space.
+/// Creates a batch that stores the row of a note file of the default space.
 pub(super) fn put_note_file(file: &NoteFile) -> Batch {
     change(Change::PutNoteFile(Box::new(file.clone())))
 }
 
-/// These two moments and all between them, in microseconds since 1970.
+/// Creates a period from one time to another, both in microseconds since 1970 and included.
 pub(super) fn period(first: i64, last: i64) -> Period {
     Period {
         first: Timestamp::from_microseconds(first),
@@ -284,7 +284,7 @@ pub(super) fn period(first: i64, last: i64) -> Period {
     }
 }
 
-/// A name that is spelled like its key.
+/// Creates a name that is spelled like its key.
 pub(super) fn name(key: &str) -> Name {
     Name {
         key: key.to_owned(),
@@ -292,7 +292,7 @@ pub(super) fn name(key: &str) -> Name {
     }
 }
 
-/// What always held and holds for good, noted now.
+/// Creates a fact without start and end, noted now.
 pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
     Fact {
         space: Space::default(),
@@ -307,7 +307,7 @@ pub(super) fn fact(id: &str, [subject, predicate, object]: [&str; 3]) -> Fact {
     }
 }
 
-/// A batch that adds the fact.
+/// Creates a batch that adds the fact.
 pub(super) fn put_fact(fact: &Fact) -> Batch {
     Batch {
         space: fact.space.clone(),
@@ -315,7 +315,7 @@ pub(super) fn put_fact(fact: &Fact) -> Batch {
     }
 }
 
-/// An end of a tunnel that names no memory.
+/// Creates an end of a tunnel that names no memory.
 pub(super) fn end(collection: Option<&str>, section: &str) -> TunnelEnd {
     TunnelEnd {
         collection: collection.map(str::to_owned),
@@ -324,7 +324,7 @@ pub(super) fn end(collection: Option<&str>, section: &str) -> TunnelEnd {
     }
 }
 
-/// The common tunnel that somebody without a name made now from `a/x` to `b/x`.
+/// Creates a common tunnel without an owner from `a/x` to `b/x`.
 pub(super) fn tunnel(id: &str) -> Tunnel {
     Tunnel {
         space: Space::default(),
@@ -339,7 +339,7 @@ pub(super) fn tunnel(id: &str) -> Tunnel {
     }
 }
 
-/// A batch that stores the tunnel, in the place of which `expect` was.
+/// Creates a batch that stores the tunnel in the place of `expect`.
 pub(super) fn put_tunnel(tunnel: &Tunnel, expect: Option<&Tunnel>) -> Batch {
     let put = Change::PutTunnel {
         tunnel: Box::new(tunnel.clone()),
@@ -351,7 +351,7 @@ pub(super) fn put_tunnel(tunnel: &Tunnel, expect: Option<&Tunnel>) -> Batch {
     }
 }
 
-/// A batch that stores a setting of the default space.
+/// Creates a batch that stores a setting of the default space.
 pub(super) fn put_setting(owner: Option<&str>, name: &str, value: &str) -> Batch {
     let (owner, name) = (owner.map(str::to_owned), name.to_owned());
     change(Change::PutSetting {
@@ -361,7 +361,7 @@ pub(super) fn put_setting(owner: Option<&str>, name: &str, value: &str) -> Batch
     })
 }
 
-/// A file that was read as a whole.
+/// Creates a file that was read as a whole.
 pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
     SourceFile {
         collection: collection.map(str::to_owned),
@@ -380,7 +380,8 @@ pub(super) fn source_file(collection: Option<&str>, path: &str) -> SourceFile {
     }
 }
 
-/// A batch that stores what is known of a file of the default space, of which `expect` was known.
+/// Creates a batch that stores the row of a source file of the default space in the place of
+/// `expect`.
 pub(super) fn put_source_file(file: &SourceFile, expect: Option<&SourceFile>) -> Batch {
     change(Change::PutSourceFile {
         file: Box::new(file.clone()),
@@ -388,7 +389,7 @@ pub(super) fn put_source_file(file: &SourceFile, expect: Option<&SourceFile>) ->
     })
 }
 
-/// A call that went well now.
+/// Creates the entry of a successful call, made now.
 pub(super) fn audit_entry(user: &str, tool: &str) -> AuditEntry {
     AuditEntry {
         space: Space::default(),
@@ -430,13 +431,13 @@ pub(super) fn embed(memory: &Memory, vectors: Vec<Vector>) -> Batch {
     }
 }
 
-/// Everything in the default space that is live now, superseded, forgotten or not, for a reader of
-/// everything.
+/// Matches all memories of the default space that are live now, superseded, forgotten or not, for a
+/// reader of everything.
 pub fn filter() -> Filter {
     Filter::of(Space::default(), Reader::everything(), NOW)
 }
 
-/// A sweep of what has expired at `now`, and of nothing else.
+/// Creates a sweep that removes only records that have expired at `now`.
 pub fn sweep_of_expired(now: Timestamp) -> Sweep {
     let (deleted_until, audited_before, wiped_before) =
         (Timestamp::MIN, Timestamp::MIN, Timestamp::MIN);
@@ -448,7 +449,7 @@ pub fn sweep_of_expired(now: Timestamp) -> Sweep {
     }
 }
 
-/// That so many memories of that place and kind pass.
+/// Creates a count of memories of this location and kind.
 pub(super) fn tally(
     collection: Option<&str>,
     section: &str,
@@ -464,7 +465,7 @@ pub(super) fn tally(
     }
 }
 
-/// The reader with this subject, not an administrator.
+/// Creates a reader with this subject that is not an administrator.
 pub fn reader(subject: Option<&str>) -> Reader {
     Reader::of(subject)
 }

@@ -1,4 +1,4 @@
-//! What the knowledge graph promises.
+//! The contract of the knowledge graph.
 
 use std::thread;
 
@@ -13,7 +13,7 @@ use super::examples::{
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// All facts of the default space.
+/// Queries all facts of the default space.
 fn everything() -> FactQuery {
     FactQuery {
         space: Space::default(),
@@ -44,7 +44,7 @@ fn ids(store: &dyn StoreAndTokens, query: &FactQuery) -> Vec<String> {
         .collect()
 }
 
-/// A batch that ends the fact, which has the end that it says.
+/// Creates a batch that ends the fact and expects its current end.
 fn end_of(fact: &Fact, valid_to: Period) -> Batch {
     let end = Change::EndFact {
         id: fact.id.clone(),
@@ -81,7 +81,7 @@ pub(super) fn a_fact_comes_back_as_it_was_put(make: MakeStore<'_>) {
     let store = make();
     assert_eq!(facts(&*store, &everything()), []);
     let odd = ODD_TEXTS.into_iter().map(|text| Fact {
-        // Things and relations are spelled apart, so that the one key may be both.
+        // Things and relations have separate spellings, so that one key may be both.
         subject: spelled(text, &format!("the spelling of {text}")),
         predicate: spelled(text, text),
         object: spelled(&format!("object {text}"), text),
@@ -578,7 +578,7 @@ pub(super) fn a_fact_with_the_same_beginning_and_end_is_there_once(make: MakeSto
         ErrorCode::Conflict,
         "the first of a batch takes it as well"
     );
-    // What is said of an end holds, and those that say the same then are as one.
+    // The new end applies, and facts that are equal with it conflict.
     commit(&*store, end_of(&open, to));
     assert_eq!(
         refused(&*store, put_fact(&of("new", Some(from), to))).code,

@@ -1,4 +1,4 @@
-//! What listing memories as they were filed promises.
+//! The contract of listing memories by insertion.
 
 use loci_core::{
     Batch, CollectionFilter, FilingOrder, Filter, Forgotten, Memory, Page, Superseded, Sweep, Tier,
@@ -29,7 +29,7 @@ fn filed(
         .collect()
 }
 
-/// What passes, first filed first, after checking that the other order agrees on it.
+/// Returns the matching ids, oldest first, after checking that the other order agrees.
 pub(super) fn both_ways(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let all = filed(store, filter, FilingOrder::FirstFirst, ALL);
     let mut backwards = filed(store, filter, FilingOrder::LastFirst, ALL);
@@ -38,7 +38,7 @@ pub(super) fn both_ways(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Stri
     all
 }
 
-/// The same, after checking every page of either order.
+/// Returns the same, after checking every page of both orders.
 fn in_order(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let all = both_ways(store, filter);
     let backwards = all.iter().rev().cloned().collect();
@@ -64,7 +64,7 @@ fn in_order(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     all
 }
 
-/// Four memories whose ids and times come in other orders than they do.
+/// Adds four memories whose ids and times have other orders than their insertion.
 fn add_four(store: &dyn StoreAndTokens) {
     for (name, created, updated) in [("c", 4, 1), ("a", 3, 2), ("d", 2, 4), ("b", 1, 3)] {
         let at = |seconds| NOW.plus_seconds(seconds);

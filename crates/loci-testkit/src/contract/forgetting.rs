@@ -1,5 +1,4 @@
-//! What is promised of memories that were forgotten: they stay, and are hidden from those who do
-//! not ask.
+//! The contract of forgotten memories: they stay, and only queries that ask for them return them.
 
 use loci_core::{
     CandidateQuery, EnrichmentStatus, ErrorCode, FilingOrder, Filter, Forgotten, JobCounts, Memory,
@@ -15,7 +14,7 @@ use super::searching::{ask, ids, search};
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// Without forgotten memories.
+/// Hides forgotten memories.
 fn hiding() -> Filter {
     Filter {
         forgotten: Forgotten::Hide,
@@ -23,7 +22,7 @@ fn hiding() -> Filter {
     }
 }
 
-/// The ids that pass without forgotten ones, and with them.
+/// Returns the matching ids without forgotten ones, and with them.
 fn hidden_and_shown(store: &dyn StoreAndTokens) -> [Vec<String>; 2] {
     [hiding(), filter()].map(|filter| admitted(store, &filter))
 }
@@ -32,7 +31,7 @@ pub(super) fn a_forgotten_memory_shows_to_those_alone_who_ask(make: MakeStore<'_
     let store = make();
     add(&*store, &memory("kept"));
     add(&*store, &private("ann", memory("kept by ann")));
-    // Whatever the moment: it is forgotten, now and at any other time.
+    // The time does not matter: the memory is forgotten now and at any other time.
     let moments =
         [i64::MIN, -5, 0, 1, NOW.microseconds(), i64::MAX].map(Timestamp::from_microseconds);
     for (number, moment) in moments.into_iter().enumerate() {
@@ -263,8 +262,8 @@ pub(super) fn a_forgotten_successor_hides_nothing(make: MakeStore<'_>) {
             named
         );
     }
-    // Another one that nobody forgot hides it all the same, and so does one that replaces what was
-    // forgotten.
+    // Another successor that is not forgotten still hides it, and so does a successor of a
+    // forgotten memory.
     add(
         &*store,
         &Memory {

@@ -1,4 +1,4 @@
-//! Random memories, filters and moments, from a few values each, so that they meet.
+//! Random memories, filters and times, from few values each, so that they collide.
 
 use std::collections::BTreeSet;
 use std::ops::{Deref, DerefMut};
@@ -21,7 +21,7 @@ const OWNERS: [Option<&str>; 3] = [None, Some(OWNER_NAMES[0]), Some(OWNER_NAMES[
 const COLLECTIONS: [Option<&str>; 3] = [None, Some("a"), Some("b")];
 const SECTIONS: [&str; 3] = ["x", "y", "z"];
 const KINDS: [&str; 3] = ["fact", "drawer", "diary"];
-/// How many paths of notes there are; fewer than ids.
+/// The number of paths of notes; fewer than ids.
 const PATHS: usize = 20;
 const TAGS: [&str; 3] = ["one", "two", "three"];
 
@@ -32,7 +32,7 @@ pub(super) const THREADS: [&str; 2] = ["talk", "file"];
 pub(super) const WORDS: [&str; 12] = [
     "ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay", "koi", "猫",
 ];
-/// Marks, which are no words: nothing is both.
+/// Marks; no word equals a mark.
 pub(super) const MARKS: [&str; 3] = ["@ant", "@day", "@猫"];
 pub(super) const MODELS: [&str; 2] = ["first", "second"];
 
@@ -206,7 +206,7 @@ impl Generator {
                 OwnerFilter::Any
             },
             origin: random.chance(20).then(|| random.pick(&ORIGINS).to_owned()),
-            // In any order, some twice.
+            // In any order, possibly repeated.
             tiers: if random.chance(50) {
                 (0..3).map(|_| random.pick(&Tier::ALL)).collect()
             } else {
@@ -220,7 +220,7 @@ impl Generator {
         }
     }
 
-    /// One whose tally a store may answer from counts that it keeps.
+    /// Creates a filter whose counts a store may answer from its count cache.
     pub(super) fn counted_filter(&mut self) -> Filter {
         let Filter {
             space,
@@ -249,7 +249,7 @@ impl Generator {
         path_of(self.random.below(PATHS))
     }
 
-    /// A file of notes: each path stands for a memory of its own, so that no two files are one.
+    /// Creates a note file: each path has its own memory, so that no two files share one.
     pub(super) fn note_file(&mut self) -> NoteFile {
         let random = &mut self.random;
         let number = random.below(PATHS);
@@ -273,8 +273,8 @@ impl Generator {
         }
     }
 
-    /// An answer under one of a few keys, which may have expired, or hold what is gone, when it is
-    /// kept.
+    /// Creates a reply under one of a few keys, which may be expired already or contain missing
+    /// memories.
     pub(super) fn keyed_answer(&mut self, space: &Space) -> IdempotentReply {
         let random = &mut self.random;
         IdempotentReply {
@@ -290,7 +290,7 @@ impl Generator {
         }
     }
 
-    /// A fact of a few things and relations, in any spelling.
+    /// Creates a fact of a few things and relations, in any spelling.
     pub(super) fn fact(&mut self, space: &Space) -> Fact {
         let random = &mut self.random;
         Fact {
@@ -332,7 +332,7 @@ impl Generator {
         period_of(&mut self.random)
     }
 
-    /// A tunnel between any places, which may name memories that are not there.
+    /// Creates a tunnel between any locations, which may name missing memories.
     pub(super) fn tunnel(&mut self, space: &Space) -> Tunnel {
         let random = &mut self.random;
         Tunnel {
@@ -348,7 +348,7 @@ impl Generator {
         }
     }
 
-    /// The owner and the name of a setting.
+    /// Returns the owner and the name of a setting.
     pub(super) fn setting(&mut self) -> (Option<String>, &'static str) {
         (
             self.random.pick(&OWNERS).map(str::to_owned),
@@ -374,12 +374,12 @@ impl Generator {
         }
     }
 
-    /// One tool set, or none in particular.
+    /// Returns one tool set or none.
     pub(super) fn origin(&mut self) -> Option<&'static str> {
         self.random.chance(50).then(|| self.random.pick(&ORIGINS))
     }
 
-    /// At most `most` of these, each once.
+    /// Returns at most `most` of these, each once.
     pub(super) fn some_of(&mut self, choices: &[&str], most: usize) -> Vec<String> {
         let mut chosen: Vec<String> = (0..self.random.below(most + 1))
             .map(|_| self.pick(choices).to_owned())
@@ -424,7 +424,7 @@ impl Generator {
     }
 }
 
-/// Paths whose order is not that of their numbers.
+/// Returns a path; the order of paths differs from that of their numbers.
 fn path_of(number: usize) -> String {
     format!("{}/{number} é.md", number % 3)
 }

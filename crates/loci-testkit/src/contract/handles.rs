@@ -1,4 +1,4 @@
-//! What the handles of one store promise, in one process or in several.
+//! The contract of several handles of one store, in one or several processes.
 
 use std::thread;
 
@@ -17,8 +17,8 @@ pub(super) fn every_handle_sees_what_another_wrote(make: MakeStore<'_>) {
     handles_of_one_store_agree(&*store, &*store);
 }
 
-/// Checks that two handles of one empty store have one secret, and that each sees at once what the
-/// other wrote, durably or not. A store that can be opened twice calls this with both.
+/// Checks that two handles of one empty store have the same secret, and that each immediately sees
+/// the writes of the other, durable or not. A store that can be opened twice calls this with both.
 pub fn handles_of_one_store_agree(one: &dyn StoreAndTokens, other: &dyn StoreAndTokens) {
     assert_eq!(one.secret(), other.secret());
     for round in 0..8 {

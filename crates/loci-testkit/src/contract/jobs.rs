@@ -1,4 +1,4 @@
-//! What the queue of jobs promises, and leases by name.
+//! The contract of the job queue and of named leases.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -17,7 +17,7 @@ fn at(seconds: i64) -> Timestamp {
     NOW.plus_seconds(seconds)
 }
 
-/// Stores a memory with a job that is due then.
+/// Stores a memory with a job that is due at `due_at`.
 fn add_job(store: &dyn StoreAndTokens, name: &str, due_at: Timestamp) {
     let mut batch = put(&memory(name), vec![passage("word")]);
     batch.changes.extend(enqueue(name, due_at).changes);
@@ -40,7 +40,7 @@ fn settle(job: &Job, outcome: JobOutcome) -> Batch {
     })
 }
 
-/// Leases all that is due at the first moment until the second.
+/// Leases all jobs that are due at `now` until `until`.
 fn lease(store: &dyn StoreAndTokens, now: i64, until: i64, lease: &str) -> Vec<Job> {
     store
         .lease_jobs(at(now), at(until), lease, 100)
@@ -88,14 +88,14 @@ pub(super) fn a_job_is_leased_once_until_its_lease_runs_out(make: MakeStore<'_>)
     );
 }
 
-/// Its holder may be long gone, and nobody would do the job until the time is what it seemed to be.
+/// The holder may be gone, and the job would wait until the real time reaches the end of the lease.
 pub(super) fn a_job_leased_while_the_clock_ran_ahead_is_free(make: MakeStore<'_>) {
     const AHEAD: i64 = 8 * 3_600;
     let store = make();
     add_job(&*store, "a", NOW);
     let end = AHEAD + 10;
     let first = lease(&*store, AHEAD, end, "first").remove(0);
-    // The last moment at which it is none of the clock that runs ahead.
+    // The last time at which the lease may come from a correct clock.
     let soon = end - LEASE_SECONDS_MAX;
     assert_eq!(
         (

@@ -1,4 +1,4 @@
-//! What the keeping of answers under keys promises.
+//! The contract of idempotent replies.
 
 use std::thread;
 
@@ -20,7 +20,7 @@ fn keep(store: &dyn StoreAndTokens, answer: &IdempotentReply) {
     commit(store, keep_answer(answer));
 }
 
-/// What is found under the key of that answer at that moment.
+/// Returns the reply under the same key at that time.
 fn kept_at(
     store: &dyn StoreAndTokens,
     like: &IdempotentReply,
@@ -40,7 +40,7 @@ fn kept(store: &dyn StoreAndTokens, like: &IdempotentReply) -> Option<Idempotent
     kept_at(store, like, NOW)
 }
 
-/// Whether the store has that answer, expired or not.
+/// Returns true if the store has that reply, expired or not.
 fn has(store: &dyn StoreAndTokens, answer: &IdempotentReply) -> bool {
     kept_at(store, answer, Timestamp::MIN).as_ref() == Some(answer)
 }
@@ -204,7 +204,8 @@ pub(super) fn an_expired_answer_is_neither_found_nor_in_the_way(make: MakeStore<
         keep(&*store, &last);
         assert!(has(&*store, &last));
     }
-    // One that has expired when it is kept is in nobody's way either, in its batch included.
+    // A reply that is expired when it is stored does not block another one either, even in its
+    // batch.
     let over = IdempotentReply {
         expires_at: NOW,
         ..keyed_answer(Some("ann"), "over")
@@ -248,7 +249,7 @@ pub(super) fn a_keyed_answer_is_its_owners_alone(make: MakeStore<'_>) {
             ..keyed_answer(None, "key")
         },
     ];
-    // Each tells the others apart by what it says.
+    // Different answers, so that each reply is distinguishable.
     let all: Vec<_> = (0..)
         .zip(all)
         .map(|(number, answer)| IdempotentReply {
@@ -282,7 +283,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     for answer in &apart {
         keep(&*store, answer);
     }
-    // Of equal age, and the operation counts before the key.
+    // At equal age, the operation decides before the key.
     let recalled = IdempotentReply {
         operation: "recall".to_owned(),
         ..at("00000", 0)
@@ -324,7 +325,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
         KEYED_ANSWERS_MAX - 1,
         "one in the place of another needs no room"
     );
-    // The one that is kept stays, even if it is the oldest; then it is the first to go.
+    // The new reply stays, even if it is the oldest; then it is the first one to be evicted.
     let [early, late] = [at("early", -1), at("late", 1)];
     keep(&*store, &early);
     assert_eq!(
@@ -358,7 +359,7 @@ pub(super) fn the_oldest_of_too_many_answers_make_room(make: MakeStore<'_>) {
     );
 }
 
-/// An answer of that many bytes, fewer characters.
+/// Creates a reply of that many bytes with fewer characters.
 fn of_bytes(owner: Option<&str>, key: &str, bytes: usize) -> IdempotentReply {
     let answer = "\u{e9}".repeat(bytes / 2) + &"e".repeat(bytes % 2);
     IdempotentReply {
@@ -372,7 +373,7 @@ pub(super) fn the_oldest_of_too_large_answers_make_room(make: MakeStore<'_>) {
     let store = make();
     let bobs = of_bytes(Some("bob"), "a", QUARTER);
     keep(&*store, &bobs);
-    // Each with the keys that are left when it was kept.
+    // Each reply with the keys that are left after it is stored.
     let rows: [(&str, usize, &[&str]); 8] = [
         ("a", QUARTER, &["a"]),
         ("b", QUARTER, &["a", "b"]),
@@ -530,7 +531,7 @@ pub(super) fn a_wipe_removes_keyed_answers(make: MakeStore<'_>) {
     keep(&*store, &anns[0]);
 }
 
-/// Puts a memory of the first revision in the place of what it was.
+/// Stores a changed memory, whose revision is still the one before.
 fn put_anew(store: &dyn StoreAndTokens, memory: Memory) {
     let revision = memory.revision + 1;
     commit(
@@ -608,8 +609,8 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
             },
         );
     };
-    // The memory, what becomes of it, and whether the answers of ann, bob and nobody that hold its
-    // text go.
+    // The memory, its change, and which of the replies of ann, bob and without an owner that
+    // contain its text are removed.
     let rows = [
         ("hidden", &common, hide, [true; 3]),
         ("removed", &common, remove, [true; 3]),
@@ -654,7 +655,7 @@ pub(super) fn an_answer_goes_with_the_memories_in_it(make: MakeStore<'_>) {
             keep(&*store, answer);
             assert!(has(&*store, answer), "{what}: {answer:?}");
         }
-        // In the place of one that held it.
+        // Replaces an expired reply that contained it.
         keep(
             &*store,
             &IdempotentReply {

@@ -1,8 +1,9 @@
-//! The promises that every store keeps: one function for each, which panics where it is broken.
+//! The contract of every store: one test function for each promise, which panics if the store
+//! breaks it.
 //!
-//! A store's tests write `loci_testkit::store_contract!(expression)`, where the expression makes a
-//! fresh empty store, or `store_contract!(setup, |place| expression)`; that gives one test for each
-//! promise.
+//! The tests of a store invoke `loci_testkit::store_contract!(expression)`, where the expression
+//! creates an empty store, or `store_contract!(setup, |place| expression)`; this defines one test
+//! for each promise.
 
 mod agreement;
 mod archives;
@@ -44,25 +45,25 @@ pub use examples::{filter, memory, passage, put, reader, replace, sweep_of_expir
 pub use handles::handles_of_one_store_agree;
 pub use model::agrees_with_the_naive_store;
 
-/// What the suite needs of a store.
+/// The traits that the contract tests need.
 pub trait StoreAndTokens: Store + TokenStore {}
 
 impl<S: Store + TokenStore> StoreAndTokens for S {}
 
-/// Makes a fresh, empty store.
+/// Creates an empty store.
 pub type MakeStore<'a> = &'a dyn Fn() -> Box<dyn StoreAndTokens>;
 
-/// One promise.
+/// The test of one promise.
 pub type Promise = fn(MakeStore<'_>);
 
 macro_rules! promises {
     ($($module:ident: $($promise:ident),+;)+) => {
-        /// Every promise with its name.
+        /// All promises with their names.
         pub static PROMISES: &[(&str, Promise)] = &[$($((stringify!($promise), $module::$promise)),+),+];
 
-        /// Makes a test of each promise for the store that the expression makes. What the first of
-        /// two expressions gives, a folder for one, lives as long as the test and is handed to the
-        /// second.
+        /// Defines a test of each promise for the store that the expression creates. With two
+        /// expressions, the value of the first, such as a folder, lives as long as the test and is
+        /// passed to the second.
         #[macro_export]
         macro_rules! store_contract {
             ($make:expr) => {

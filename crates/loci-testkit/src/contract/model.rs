@@ -1,4 +1,4 @@
-//! Random operations, made on a store and on the naive one, give the same answers.
+//! Checks that a store and the naive one give the same answers to random operations.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,8 +27,8 @@ pub(super) fn random_operations_agree_with_the_naive_store(make: MakeStore<'_>) 
     }
 }
 
-/// Makes `steps` random operations on the empty `store` and on a naive store, and compares every
-/// kind of read after each. A failure names the seed, which repeats it.
+/// Performs `steps` random operations on the empty `store` and on a naive store, and compares every
+/// kind of read after each. The message of a failure contains the seed to repeat it.
 pub fn agrees_with_the_naive_store(store: &dyn StoreAndTokens, seed: u64, steps: usize) {
     let mut comparison = Comparison {
         store,
@@ -50,9 +50,9 @@ struct Comparison<'a> {
     store: &'a dyn StoreAndTokens,
     model: NaiveStore,
     random: Generator,
-    /// Every job that was ever leased.
+    /// All jobs that were ever leased.
     leased: Vec<Job>,
-    /// Versions of the two stores after the same operation.
+    /// The versions of the two stores after the same operations.
     versions: Vec<(u64, u64)>,
 }
 
@@ -118,7 +118,7 @@ impl Comparison<'_> {
         self.same(|store| archive(store, now));
     }
 
-    /// Does the same with both stores, which must answer the same, and gives the answer.
+    /// Calls both stores, which must give the same answer, and returns it unless it is an error.
     fn same<T: PartialEq + std::fmt::Debug>(
         &self,
         call: impl Fn(&dyn StoreAndTokens) -> Result<T>,
@@ -130,8 +130,7 @@ impl Comparison<'_> {
 
     fn lease_jobs(&mut self) {
         let now = self.random.moment();
-        // The longest ones are beyond what lasts, seen from an earlier moment; one second more is
-        // refused.
+        // The longest leases are too long for an earlier time; one second more is refused.
         let least = if self.random.chance(20) {
             LEASE_SECONDS_MAX - 2
         } else {
@@ -147,8 +146,8 @@ impl Comparison<'_> {
         self.leased.extend(jobs.unwrap_or_default());
     }
 
-    /// A write that began at some earlier moment is refused by both stores or by none, and so is a
-    /// call left out.
+    /// Both stores or neither refuse a write that began at an earlier version, and the same holds
+    /// for audit entries.
     fn check_for_wipes(&mut self) {
         let (space, owner) = (self.random.space(), self.random.pick(&OWNER_NAMES));
         let origin = self.random.pick(&ORIGINS);
@@ -368,7 +367,7 @@ impl Comparison<'_> {
         Batch { space, changes }
     }
 
-    /// One that changes no memory, and so succeeds more often.
+    /// Creates a batch that changes no memory, and so succeeds more often.
     fn batch_beside_memories(&mut self) -> Batch {
         let space = self.random.space();
         let changes = (0..=self.random.below(5))
@@ -383,7 +382,7 @@ impl Comparison<'_> {
             .model
             .get(space, &id)
             .expect("the naive store can be read");
-        // Now and then an expectation that does not hold.
+        // Sometimes an expectation that does not hold.
         let revision = match &found {
             Some(memory) if !self.random.chance(5) => memory.revision,
             _ => 77,
@@ -409,7 +408,7 @@ impl Comparison<'_> {
                     .iter()
                     .filter(|job| job.space == *space)
                     .collect();
-                // Mostly one of the last, whose lease may hold.
+                // Mostly one of the last jobs, whose lease may still hold.
                 let back = self.random.below(jobs.len().min(4));
                 Change::Settle {
                     job: jobs[jobs.len() - 1 - back].clone(),
@@ -469,7 +468,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Changes nothing of the memory but whether it is forgotten, or where it is filed.
+    /// Changes only whether the memory is forgotten, or its location.
     fn forget_or_move(&mut self, memory: Memory, revision: u64) -> Change {
         let is_moved = self.random.chance(50);
         let other = self.random.memory(&memory.space, memory.id.clone());
@@ -496,7 +495,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// A change of facts, tunnels, settings or source files.
+    /// Creates a change of facts, tunnels, settings or source files.
     fn change_beside_memories(&mut self, space: &Space) -> Change {
         match self.random.below(8) {
             0..4 => self.change_of_facts(space),
@@ -540,7 +539,7 @@ impl Comparison<'_> {
             .tunnels(space)
             .expect("the naive store can be read");
         let mut tunnel = self.random.tunnel(space);
-        // Mostly between memories that are there.
+        // Mostly between existing memories.
         if self.random.chance(95) {
             let state = self.model.state();
             for end in [&mut tunnel.source, &mut tunnel.target] {

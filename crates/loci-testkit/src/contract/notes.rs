@@ -1,4 +1,4 @@
-//! What the keeping of note files promises.
+//! The contract of note files.
 
 use loci_core::{
     Batch, Change, ContentHash, ErrorCode, Expect, FileProblem, FileProblemKind, FileStamp, Filter,
@@ -13,7 +13,7 @@ use super::reading::{add, id};
 use super::writing::{commit, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// All files of the default space.
+/// Returns all files of the default space.
 fn files(store: &dyn StoreAndTokens) -> Vec<NoteFile> {
     store
         .note_files(&memory("a").space)
@@ -24,7 +24,7 @@ fn paths(store: &dyn StoreAndTokens) -> Vec<String> {
     files(store).into_iter().map(|file| file.path).collect()
 }
 
-/// The path of the file that is this memory.
+/// Returns the path of the file of this memory.
 fn path_of(store: &dyn StoreAndTokens, memory_id: &str) -> Option<String> {
     let found = store
         .note_file_of(&memory("a").space, &id(memory_id))
@@ -441,7 +441,7 @@ pub(super) fn a_file_that_is_expected_makes_a_note(make: MakeStore<'_>) {
     let first = Expect::Revision(memory("a").revision);
     commit(&*store, not_note("a"));
     commit(&*store, expect("a.md", "a", first));
-    // It makes room for nothing but a file that is missing.
+    // It replaces only the row of a missing file.
     commit(
         &*store,
         put_note_file(&missing(note_file("b.md", Some("c")))),
@@ -471,7 +471,7 @@ pub(super) fn a_file_that_is_expected_makes_a_note(make: MakeStore<'_>) {
     }
     commit(&*store, not_note("d"));
     commit(&*store, not_note("later"));
-    // Who relies on something else has no note.
+    // A wrong expectation conflicts, and the memory does not become a note.
     for wrong in [
         expect("d.md", "d", Expect::Revision(memory("d").revision + 1)),
         expect("d.md", "d", Expect::Absent),
@@ -480,7 +480,7 @@ pub(super) fn a_file_that_is_expected_makes_a_note(make: MakeStore<'_>) {
         assert_eq!(refused(&*store, wrong).code, ErrorCode::Conflict);
     }
     assert_eq!(files(&*store), all);
-    // One that is there comes first, and what is a note is not deleted softly.
+    // An existing file comes first, and notes are not soft-deleted.
     commit(&*store, put_note_file(&note_file("z.md", Some("a"))));
     assert_eq!(path_of(&*store, "a"), Some("z.md".to_owned()));
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What filters by owner, tool set and tier promise, and readers that may not read all that is
-//! shared or own what came in through one tool set alone.
+//! The contract of filters by owner, tool set and tier, and of readers that may not read all shared
+//! memories or own only those of one tool set.
 
 use loci_core::{
     Batch, CandidateQuery, Candidates, CollectionFilter, FilingOrder, Filter, Forgotten, Location,
@@ -17,7 +17,7 @@ use super::{MakeStore, StoreAndTokens};
 
 const VISIBILITIES: [Visibility; 3] = [Visibility::Private, Visibility::Shared, Visibility::Common];
 
-/// A batch that adds all of these to a space, each with these passages.
+/// Creates a batch that adds these memories with their passages to a space.
 fn put_all<'a>(
     space: &Space,
     memories: impl IntoIterator<Item = (&'a Memory, Vec<Passage>)>,
@@ -53,8 +53,8 @@ fn from(origin: &str, memory: Memory) -> Memory {
     }
 }
 
-/// A memory of each origin, owner, visibility and tier, in the order of ids; what is shared is in
-/// the collection `a`.
+/// Returns a memory of each origin, owner, visibility and tier, in the order of ids; shared ones
+/// are in the collection `a`.
 fn mixture() -> Vec<Memory> {
     let mut memories = Vec::new();
     for origin in ["engram", "mememory"] {
@@ -87,11 +87,11 @@ fn mixture() -> Vec<Memory> {
     memories
 }
 
-/// What is admitted.
+/// Returns true for the memories that a filter admits.
 type Rule = fn(&Memory) -> bool;
 
-/// Checks that lists, tallies, reads by id, searches and soft deletions keep to each of the
-/// filters, which admits of the mixture what the rule beside it says.
+/// Checks that lists, counts, reads by id, searches and soft deletions apply each filter, which
+/// admits the memories of the mixture for which its rule is true.
 fn check(make: MakeStore<'_>, rows: &[(Filter, Rule)]) {
     let (store, mixture) = (make(), mixture());
     for (number, (filter, rule)) in rows.iter().enumerate() {
@@ -209,7 +209,7 @@ pub(super) fn a_filter_knows_owners_origins_and_tiers(make: MakeStore<'_>) {
     );
 }
 
-/// Who reads what others share, if `shared`, and owns what came in through `own_origin` alone.
+/// Creates a reader that sees shared memories if `shared`, and owns only memories of `own_origin`.
 fn strict(subject: Option<&str>, shared: bool, own_origin: Option<&str>) -> Reader {
     Reader {
         shared,
@@ -293,7 +293,7 @@ pub(super) fn a_successor_hides_for_those_alone_who_may_read_it(make: MakeStore<
         strict(Some("ann"), false, Some("engram")),
         strict(Some("ann"), false, Some("mememory")),
     ];
-    // For whom of the readers, in their order, the successor counts.
+    // One digit for each reader, in their order: 1 if the successor counts.
     for (owner, visibility, counts) in [
         (Some("ann"), Visibility::Private, "10100101010"),
         (Some("ann"), Visibility::Shared, "11110101110"),
@@ -341,11 +341,11 @@ pub(super) fn a_successor_hides_for_those_alone_who_may_read_it(make: MakeStore<
     }
 }
 
-/// How many memories are better than each readable one, for each reason why they are not readable.
+/// The number of better memories than each readable one, for each reason why they are not readable.
 const BETTER: usize = 150;
 const READABLE: usize = 5;
 
-/// The best by words and by meaning; `cat` is the word.
+/// Returns the best candidates by words and by meaning; `cat` is the word.
 fn best(store: &dyn StoreAndTokens, filter: &Filter, limit: usize) -> [Candidates; 2] {
     let (terms, values) = (words(&["cat"]), vec![1.0, 0.0]);
     let vector = QueryVector {
@@ -369,8 +369,9 @@ fn best(store: &dyn StoreAndTokens, filter: &Filter, limit: usize) -> [Candidate
     ]
 }
 
-/// Checks that the best candidates are the best that the filter admits, and score as if they were
-/// alone: they are like the first memory, those which it leaves out like the others.
+/// Checks that the best candidates are the best that the filter admits, and that the others do not
+/// affect their scores. `admitted` and `left_out` are templates for memories that the filter admits
+/// or excludes.
 fn check_best(
     store: &dyn StoreAndTokens,
     name: &str,

@@ -1,4 +1,4 @@
-//! What the fields promise that say where a memory comes from and what it rests on.
+//! The contract of the fields for the origin and the evidence of a memory.
 
 use std::collections::BTreeMap;
 use std::slice;
@@ -14,7 +14,7 @@ use super::searching::search;
 use super::writing::{commit, found};
 use super::{MakeStore, StoreAndTokens};
 
-/// Checks that every way to read it gives exactly this memory.
+/// Checks that every kind of read returns exactly this memory.
 fn check_reads(store: &dyn StoreAndTokens, expected: &Memory) {
     assert_eq!(found(store, expected).as_ref(), Some(expected));
     let by_id = store.get_all(&filter(), slice::from_ref(&expected.id));
@@ -69,7 +69,7 @@ pub(super) fn values_of_an_attribute_are_counted_under_the_filter(make: MakeStor
     assert_eq!(store.attribute_values(&seen, "nothing"), Ok(Vec::new()));
 }
 
-/// A citation of each kind with each choice of absent parts, and of each odd text in all its parts.
+/// Returns a citation of each kind with each combination of absent parts, and one of each odd text.
 fn citations() -> Vec<Citation> {
     let part = |is_there: bool, text: &str| is_there.then(|| text.to_owned());
     let choices = CitationKind::ALL
@@ -157,7 +157,7 @@ pub(super) fn origin_actor_citations_and_attributes_come_back(make: MakeStore<'_
     for memory in &written {
         check_reads(&*store, memory);
     }
-    // Each gets what the full one has, then loses all of it; the passages stay.
+    // Each memory gets the fields of the full one, then loses them; the passages stay.
     for memory in written {
         let citations = full.citations.iter().rev().cloned().collect();
         let filled = Memory {

@@ -1,4 +1,4 @@
-//! What reads by filter promise.
+//! The contract of reads by filter.
 
 use loci_core::{
     CandidateQuery, CollectionFilter, Delivery, Filter, Location, Memory, MemoryId, ModelId, Page,
@@ -16,7 +16,7 @@ pub(super) const ALL: Page = Page {
     limit: 1_000,
 };
 
-/// A passage that [`admitted`] finds, by its word and by its meaning.
+/// Creates a passage that [`admitted`] finds by its word and by its meaning.
 pub(super) fn findable() -> Passage {
     Passage {
         vector: Some(vector("findable", &[127])),
@@ -30,8 +30,8 @@ pub(super) fn add(store: &dyn StoreAndTokens, memory: &Memory) {
         .expect("the commit succeeds");
 }
 
-/// The ids that pass, sorted, after checking that lists, tallies, searches and the order of filing
-/// agree on them.
+/// Returns the matching ids, sorted, after checking that lists, counts, searches and the order of
+/// insertion agree.
 pub(super) fn admitted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<String> {
     let listed = store.list(filter, ALL).expect("the store can be read");
     let revisions: Vec<_> = listed

@@ -1,4 +1,4 @@
-//! What commits promise that a power cut may undo: all that a durable one does, but for that.
+//! The contract of rebuildable commits: the same as that of durable ones, except for power cuts.
 
 use std::thread;
 
@@ -157,7 +157,7 @@ pub(super) fn concurrent_commits_of_both_kinds_lose_nothing(make: MakeStore<'_>)
             shared.commit(batch)
         }
     };
-    // Two of three writers keep to one kind, the third takes turns.
+    // Two of three writers use one kind of commit, the third alternates.
     let work = |writer: usize| {
         for number in 0..MEMORIES {
             let own = memory(&format!("{writer}-{number}"));
@@ -186,7 +186,7 @@ pub(super) fn concurrent_commits_of_both_kinds_lose_nothing(make: MakeStore<'_>)
     );
 }
 
-/// The shared memory with its next revision.
+/// Returns the shared memory with its next revision.
 fn counted_up(store: &dyn Store) -> Memory {
     let before = memory("shared");
     let before = store

@@ -1,4 +1,4 @@
-//! What candidates promise.
+//! The contract of candidates.
 
 use std::f32::consts::LN_2;
 
@@ -33,14 +33,14 @@ fn candidates(
     )
 }
 
-/// The store's answer, its hits in the order of ids.
+/// Returns the store's answer, with its hits in the order of ids.
 pub(super) fn ask(store: &dyn StoreAndTokens, query: &CandidateQuery<'_>) -> Candidates {
     let mut found = store.candidates(query).expect("the store can be read");
     found.hits.sort_by(|left, right| left.id.cmp(&right.id));
     found
 }
 
-/// The ids that a search for these words finds, sorted.
+/// Returns the ids that a search for these words finds, sorted.
 pub(super) fn search(store: &dyn StoreAndTokens, filter: &Filter, terms: &[&str]) -> Vec<String> {
     ids(&candidates(store, filter, terms, None, 1_000))
 }
@@ -78,8 +78,8 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
         .commit(put(&placed, vec![passage("tree"), passage("cat")]))
         .expect("the commit succeeds");
     let found = candidates(&*store, &filter(), &["cat", "absent"], None, 10);
-    // Two passages of equal length, one has the word: the idf is ln(1 + 1.5 / 1.5), the rest
-    // cancels.
+    // Two passages of equal length, one of them with the word: the idf is ln(1 + 1.5 / 1.5), and
+    // the rest cancels out.
     let expected = Candidate {
         id: placed.id.clone(),
         bm25: LN_2,
@@ -104,7 +104,7 @@ pub(super) fn words_are_scored_by_bm25_over_what_the_filter_admits(make: MakeSto
             ..expected
         }]
     );
-    // The word that no passage has is rarer: its idf is ln(1 + 2.5 / 0.5).
+    // The word without a passage is rarer: its idf is ln(1 + 2.5 / 0.5).
     near(matched, LN_2 / (LN_2 + 6.0_f32.ln()));
     assert_eq!((found.passages, found.passages_without_vector), (2, 0));
     let hidden = Memory {

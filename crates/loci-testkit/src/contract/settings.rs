@@ -1,4 +1,4 @@
-//! What the keeping of settings promises.
+//! The contract of settings.
 
 use loci_core::{Batch, ErrorCode, Space};
 
@@ -6,7 +6,7 @@ use super::examples::{NOW, ODD_TEXTS, delete, memory, put, put_setting, space};
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// A setting of the default space.
+/// Returns a setting of the default space.
 fn setting(store: &dyn StoreAndTokens, owner: Option<&str>, name: &str) -> Option<String> {
     store
         .setting(&Space::default(), owner, name)

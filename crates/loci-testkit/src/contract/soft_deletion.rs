@@ -1,4 +1,4 @@
-//! What soft deletion promises.
+//! The contract of soft deletion.
 
 use std::thread;
 
@@ -15,7 +15,7 @@ use super::reading::{add, admitted, id};
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// Softly deletes the memory with that id.
+/// Soft-deletes the memory with that id.
 fn soft_delete(store: &dyn StoreAndTokens, name: &str) {
     assert_eq!(
         store.soft_delete(&filter(), Some(&id(name)), NOW, 10),

@@ -1,4 +1,4 @@
-//! What the keeping of files that memories were made from promises.
+//! The contract of source files.
 
 use std::thread;
 
@@ -18,7 +18,7 @@ fn known(store: &dyn StoreAndTokens, collection: Option<&str>, path: &str) -> Op
         .expect("the store can be read")
 }
 
-/// The paths of all files of a collection of the default space.
+/// Returns the paths of all files of a collection of the default space.
 fn paths(store: &dyn StoreAndTokens, collection: Option<&str>) -> Vec<String> {
     let files = store
         .source_files(&Space::default(), collection)

@@ -1,4 +1,4 @@
-//! What a sweep promises.
+//! The contract of sweeps.
 
 use std::iter::repeat_with;
 
@@ -41,7 +41,7 @@ pub(super) fn a_sweep_removes_what_expired_first(make: MakeStore<'_>) {
     assert_eq!(search(&*store, &filter(), &["word"]), ["later", "never"]);
 }
 
-/// Sweeps until nothing is left; in how many steps.
+/// Sweeps until nothing is left, and returns the number of steps.
 pub(super) fn sweep_through(store: &dyn StoreAndTokens, sweep: &Sweep) -> Result<usize> {
     let mut steps = 0;
     loop {
@@ -53,7 +53,7 @@ pub(super) fn sweep_through(store: &dyn StoreAndTokens, sweep: &Sweep) -> Result
     }
 }
 
-/// Sweeps until nothing is left, and checks that `needs_sweep` knows it before and after.
+/// Sweeps until nothing is left, and checks `needs_sweep` before and after.
 pub(super) fn sweep_all(store: &dyn StoreAndTokens, sweep: &Sweep) -> usize {
     let needs = || store.needs_sweep(sweep).expect("the store can be read");
     let needed = needs();
@@ -62,7 +62,7 @@ pub(super) fn sweep_all(store: &dyn StoreAndTokens, sweep: &Sweep) -> usize {
     swept
 }
 
-/// A sweep of nothing, to fill in.
+/// Creates a sweep of nothing.
 fn sweep_of_nothing() -> Sweep {
     sweep_of_expired(Timestamp::MIN)
 }
@@ -257,7 +257,7 @@ pub(super) fn what_is_apart_outlives_every_sweep(make: MakeStore<'_>) {
 pub(super) fn a_large_memory_is_gone_for_all_from_its_first_part_on(make: MakeStore<'_>) {
     const PASSAGES: usize = 1_000;
     let store = make();
-    // Its time may be over already, or only for the sweep, whose clock may be ahead of a reader's.
+    // The memory may be expired already, or only for the sweep, whose clock may be ahead.
     let filter = Filter {
         live_at: Timestamp::MIN,
         ..filter()

@@ -1,5 +1,4 @@
-//! What counting memories by place promises: that it agrees with what is there, whatever a store
-//! keeps count of.
+//! The contract of counts by location: cached counts equal the stored memories.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -19,7 +18,7 @@ use super::sweeping::sweep_all;
 use super::writing::{commit, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// The counts under that filter, after checking that they are those of a recount and of a listing.
+/// Returns the counts under the filter, after comparing them with a recount and a listing.
 pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<LocationCount> {
     let tallies = store
         .count_by_location(filter)
@@ -56,7 +55,7 @@ pub(super) fn counted(store: &dyn StoreAndTokens, filter: &Filter) -> Vec<Locati
     tallies
 }
 
-/// The counts of everything in the default space, after checking those of readers of all sorts.
+/// Returns the counts of the whole default space, after checking those of many kinds of readers.
 fn counts(store: &dyn StoreAndTokens) -> Vec<LocationCount> {
     let mut random = Generator::new(7);
     for number in 0..25 {
@@ -261,7 +260,7 @@ pub(super) fn counts_follow_every_change_of_a_memory(make: MakeStore<'_>) {
     assert_eq!(counts(&*store), []);
 }
 
-/// Memories of three owners, tool sets and tiers, of which some expire and some are forgotten.
+/// Adds memories of three owners, tool sets and tiers; some expire and some are forgotten.
 fn add_many(store: &dyn StoreAndTokens) {
     for number in 0..54 {
         let at = |values: [&'static str; 3], step: usize| values[number / step % 3];

@@ -1,4 +1,4 @@
-//! What candidates promise about required terms, marks and the bound of BM25.
+//! The contract of required terms, marks and the bound of BM25.
 
 use loci_core::{CandidateQuery, Candidates, Filter, Memory, ModelId, Passage, QueryVector, Term};
 
@@ -6,7 +6,7 @@ use super::MakeStore;
 use super::examples::{filter, memory, passage, private, put, reader, replace, with_vector, words};
 use super::searching::{add, ask, ids, near};
 
-/// The same passage with these marks.
+/// Returns the same passage with these marks.
 fn marked(passage: Passage, marks: &[&str]) -> Passage {
     let marks = marks.iter().map(|mark| Term {
         text: (*mark).to_owned(),
@@ -136,7 +136,7 @@ pub(super) fn marks_are_named_and_score_nothing(make: MakeStore<'_>) {
         (found.hits[0].marks, found.hits[1].marks),
         (0b1_1101, 0b0_1000)
     );
-    // Three passages of one word each, two with the word: marks add to no length.
+    // Three passages of one word each, two of them with the word: marks do not add to the length.
     let idf = (1.0_f32 + 1.5 / 2.5).ln();
     near(found.hits[0].bm25, idf);
     near(found.hits[1].bm25, idf);

@@ -1,4 +1,4 @@
-//! What the keeping of tokens promises.
+//! The contract of tokens.
 
 use loci_core::{ErrorCode, Scope, Scopes, Token};
 

@@ -1,4 +1,4 @@
-//! What the keeping of tunnels promises.
+//! The contract of tunnels.
 
 use std::thread;
 
@@ -16,14 +16,14 @@ use super::sweeping::sweep_all;
 use super::writing::{commit, found, refused};
 use super::{MakeStore, StoreAndTokens};
 
-/// All tunnels of the default space.
+/// Returns all tunnels of the default space.
 fn tunnels(store: &dyn StoreAndTokens) -> Vec<Tunnel> {
     store
         .tunnels(&Space::default())
         .expect("the store can be read")
 }
 
-/// What the ends of each tunnel of the default space name.
+/// Returns the memories at the ends of each tunnel of the default space.
 fn named(store: &dyn StoreAndTokens) -> Vec<[Option<String>; 2]> {
     let of = |end: TunnelEnd| end.memory.map(|id| id.as_str().to_owned());
     tunnels(store)
@@ -32,7 +32,7 @@ fn named(store: &dyn StoreAndTokens) -> Vec<[Option<String>; 2]> {
         .collect()
 }
 
-/// The tunnel with these memories at its ends.
+/// Creates a tunnel with these memories at its ends.
 fn between(id: &str, memories: [Option<&str>; 2]) -> Tunnel {
     let [source, target] = memories.map(|memory| memory.map(MemoryId::new));
     let plain = tunnel(id);
@@ -270,7 +270,7 @@ pub(super) fn a_tunnel_that_changed_is_not_replaced(make: MakeStore<'_>) {
         .extend(put_tunnel(&next, Some(&first)).changes);
     commit(&*store, batch);
     conflicts(Some(&first));
-    // What removes the memory changes the tunnel.
+    // Removing the memory changes the tunnel.
     commit(&*store, delete(&memory("one")));
     conflicts(Some(&next));
     assert_eq!(
@@ -374,7 +374,7 @@ pub(super) fn a_tunnel_leads_to_memories_that_are_there(make: MakeStore<'_>) {
     }
     let there = between("id", [Some("stays"), Some("softly deleted")]);
     commit(&*store, put_tunnel(&there, None));
-    // A batch sees what it added and removed before.
+    // A batch sees its own earlier additions and removals.
     let [kept, lost] = ["new", "stays"].map(|name| between("id", [None, Some(name)]));
     let mut batch = put_tunnel(&kept, Some(&there));
     batch

@@ -1,4 +1,4 @@
-//! What a wipe promises.
+//! The contract of wipes.
 
 use std::thread;
 
@@ -57,7 +57,7 @@ fn note(store: &dyn StoreAndTokens, entry: AuditEntry) {
     store.append_audit(&[entry]).expect("the entry is added");
 }
 
-/// How many cache entries, decisions and audit entries that owner has in the default space.
+/// Counts the cache entries, decisions and audit entries of that owner in the default space.
 fn all_kinds(store: &dyn StoreAndTokens, owner: &str) -> (usize, usize, usize) {
     let space = memory("a").space;
     let cached = store
@@ -594,7 +594,7 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     let store = make();
     let start = version(&*store);
     let origins = ["engram", "ENGRAM", "memory-mcp", ""];
-    // Through which of them a write that began then is refused.
+    // Returns the tool sets through which a write that began then is refused.
     let refused_since = |since| {
         let is_refused = |origin: &&str| store.commit(not_wiped("ann", origin, since)).is_err();
         origins.into_iter().filter(is_refused).collect::<Vec<_>>()
@@ -636,7 +636,7 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     assert_eq!(refused_since(later), ["memory-mcp"]);
     assert_eq!(refused_since(version(&*store)), Vec::<&str>::new());
 
-    // The moments of the wipes, whichever came first: 0, 0, -2 and -5.
+    // The times of the wipes, in any order: 0, 0, -2 and -5.
     let call = |dialect: &str, seconds| AuditEntry {
         dialect: dialect.to_owned(),
         at: NOW.plus_seconds(seconds),
@@ -671,7 +671,7 @@ pub(super) fn a_wipe_of_one_tool_set_concerns_no_other_one_later(make: MakeStore
     );
 }
 
-/// The name that the tests give a wiped user.
+/// The pseudonym of a wiped user in the tests.
 const PSEUDONYM: &str = "wiped-0123456789abcdef0123456789abcdef";
 
 fn wipe_leaving(store: &dyn StoreAndTokens, owner: &str) -> Wiped {

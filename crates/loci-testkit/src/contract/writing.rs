@@ -1,4 +1,4 @@
-//! What commits promise.
+//! The contract of commits.
 
 use std::thread;
 
@@ -376,7 +376,7 @@ pub(super) fn concurrent_writers_lose_nothing(make: MakeStore<'_>) {
     assert_eq!(all.len(), 1 + WRITERS * MEMORIES);
 }
 
-/// Adds one to the revision of the shared memory, again after each conflict.
+/// Increments the revision of the shared memory, and tries again after each conflict.
 fn count_up(store: &dyn Store) {
     loop {
         let before = memory("shared");

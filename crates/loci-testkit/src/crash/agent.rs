@@ -1,4 +1,4 @@
-//! A program that speaks MCP over stdio, and whoever talks to it.
+//! A child process that speaks MCP over stdio, and its client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -7,54 +7,54 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-/// A running program. It is killed when this is dropped.
+/// A running process, which is killed on drop.
 #[derive(Debug)]
 pub struct Agent {
-    /// Which of those that report to the same receiver.
+    /// Its number among those that report to the same receiver.
     pub number: usize,
     child: Child,
     stdin: Option<ChildStdin>,
     readers: Vec<JoinHandle<()>>,
 }
 
-/// What an [`Agent`] does.
+/// An event of an [`Agent`].
 #[derive(Debug)]
 pub enum Event {
-    /// It answered: the id of the request, and the result or the error.
+    /// It answered a request with a result or an error.
     Reply {
-        /// Who.
+        /// The agent.
         agent: usize,
-        /// To which request.
+        /// The id of the request.
         id: u64,
-        /// Its structured content, or why there is none: the error of a tool or of the protocol.
+        /// Its structured content, or the error of the tool or the protocol.
         outcome: Result<Value, Value>,
     },
-    /// It said something that is no answer.
+    /// It wrote a line that is not an answer.
     Nonsense {
-        /// Who.
+        /// The agent.
         agent: usize,
         /// The line.
         line: String,
     },
-    /// It said something on stderr.
+    /// It wrote a line to stderr.
     Words {
-        /// Who.
+        /// The agent.
         agent: usize,
         /// The line.
         line: String,
     },
-    /// It will say nothing more.
+    /// It closed its output.
     End {
-        /// Who.
+        /// The agent.
         agent: usize,
     },
 }
 
 impl Agent {
-    /// Starts a command that speaks MCP over stdio; what it does comes through `events`.
+    /// Starts a command that speaks MCP over stdio and sends its events to `events`.
     ///
     /// # Panics
-    /// It cannot be started.
+    /// If the command cannot be started.
     pub fn start(number: usize, mut command: Command, events: &Sender<Event>) -> Self {
         command
             .stdin(Stdio::piped())
@@ -77,7 +77,7 @@ impl Agent {
             readers.push(thread::spawn(move || {
                 let mut stdout = BufReader::new(stdout);
                 let mut line = String::new();
-                // What a kill cut off was not said.
+                // A line that a kill cut off is ignored.
                 while stdout.read_line(&mut line).is_ok_and(|length| length > 0)
                     && line.ends_with('\n')
                 {
@@ -95,12 +95,12 @@ impl Agent {
         }
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn process(&self) -> u32 {
         self.child.id()
     }
 
-    /// Asks for a tool. Does nothing if the program is gone: its end is told by [`Event::End`].
+    /// Calls a tool. Does nothing if the process is gone, which [`Event::End`] reports.
     pub fn call(&mut self, id: u64, tool: &str, arguments: &Value) {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -116,20 +116,20 @@ impl Agent {
         }
     }
 
-    /// Kills it, as `kill -9` does. What it said before still comes.
+    /// Kills it, as `kill -9` does. Earlier output still arrives.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Lets it know that nothing more comes, upon which it ends by itself.
+    /// Closes its input, upon which it exits.
     pub fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Waits for its end; the exit code, or none if a signal ended it.
+    /// Waits until it exits and returns its exit code; `None` if a signal ended it.
     ///
     /// # Panics
-    /// The system does not tell.
+    /// If the system does not report the exit.
     pub fn wait(mut self) -> Option<i32> {
         self.stdin = None;
         let status = self
@@ -150,7 +150,7 @@ impl Drop for Agent {
     }
 }
 
-/// What a line of an answer says.
+/// Parses a line of output.
 fn event(agent: usize, line: &str) -> Event {
     let nonsense = || Event::Nonsense {
         agent,

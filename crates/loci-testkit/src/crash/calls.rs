@@ -1,20 +1,20 @@
-//! Random calls of the tools that write.
+//! Random calls of tools that write.
 
 use serde_json::{Value, json};
 
 use super::ledger::{Call, Ledger, Thing, ThingKind, text};
 use crate::Random;
 
-/// Rooms at each of the two wings that tunnels tie.
+/// Rooms at each of the two wings that tunnels connect.
 const ROOMS: u32 = 6;
-/// Bytes of what a person says up to which nothing is kept of it for good.
+/// Maximum bytes of a user's message from which no long-term memory is made.
 const SHORT_MAX: usize = 30;
-/// The number of the thing that is the setting of hooks.
+/// The number of the thing that is the setting of the hooks.
 const SETTING: u32 = 0;
 
 impl Ledger {
-    /// The places that tunnels tie, as arguments of `mempalace_add_drawer`: they have to be there
-    /// first.
+    /// Returns the locations that tunnels connect, as arguments of `mempalace_add_drawer`, since
+    /// they must exist first.
     pub fn anchors() -> Vec<Value> {
         let rooms = |wing: &'static str| {
             let content = move |room| format!("an anchor in room {room} of {wing}");
@@ -23,10 +23,10 @@ impl Ledger {
         rooms("left").chain(rooms("right")).collect()
     }
 
-    /// A random call of a dialect, not yet [begun](Self::begin).
+    /// Creates a random call of a dialect that is not yet [begun](Self::begin).
     ///
     /// # Panics
-    /// There is no such dialect.
+    /// If the dialect is unknown.
     pub fn call(&mut self, dialect: &str, random: &mut Random) -> Call {
         loop {
             let call = match dialect {
@@ -139,7 +139,8 @@ impl Ledger {
                     message.number,
                     None,
                 );
-                // With a message goes what was made of it, unless that was sorted already.
+                // The long-term memory of a message is removed with it, unless it is enriched
+                // already.
                 Some(Call {
                     may_remove: Some(Ledger::kept(message.number)),
                     ..call
@@ -347,7 +348,7 @@ impl Ledger {
                 tunnel,
             ));
         }
-        // Two places have one tunnel at most, so the places are the thing.
+        // Two locations have at most one tunnel, so they identify the thing.
         let rooms = (random.below(ROOMS as usize), random.below(ROOMS as usize));
         let group = format!("r{} r{}", rooms.0, rooms.1);
         let of_places = |thing: &&Thing| thing.kind == ThingKind::Tunnel && thing.group == group;
@@ -362,7 +363,7 @@ impl Ledger {
             .get_mut(&number)
             .filter(|tunnel| !tunnel.is_live())
         {
-            // It gets another id when it is rebuilt.
+            // It gets another id when it is created again.
             tunnel.id = None;
         }
         let arguments = json!({
@@ -379,7 +380,7 @@ impl Ledger {
         ))
     }
 
-    /// A new thing, and the state of its first version, to which `detail` is added.
+    /// Creates a thing and returns the state of its first version, with `detail` appended.
     fn make(&mut self, kind: ThingKind, group: &str, detail: &str) -> (u32, Option<String>) {
         self.last_thing += 1;
         let number = self.last_thing;
@@ -401,7 +402,7 @@ impl Ledger {
         })
     }
 
-    /// Something of these kinds that is certainly there, and whose id is known.
+    /// Returns a thing of these kinds that certainly exists and whose id is known.
     fn live(&self, kinds: &[ThingKind], random: &mut Random) -> Option<Thing> {
         let has_id = |thing: &Thing| {
             thing.id.is_some()
@@ -469,7 +470,8 @@ impl Ledger {
         )
     }
 
-    /// A call that removes whatever fits; none while another call for one of these is under way.
+    /// Creates a call that removes all matching things; `None` while another call for one of them
+    /// is in progress.
     fn clearing(
         &mut self,
         dialect: &'static str,
@@ -493,7 +495,7 @@ impl Ledger {
         })
     }
 
-    /// Whether a call is under way that may remove what is filed in this group meanwhile.
+    /// Returns true while a call is in progress that may remove things of this group.
     fn is_being_cleared(&self, group: &str) -> bool {
         self.open
             .values()
@@ -530,7 +532,7 @@ impl Ledger {
     }
 }
 
-/// Whether the first version is asked for when the thing is made up.
+/// Returns true if the call that creates the thing stores its first version.
 fn has_first(kind: ThingKind) -> bool {
     !matches!(kind, ThingKind::Decision | ThingKind::Tunnel)
 }

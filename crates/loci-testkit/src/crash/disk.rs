@@ -1,4 +1,4 @@
-//! The library that stands between a program and its files.
+//! The preloaded library between a program and its files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,39 +8,38 @@ use tempfile::TempDir;
 
 const SOURCE: &str = include_str!("disk.c");
 
-/// The built library. It is gone when this is dropped, so it has to live longer than the start of
-/// every program.
+/// The built library. It is deleted on drop, so it must outlive the start of each program.
 #[derive(Debug)]
 pub struct DiskLibrary {
     folder: TempDir,
 }
 
-/// What happens at chosen operations on files below the folder.
+/// A fault at chosen operations on files below the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Which operations count: `*` for all but reads, or letters: `o` opens and makes, `w` writes,
-    /// `t` truncates, `s` syncs, `r` renames, `l` links, `u` unlinks, `f` makes a folder, `R`
-    /// reads.
+    /// The operations that count: `*` for all but reads, or letters: `o` opens and creates, `w`
+    /// writes, `t` truncates, `s` syncs, `r` renames, `l` links, `u` unlinks, `f` creates a folder,
+    /// `R` reads.
     pub kinds: String,
-    /// The first operation that is met, counted from 1.
+    /// The first affected operation, counted from 1.
     pub first: u64,
-    /// How many operations, from that one on, are met.
+    /// The number of affected operations from that one on.
     pub count: u64,
-    /// What happens to them.
+    /// The effect on them.
     pub action: Action,
 }
 
-/// What happens to an operation that a [`Fault`] meets.
+/// The effect on an operation that a [`Fault`] affects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// The process is killed before it is done.
+    /// The process is killed before the operation.
     KillBefore,
-    /// The process is killed when it is done.
+    /// The process is killed after the operation.
     KillAfter,
     /// It fails with this error number.
     Fail(i32),
-    /// The first one writes half of what it should; the others, and whatever is no write, fail with
-    /// this error number.
+    /// The first write writes only half of its data; other writes and operations fail with this
+    /// error number.
     Short(i32),
 }
 
@@ -48,8 +47,8 @@ impl DiskLibrary {
     /// Builds the library with the C compiler of the system.
     ///
     /// # Errors
-    /// What the compiler said, or why there is none: also where no system calls can be handed over
-    /// (only Linux can, on two processors).
+    /// The message of the compiler, or the reason why it cannot run; also on systems other than
+    /// Linux on two architectures, since system calls cannot be intercepted there.
     pub fn build() -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let source = folder.path().join("disk.c");
@@ -82,9 +81,8 @@ impl DiskLibrary {
         self.folder.path().join("disk.so")
     }
 
-    /// Puts the library under a command: for the files below `folder`, which must be named by its
-    /// real path. `log` is where operations are recorded, by all processes that are given the same
-    /// one.
+    /// Preloads the library into a command, for the files below `folder`, which must be named by
+    /// its real path. All processes with the same `log` record their operations there.
     pub fn on(
         &self,
         mut command: Command,

@@ -1,60 +1,61 @@
-//! What was asked for, what was acknowledged, and what therefore must, may and must not be there.
+//! The requested and the acknowledged calls, and the state that the store must, may and must not
+//! have after them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// Added to the number of a message for the long-term memory that is made of it.
+/// The offset from the number of a message to that of the long-term memory made from it.
 const KEPT: u32 = 1_000_000;
 
-/// What kind of thing somebody filed, which decides what its state tells.
+/// The kind of a thing, which determines the content of its state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ThingKind {
     /// A memory of mememory.
     Memory,
     /// A note: a file, and a memory that is its index.
     Note,
-    /// A memory of engram: its state tells who may read it, too.
+    /// A memory of engram; its state contains its visibility.
     Engram,
-    /// A discovery of engram, likewise.
+    /// A discovery of engram; its state contains its visibility.
     Discovery,
-    /// A drawer of mempalace: its state tells where it is filed, too.
+    /// A drawer of mempalace; its state contains its location.
     Drawer,
     /// An entry of a diary.
     Diary,
     /// A message of a conversation.
     Message,
-    /// The long-term memory that is made of a message, whose number is less by a million.
+    /// The long-term memory made from a message, whose number is less by a million.
     Kept,
     /// A cached answer.
     Cache,
-    /// A choice under a name.
+    /// A decision under a key.
     Decision,
     /// A fact of the knowledge graph: `open` or `ended`.
     Fact,
-    /// A tunnel between two places.
+    /// A tunnel between two locations.
     Tunnel,
-    /// A setting of hooks: its words.
+    /// A setting of the hooks; its value is the state.
     Setting,
 }
 
-/// Something that somebody filed, or will.
+/// A thing that a call stored or will store.
 #[derive(Debug, Clone)]
 pub struct Thing {
-    /// Its number, by which it is known before it has an id.
+    /// Its number, which identifies it before it has an id.
     pub number: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: ThingKind,
-    /// Its id, once an answer or the store has told it.
+    /// Its id, as soon as an answer or the store has returned it.
     pub id: Option<String>,
-    /// Whose it is or where it lies, for calls that are for many things.
+    /// Its owner or location, for calls that affect many things.
     pub group: String,
-    /// The states in which it may be: one, but while a call is under way or in doubt. None: it is
-    /// not there.
+    /// Its possible states: one, except while a call is in progress or in doubt. `None` means that
+    /// it does not exist.
     pub states: Vec<Option<String>>,
-    /// Whether a call for it is under way or in doubt.
+    /// True while a call for it is in progress or in doubt.
     pub is_busy: bool,
-    /// The last version that was asked for.
+    /// The last requested version.
     pub version: u32,
 }
 
@@ -67,36 +68,36 @@ pub struct Call {
     pub dialect: &'static str,
     /// The tool.
     pub tool: &'static str,
-    /// What it is asked.
+    /// Its arguments.
     pub arguments: Value,
-    /// The state that each thing has afterwards.
+    /// The state of each thing after the call.
     pub effects: Vec<(u32, Option<String>)>,
-    /// Whether all of it happens or nothing.
+    /// True if all effects happen together or not at all.
     pub is_atomic: bool,
-    /// Whether it may be asked again, under the same key, if no answer came.
+    /// True if it may be repeated with the same idempotency key after a lost answer.
     pub is_keyed: bool,
-    /// A thing that may or may not go with the others.
+    /// A thing that may be removed as well.
     pub may_remove: Option<u32>,
-    /// The group of which it removes everything.
+    /// The group whose things it all removes.
     pub clears: Option<String>,
 }
 
-/// A thing as it was found.
+/// A thing that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Seen {
     /// Its id.
     pub id: String,
-    /// Its version, or how it is broken; of a fact or a setting its state.
+    /// Its version, or a description of its damage; for a fact or a setting its state.
     pub version: String,
     /// Its collection and section, with a slash between them.
     pub place: String,
-    /// Who may read it.
+    /// Its visibility.
     pub visibility: String,
-    /// Whether it is forgotten, and there all the same.
+    /// True if it is forgotten but still exists.
     pub is_forgotten: bool,
 }
 
-/// Everything that was found, by the numbers of things; each should be there once.
+/// All things that were found, by their numbers; each should occur once.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
     /// In the store.
@@ -110,16 +111,16 @@ pub struct Found {
 pub struct Ledger {
     /// The things by number.
     pub things: BTreeMap<u32, Thing>,
-    /// The calls that nobody has answered.
+    /// The calls without an answer so far.
     pub open: BTreeMap<u64, Call>,
-    /// How many calls were acknowledged.
+    /// The number of acknowledged calls.
     pub acknowledged: u64,
     pub(super) calls: u64,
     pub(super) last_thing: u32,
 }
 
 impl Thing {
-    /// The state that this shows.
+    /// Returns the state of a found thing.
     fn state(&self, seen: &Seen) -> String {
         match self.kind {
             ThingKind::Drawer => format!("{} {}", seen.version, seen.place),
@@ -131,19 +132,19 @@ impl Thing {
         }
     }
 
-    /// Whether it is certainly there, for further calls.
+    /// Returns true if it certainly exists, so that further calls can use it.
     pub fn is_live(&self) -> bool {
         !self.is_busy && matches!(&self.states[..], [Some(state)] if !state.ends_with("deleted"))
     }
 }
 
 impl Ledger {
-    /// The number of the long-term memory that is made of a message.
+    /// Returns the number of the long-term memory that is made from a message.
     pub fn kept(number: u32) -> u32 {
         number + KEPT
     }
 
-    /// The same things before anything was asked for.
+    /// Returns the same things as before the first call.
     #[must_use]
     pub fn anew(&self) -> Self {
         let before = |thing: &Thing| Thing {
@@ -163,7 +164,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that a call is on its way: from now on its effects may be there.
+    /// Records that a call is in progress: from now on its effects may be visible.
     pub fn begin(&mut self, call: Call) {
         for (number, state) in &call.effects {
             if let Some(thing) = self.things.get_mut(number) {
@@ -182,7 +183,7 @@ impl Ledger {
         self.open.insert(call.id, call);
     }
 
-    /// Notes that a call was acknowledged, with what it replied: its effects must be there.
+    /// Records that a call was acknowledged with this reply: its effects must be visible.
     pub fn acknowledge(&mut self, id: u64, reply: &Value) {
         let Some(call) = self.open.remove(&id) else {
             return;
@@ -204,8 +205,8 @@ impl Ledger {
         }
     }
 
-    /// Forgets about calls that nobody will answer any more; what they did is in doubt until
-    /// [`settle`](Self::settle). Returns them.
+    /// Removes and returns the calls that will never be answered. Their effects are in doubt until
+    /// [`settle`](Self::settle).
     pub fn give_up(&mut self, is_lost: impl Fn(&Call) -> bool) -> Vec<Call> {
         let lost: Vec<u64> = self
             .open
@@ -216,9 +217,9 @@ impl Ledger {
         lost.iter().filter_map(|id| self.open.remove(id)).collect()
     }
 
-    /// What is wrong with what was found; `doubtful` are the calls that were never answered. Files
-    /// are compared only if there are any to compare, since the index of a note may be behind them:
-    /// `with_index` says whether it must not.
+    /// Returns the problems of a finding; `doubtful` are the calls that were never answered. The
+    /// index of a note is compared with its file only if `with_index` is true, since it may lag
+    /// behind.
     pub fn compare(&self, found: &Found, doubtful: &[Call], with_index: bool) -> Vec<String> {
         let mut problems = Vec::new();
         let mut numbers: BTreeSet<u32> = self.things.keys().copied().collect();
@@ -268,7 +269,7 @@ impl Ledger {
         problems
     }
 
-    /// Takes what was found for the truth: what was in doubt is so no more.
+    /// Adopts the finding as the state of all things in doubt.
     pub fn settle(&mut self, found: &Found) {
         for thing in self.things.values_mut().filter(|thing| thing.is_busy) {
             let all = if thing.kind == ThingKind::Note {
@@ -287,7 +288,7 @@ impl Ledger {
     }
 }
 
-/// What is wrong with how a thing was found in one place.
+/// Returns the problem of a thing in one place.
 fn wrong(thing: &Thing, seen: &[Seen], place: &str) -> Option<String> {
     let seen: Vec<&Seen> = seen
         .iter()
@@ -313,8 +314,8 @@ fn wrong(thing: &Thing, seen: &[Seen], place: &str) -> Option<String> {
     ))
 }
 
-/// The text of a version of a thing, which tells whether it is whole: of one line, of some, or of a
-/// thousand.
+/// Returns the text of a version of a thing, which shows whether it is complete: of one line, of
+/// some, or of a thousand.
 pub fn text(number: u32, version: u32) -> String {
     let mixed = number
         .wrapping_mul(31)
@@ -335,8 +336,8 @@ pub fn text(number: u32, version: u32) -> String {
     text
 }
 
-/// Which thing a text is of, and its version as [`Seen::version`] has it; none if it is of no
-/// thing.
+/// Returns the thing of a text and its version as in [`Seen::version`]; `None` if the text is not
+/// that of a thing.
 pub fn version_of(content: &str) -> Option<(u32, String)> {
     let mut words = content.strip_prefix("thing ")?.split([' ', '\n']);
     let number: u32 = words.next()?.parse().ok()?;

@@ -1,36 +1,36 @@
-//! What a program did to its files, in the order in which it happened.
+//! The log of the file operations of a program, in order.
 
 use std::io;
 use std::path::Path;
 
-/// The fixed part of an entry in `disk.c`.
+/// The size of the fixed part of an entry in `disk.c`.
 const HEAD: usize = 52;
 const MAGIC: u32 = 0x6b73_6964;
 
-/// One operation, or something that the program said.
+/// One operation, or a line of output of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
     /// The process.
     pub process: u32,
-    /// What was done.
+    /// The kind of the operation.
     pub kind: OperationKind,
-    /// What the kernel answered: an error number if negative.
+    /// The result of the system call; an error number if negative.
     pub result: i32,
-    /// Whether a fault met it.
+    /// True if a fault affected it.
     pub is_fault: bool,
-    /// Of a rename: the flags of renameat2(2).
+    /// The flags of renameat2(2), for a rename.
     pub flags: u16,
     /// The file, by its inode.
     pub file: u64,
-    /// Of a rename: what had the new name; 0 if nothing.
+    /// The file that had the new name before a rename; 0 if there was none.
     pub other: u64,
-    /// Where it was written; the size to which it was cut.
+    /// The offset of a write, or the size after a truncation.
     pub offset: u64,
     /// Its path.
     pub path: String,
-    /// The new path, of what has two.
+    /// The new path of operations with two paths.
     pub other_path: String,
-    /// What was written or said.
+    /// The written data or the output.
     pub data: Vec<u8>,
 }
 
@@ -39,32 +39,32 @@ pub struct Operation {
 pub enum OperationKind {
     /// A file was opened; recorded only if it failed.
     Open,
-    /// A file was made.
+    /// A file was created.
     Create,
     /// Bytes were written.
     Write,
-    /// A file was cut or extended.
+    /// A file was truncated or extended.
     Truncate,
     /// A file or folder was flushed.
     Sync,
-    /// A name was changed, or two were exchanged.
+    /// A file was renamed, or two were exchanged.
     Rename,
-    /// A second name was given.
+    /// A hard link was created.
     Link,
     /// A name was removed.
     Unlink,
-    /// A folder was made.
+    /// A folder was created.
     Folder,
     /// Something was read; recorded only if it failed.
     Read,
-    /// The program said something on stdout.
+    /// The program wrote a line to stdout.
     Reply,
 }
 
-/// Reads a record from its beginning. An entry that a kill cut off ends it.
+/// Reads a log. An entry that a kill cut off ends it.
 ///
 /// # Errors
-/// The file cannot be read, or is no such record.
+/// If the file cannot be read or is not a log.
 pub fn read_log(path: &Path) -> io::Result<Vec<Operation>> {
     let bytes = std::fs::read(path)?;
     let mut operations = Vec::new();

@@ -1,12 +1,11 @@
-//! What becomes of a folder when the program that writes into it is killed, the power goes, or the
-//! disk fails.
+//! Tests of crashes: kills the program that writes into a folder, cuts the power, or makes the disk
+//! fail.
 //!
-//! [`DiskLibrary`] is a library in C that is preloaded into the program: it records every operation
-//! on the files of a folder in the order in which they happened, with what the program said on
-//! stdout, kills it at a chosen operation, or lets operations fail. [`Disk`] plays a record back
-//! and builds the folder as a power cut could have left it. [`Agent`] is a program that speaks MCP
-//! over stdio, [`Ledger`] makes up random calls for it and knows what must, may and must not be
-//! there.
+//! [`DiskLibrary`] is a C library that is preloaded into the program: it records every operation on
+//! the files of a folder in order, with the program's output on stdout, kills it at a chosen
+//! operation, or lets operations fail. [`Disk`] replays a log and builds the folder as a power cut
+//! could have left it. [`Agent`] is a child process that speaks MCP over stdio; [`Ledger`]
+//! generates random calls for it and knows the state that must, may and must not result.
 
 mod agent;
 mod calls;

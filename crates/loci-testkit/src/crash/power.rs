@@ -1,17 +1,16 @@
-//! What a power cut may leave of files, after the usual pessimistic model of a file system with a
-//! journal:
+//! The state of files after a power cut, by the usual pessimistic model of a journaling file
+//! system:
 //!
-//! - Of a file there is what was written before its last completed flush. Each later write is there
-//!   or not, independently of the others, and the disk may have done any of its sectors.
-//! - A flush that failed has lost what it should have flushed: the kernel counts those pages as
-//!   clean.
-//! - A change of names (make, rename, exchange, link, unlink) is there for certain after a flush of
-//!   its folder. Of later changes in one folder, the journal has kept any first part, in order, and
+//! - A file has the data that was written before its last completed flush. Each later write
+//!   survives or not, independently of the others, and possibly only some of its sectors.
+//! - A failed flush loses its data: the kernel counts those pages as clean.
+//! - A change of names (create, rename, exchange, link, unlink) is durable after a flush of its
+//!   folder. Of the later changes in one folder, the journal has kept any prefix, in order, and
 //!   each of them wholly or not at all.
-//! - A flush of something new makes its own name certain, under which it was made, and those of new
-//!   folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename certain.
+//! - A flush of a new file or folder makes the name under which it was created durable, and those
+//!   of new folders above it, as ext4, XFS, btrfs and F2FS do. It makes no rename durable.
 //!
-//! `loci.db-shm` is shared memory, which nobody reads after a power cut: SQLite makes it again.
+//! `loci.db-shm` is shared memory, which SQLite rebuilds after a power cut.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -24,27 +23,27 @@ use crate::Random;
 /// `RENAME_EXCHANGE` of renameat2(2).
 const EXCHANGE: u16 = 2;
 
-/// What becomes of what nobody has flushed.
+/// The fate of data that was not flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Survivors {
     /// It is lost.
     None,
-    /// It is all there.
+    /// It all survives.
     All,
-    /// Each write is there or not.
+    /// Each write survives or not.
     Some,
-    /// Each sector of that many bytes, of each write, is there or not.
+    /// Each sector of this many bytes survives or not, for each write.
     Torn(usize),
 }
 
-/// A disk that is fed with operations, and can be cut off at any time.
+/// A simulated disk that performs operations and can lose power at any time.
 #[derive(Debug, Clone)]
 pub struct Disk {
     root: String,
     files: Vec<File>,
-    /// The file behind each inode, as of now.
+    /// The current file of each inode.
     inodes: HashMap<u64, usize>,
-    /// The names that are certain.
+    /// The durable names.
     names: BTreeMap<String, usize>,
     changes: Vec<NameChange>,
 }
@@ -81,7 +80,7 @@ impl NameChange {
         })
     }
 
-    /// The names that it is about.
+    /// Returns the names that it changes.
     fn paths(&self) -> [&str; 2] {
         match self {
             NameChange::Made { path, .. } | NameChange::Removed { path } => [path, path],
@@ -116,10 +115,10 @@ impl NameChange {
 }
 
 impl Disk {
-    /// A disk on which `root`, a real path, is as it is now, and certain.
+    /// Creates a disk on which the current content of `root`, a real path, is durable.
     ///
     /// # Errors
-    /// The folder cannot be read.
+    /// If the folder cannot be read.
     #[cfg(unix)]
     pub fn new(root: &Path) -> io::Result<Self> {
         let path = root
@@ -130,7 +129,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// A disk with nothing at all.
+    /// Creates an empty disk.
     pub(super) fn empty(root: &str) -> Self {
         let root = root.to_owned();
         Disk {
@@ -175,7 +174,7 @@ impl Disk {
         self.files.len() - 1
     }
 
-    /// Does an operation.
+    /// Performs an operation.
     pub fn perform(&mut self, operation: &Operation) {
         let known = self.inodes.get(&operation.file).copied();
         let is_shared_memory = operation.path.ends_with("-shm");
@@ -250,8 +249,7 @@ impl Disk {
                 .is_some_and(|rest| rest.starts_with('/'))
         };
         let mut later = Vec::new();
-        // From the last to the first: a name cannot be certain before what had it earlier has lost
-        // it.
+        // From the last to the first: a name cannot be durable before its earlier file has lost it.
         let mut touched: Vec<String> = Vec::new();
         let mut certain = Vec::new();
         for change in std::mem::take(&mut self.changes).into_iter().rev() {
@@ -284,11 +282,11 @@ impl Disk {
         self.changes = later;
     }
 
-    /// Writes the folder as it may be found after a cut at this moment into `target`, an empty
-    /// folder.
+    /// Writes the folder into `target`, an empty folder, as a power cut at this moment could leave
+    /// it.
     ///
     /// # Errors
-    /// The target cannot be written.
+    /// If the target cannot be written.
     pub fn cut(&self, survivors: Survivors, random: &mut Random, target: &Path) -> io::Result<()> {
         let mut kept: BTreeMap<&str, usize> = BTreeMap::new();
         for change in &self.changes {
@@ -320,7 +318,7 @@ impl Disk {
                 .unwrap_or(path)
                 .trim_start_matches('/');
             let path = target.join(below);
-            // What is in a folder that is not there cannot be reached.
+            // The content of a missing folder cannot be reached.
             if below.is_empty()
                 || !path.parent().is_some_and(Path::is_dir)
                 || below.ends_with("-shm")

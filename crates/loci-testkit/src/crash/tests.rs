@@ -44,7 +44,7 @@ fn rename(old: &str, new: &str) -> Operation {
     }
 }
 
-/// The folder after a cut: names with contents.
+/// Returns the folder after a power cut: names with contents.
 fn after(disk: &Disk, survivors: Survivors, seed: u64) -> Vec<(String, String)> {
     let target = tempfile::tempdir().unwrap();
     disk.cut(survivors, &mut Random::new(seed), target.path())
@@ -95,7 +95,7 @@ fn what_is_not_flushed_may_be_lost() {
         after(&disk(&steps), Survivors::All, 1),
         names(&[("d/a", "one")])
     );
-    // A flush of the file makes its name and that of its folder certain, but no later name.
+    // A flush of the file makes its name and that of its folder durable, but not a later name.
     steps.extend([
         operation(Sync, "d/a", 3),
         write("d/a", 3, 3, b"two"),
@@ -114,7 +114,7 @@ fn what_is_not_flushed_may_be_lost() {
         after(&disk(&steps), Survivors::None, 1),
         names(&[("d/b", "one")])
     );
-    // What a failed flush lost is lost for good, whatever is flushed later.
+    // Data that a failed flush lost stays lost after later flushes.
     steps.push(Operation {
         result: -5,
         ..operation(Sync, "d/b", 3)
@@ -303,7 +303,7 @@ fn the_library_sees_what_a_program_does() {
     };
     assert!(child(None).status.success());
     let mut operations = read_log(&log).unwrap();
-    // The harness says something, too.
+    // The test harness writes to stdout, too.
     operations.retain(|operation| operation.kind != Reply || operation.data == b"said\n");
     let kinds: Vec<OperationKind> = operations.iter().map(|operation| operation.kind).collect();
     assert_eq!(
