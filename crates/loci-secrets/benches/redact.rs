@@ -1,4 +1,4 @@
-//! The cost of looking for secrets: `cargo bench -p loci-secrets --bench redact`.
+//! Measures the cost of a search for secrets: `cargo bench -p loci-secrets --bench redact`.
 
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
@@ -7,7 +7,7 @@ use std::time::Instant;
 
 /// Bytes of each text.
 const BYTES: usize = 4 << 10;
-/// Calls of one round; the best of the rounds counts.
+/// Calls of one round; the best round counts.
 const CALLS: usize = 500;
 const ROUNDS: usize = 5;
 
@@ -52,7 +52,7 @@ fn main() {
     }
 }
 
-/// The time of one call, in the best of the rounds.
+/// Returns the time of one call, in the best of the rounds.
 fn microseconds(work: impl Fn() -> usize) -> f64 {
     let round = || {
         let start = Instant::now();

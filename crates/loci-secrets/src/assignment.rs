@@ -1,5 +1,5 @@
-//! Secrets that are known by the name that they are assigned to: `api_key = "…"`, `"password":
-//! "…"`, `--token …`.
+//! Secrets that are recognized by the name of their assignment: `api_key = "…"`, `"password": "…"`,
+//! `--token …`.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::random::{is_computed, is_identifier, is_name_path, is_password, is_ra
 use crate::special::Found;
 use crate::{JUDGED_MAX, work};
 
-/// Parts of names that a secret may be assigned to; where one stands, the name is looked at.
+/// Parts of names of secrets; each occurrence is checked.
 pub const NAME_PARTS: [&str; 9] = [
     "key",
     "token",
@@ -19,30 +19,30 @@ pub const NAME_PARTS: [&str; 9] = [
     "credential",
     "auth",
 ];
-/// The same, as the end of a name alone.
+/// The same, but only at the end of a name.
 pub const NAME_PART_PASS: &str = "pass";
 
-/// Bytes of a name before and after the part that it is known by.
+/// Maximum bytes of a name before and after that part.
 const NAME_BEFORE_MAX: usize = 64;
 const NAME_AFTER_MAX: usize = 32;
-/// Spaces between a name, the operator and the value.
+/// Maximum spaces between a name, the operator and the value.
 const SPACES_MAX: usize = 40;
-/// Bytes of a value.
+/// Maximum bytes of a value.
 const VALUE_MAX: usize = 4096;
 
-/// The sort of value that a name announces.
+/// The kind of value that a name indicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Family {
     Password,
-    /// A password or, as in `PASS: TestServer2`, that something went well.
+    /// A password or, as in `PASS: TestServer2`, a result of a test.
     Outcome,
     Random(&'static str),
-    /// A key, or the id of one as GPG and git know it.
+    /// A key, or the id of a key in GPG and git.
     KeyId,
 }
 
-/// The value that is assigned to the name around `hit`, with its kind, if it is a secret; and where
-/// the value ends that was judged, if one was.
+/// Returns the value that is assigned to the name around `hit`, with its kind, if it is a secret;
+/// and the end of the checked value; 0 without a value.
 pub fn secret(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     let Some(assignment) = Assignment::around(text, hit) else {
         return (None, 0);
@@ -50,7 +50,7 @@ pub fn secret(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     (assignment.secret(), assignment.value.end)
 }
 
-/// A value that is assigned to a name which announces a secret.
+/// The assignment of a value to the name of a secret.
 struct Assignment<'a> {
     text: &'a str,
     family: Family,
@@ -67,7 +67,7 @@ impl<'a> Assignment<'a> {
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
         let before = &bytes[hit.start.saturating_sub(NAME_BEFORE_MAX)..hit.start];
         let mut start = hit.start - before.iter().rev().take_while(|byte| is_name(byte)).count();
-        // The `n` of `\n` is no part of the name.
+        // The `n` of `\n` is not a part of the name.
         if start > 0 && bytes[start - 1] == b'\\' && matches!(bytes[start], b'n' | b'r' | b't') {
             start += 1;
         }
@@ -114,11 +114,11 @@ impl<'a> Assignment<'a> {
         Some((self.value.clone(), kind))
     }
 
-    /// Whether an unquoted value is a part of a program or of a template.
+    /// Returns true if an unquoted value is a part of a program or a template.
     fn is_code(&self, value: &str) -> bool {
         let is_compared = self.operator.contains("==");
-        // In settings there are mostly no spaces before the `=`, and a word with a number is a
-        // password there.
+        // Settings mostly have no spaces before the `=`, and a word with a number is a password
+        // there.
         let is_spaced = self.operator.contains([' ', '\t']) && self.operator.contains('=');
         is_compared
             || value.starts_with('!')
@@ -128,7 +128,7 @@ impl<'a> Assignment<'a> {
     }
 }
 
-/// Where the value begins that is assigned to a name, before its quote.
+/// Returns the start of the value that is assigned to a name, before its quote.
 fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usize> {
     let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
     let spaces = |at: usize| {
@@ -185,7 +185,7 @@ fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usi
     if gap > 0 && name.starts_with("--") {
         return Some(at);
     }
-    // `machine host login name password value`, in lines or in one.
+    // `machine host login name password value`, on one or several lines.
     if gap > 0 && name.eq_ignore_ascii_case("password") {
         let before = &bytes[start.saturating_sub(200)..start];
         let has_login = before.windows(6).any(|window| window == b"login ");
@@ -194,9 +194,9 @@ fn value_start(bytes: &[u8], start: usize, end: usize, name: &str) -> Option<usi
     None
 }
 
-/// The value that begins there, without its quotes, and whether it has some.
+/// Returns the value at this position without its quotes, and true if it has quotes.
 fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
-    // The prefixes of Python's and Rust's strings.
+    // Prefixes of strings in Python and Rust.
     if matches!(bytes.get(at), Some(b'b' | b'r' | b'f' | b'u'))
         && matches!(bytes.get(at + 1), Some(b'"' | b'\''))
     {
@@ -247,7 +247,7 @@ fn value(bytes: &[u8], mut at: usize) -> Option<(Range<usize>, bool)> {
     (length > 0).then_some((begin..begin + length, false))
 }
 
-/// Whether it goes on with `name=` or `name:`.
+/// Returns true if the text continues with `name=` or `name:`.
 fn begins_assignment(rest: &[u8]) -> bool {
     let name = rest
         .iter()
@@ -258,7 +258,8 @@ fn begins_assignment(rest: &[u8]) -> bool {
     name > 0 && matches!(rest.get(name), Some(b'=' | b':'))
 }
 
-/// Whether a value is the id of a key as GPG writes it: the last 16 of its 40 digits, or all.
+/// Returns true if a value is the id of a key as GPG writes it: the last 16 of its 40 digits, or
+/// all.
 fn is_key_id(value: &str) -> bool {
     let digits = value.strip_prefix("0x").unwrap_or(value);
     matches!(digits.len(), 16 | 40)
@@ -267,7 +268,7 @@ fn is_key_id(value: &str) -> bool {
             .all(|byte| byte.is_ascii_digit() || (b'A'..=b'F').contains(&byte))
 }
 
-/// The words of a name, in small letters: `dbApiKey_2` is `db`, `api`, `key`, `2`.
+/// Returns the words of a name in lower case: `dbApiKey_2` is `db`, `api`, `key`, `2`.
 fn words(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut before = b' ';
@@ -289,7 +290,7 @@ fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// Words that may follow the one that names a secret.
+/// Words that may follow the word that names a secret.
 const AFTER: [&str; 22] = [
     "base",
     "value",
@@ -314,7 +315,7 @@ const AFTER: [&str; 22] = [
     "main",
     "current",
 ];
-/// Words by which a name stands for what need not be secret.
+/// Words in names of values that need not be secret.
 const OPEN: [&str; 57] = [
     "public",
     "pub",
@@ -374,7 +375,7 @@ const OPEN: [&str; 57] = [
     "message",
     "websocket",
 ];
-/// Ends of words that are a key and no other word, as in `apikey`.
+/// Ends of words that mean a key and no other word, as in `apikey`.
 const KEYS: [&str; 13] = [
     "apikey",
     "secretkey",
@@ -391,7 +392,7 @@ const KEYS: [&str; 13] = [
     "licensekey",
 ];
 
-/// The sort of value that the name announces; none, if that need not be secret.
+/// Returns the kind of value that the name indicates; `None` if it need not be secret.
 fn family(name: &str) -> Option<Family> {
     let words = words(name);
     if words.iter().any(|word| OPEN.contains(&word.as_str())) {
@@ -407,7 +408,7 @@ fn family(name: &str) -> Option<Family> {
         .unwrap_or(word);
     let ends_with = |ends: &[&str]| ends.iter().any(|end| word.ends_with(end));
     let has = |part: &str| words.iter().any(|word| word == part);
-    // Keys of tables and of files in a store, and the ids of signed assemblies.
+    // Keys of tables, keys of files in a store, and ids of signed assemblies are not secret.
     let before = |distance: usize| last.checked_sub(distance).map(|at| words[at].as_str());
     let is_open = match word {
         "key" => before(1) == Some("primary") || (before(1) == Some("3") && before(2) == Some("s")),

@@ -1,13 +1,13 @@
-//! Secrets that are known by how they begin: a table.
+//! A table of secrets with a known prefix.
 
-/// The bytes that a secret consists of.
+/// The bytes of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alphabet {
     /// Letters and digits.
     Alphanumeric,
-    /// Capitals and digits.
+    /// Upper-case letters and digits.
     Upper,
-    /// Small letters and digits.
+    /// Lower-case letters and digits.
     Lower,
     /// Hexadecimal digits in either case.
     Hex,
@@ -20,7 +20,7 @@ pub enum Alphabet {
 }
 
 impl Alphabet {
-    /// Whether the byte is one of it.
+    /// Returns true if it contains the byte.
     pub fn has(self, byte: u8) -> bool {
         match self {
             Alphabet::Alphanumeric => byte.is_ascii_alphanumeric(),
@@ -36,24 +36,24 @@ impl Alphabet {
     }
 }
 
-/// A secret that is known by how it begins.
+/// A secret with a known prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     /// Its name in the mark that replaces it.
     pub kind: &'static str,
-    /// How it begins.
+    /// The prefix.
     pub prefix: &'static str,
     /// The bytes after that.
     pub alphabet: Alphabet,
-    /// How many there are at least.
+    /// Their minimum number.
     pub min: usize,
-    /// How many there are at most.
+    /// Their maximum number.
     pub max: usize,
 }
 
 impl Form {
-    /// Whether names of functions, caches and images begin so, too, so that what follows has to
-    /// look random.
+    /// Returns true if names of functions, caches and images have the same prefix, so that the rest
+    /// must look random.
     pub fn is_common(&self) -> bool {
         ["fw_", "hf_", "api_org_", "key-", "xapp-", "secret_"].contains(&self.prefix)
     }
@@ -63,7 +63,7 @@ const ANY: usize = usize::MAX;
 
 macro_rules! forms {
     ($($kind:literal: $($prefix:literal)+, $alphabet:ident, $min:expr, $max:expr;)+) => {
-        /// Every secret that is known by how it begins.
+        /// All secrets with a known prefix.
         pub static FORMS: &[Form] = &[
             $($(Form { kind: $kind, prefix: $prefix, alphabet: Alphabet::$alphabet, min: $min, max: $max },)+)+
         ];

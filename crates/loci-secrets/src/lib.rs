@@ -1,7 +1,7 @@
-//! Finds keys, tokens and passwords in a text and takes them out.
+//! Finds keys, tokens and passwords in a text and removes them.
 //!
-//! A secret becomes a mark that says what it was, such as `[redacted: github-token]`. What stands
-//! between `<private>` and `</private>` is dropped whole.
+//! A mark with the kind replaces each secret, such as `[redacted: github-token]`. Text between
+//! `<private>` and `</private>` is removed as a whole.
 //!
 //! ```
 //! let key = format!("ghp_{}", "9aZ3".repeat(9));
@@ -30,23 +30,23 @@ use assignment::{NAME_PART_PASS, NAME_PARTS};
 use forms::{FORMS, Form};
 use special::Found;
 
-/// The kind of what a person marked as private.
+/// The kind of text that a person marked as private.
 pub const PRIVATE: &str = "private";
-/// Passes over a text: what is taken out may bring together what makes a secret.
+/// Maximum passes over a text: removing one secret can join the parts of another.
 const PASSES_MAX: usize = 8;
-/// Bytes of a secret that are looked at before it is taken for one.
+/// Bytes of a secret that are read for its recognition.
 const FORM_REACH_MAX: usize = 4096;
-/// Bytes of a secret or a value by which it is judged.
+/// Bytes of a secret or a value that are rated.
 const JUDGED_MAX: usize = 512;
-/// Bytes before a secret that say more of it.
+/// Bytes before a secret that are used as its context.
 const NEAR_MAX: usize = 64;
-/// Beginnings of secrets from which the same bytes are read.
+/// Prefixes of secrets from which the same bytes are read again.
 const READINGS_MAX: usize = 8;
 
 const PRIVATE_BEGIN: &str = "<private>";
 const PRIVATE_END: &str = "</private>";
 
-/// Finds secrets as [`redact`] does.
+/// Redacts texts by [`redact`] and [`redact_file`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SecretRedactor;
 
@@ -60,26 +60,26 @@ impl Redactor for SecretRedactor {
     }
 }
 
-/// The marks that begin what is private.
+/// The marks of private text to apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrivateMarks {
-    /// All: one without an end reaches to the end of its paragraph, or of its line where no empty
-    /// line follows.
+    /// All marks. Without an end mark, the private text ends with its paragraph, or with its line
+    /// if no empty line follows.
     All,
-    /// Those with an end, outside of backticks.
+    /// Marks with an end mark, outside of backticks.
     Closed,
 }
 
-/// The text without its secrets: each is replaced by a mark with its kind, what is marked as
-/// private is dropped. A mark `<private>` without an end reaches to the end of its paragraph, or of
-/// its line where no empty line follows. Redacting what this returns changes nothing. The first
-/// call builds the tables, which takes some milliseconds.
+/// Returns the text without its secrets: a mark with the kind replaces each secret, and private
+/// text is removed. Without an end mark, the text after `<private>` is private to the end of its
+/// paragraph, or of its line if no empty line follows. Redaction is idempotent. The first call
+/// builds the tables, which takes some milliseconds.
 pub fn redact(text: &str) -> Redacted<'_> {
     redact_with(text, PrivateMarks::All)
 }
 
-/// The same for a file of a project, which may be about such marks: only what stands between two of
-/// them outside of backticks is dropped.
+/// Redacts a file of a project, which may be about such marks: removes only private text between
+/// two marks outside of backticks.
 pub fn redact_file(text: &str) -> Redacted<'_> {
     redact_with(text, PrivateMarks::Closed)
 }
@@ -97,16 +97,16 @@ fn redact_with(text: &str, marks: PrivateMarks) -> Redacted<'_> {
     redacted
 }
 
-/// A piece of a text that is taken out.
+/// A range of the text to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Cut {
     range: Range<usize>,
     kind: &'static str,
-    /// Whether the kind is known by the secret itself and not by the name that it is assigned to.
+    /// True if the secret itself determines the kind, not the name of its assignment.
     is_certain: bool,
 }
 
-/// Takes pieces out, which stand in their order and apart from each other.
+/// Removes ranges, which must be sorted and disjoint.
 fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
     let text = &redacted.text;
     let mut left = String::with_capacity(text.len());
@@ -131,7 +131,7 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
             .bytes()
             .filter(|byte| *byte == b'\n')
             .count();
-        // Secrets that were taken out within this piece before.
+        // Secrets that an earlier pass removed within this range.
         while let Some(earlier) = before.next_if(|earlier| earlier.at <= range.end) {
             removed.push(Removed { at, ..earlier });
         }
@@ -147,7 +147,7 @@ fn apply(redacted: &mut Redacted<'_>, cuts: &[Cut]) {
     redacted.removed = removed;
 }
 
-/// The rule for the place where one of the patterns stands.
+/// The rule for a match of one of the patterns.
 #[derive(Debug, Clone, Copy)]
 enum Trigger {
     Form(&'static Form),
@@ -155,7 +155,7 @@ enum Trigger {
     NamePass,
     JsonWebToken,
     Private,
-    /// A form that [`special`] knows; the pattern has to stand exactly so, if it is case-sensitive.
+    /// A rule of [`special`]; an exact pattern must match with its case.
     Special {
         pattern: &'static str,
         is_exact: bool,
@@ -163,7 +163,7 @@ enum Trigger {
     },
 }
 
-/// Beginnings of tokens of Discord: the digits that numbers of users begin with, in base64.
+/// Prefixes of Discord tokens: the first digits of user ids, in base64.
 const DISCORD: [&str; 12] = [
     "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT", "MD", "Mg", "NA",
 ];
@@ -207,10 +207,10 @@ fn specials() -> Vec<Trigger> {
     specials
 }
 
-/// Finds the places in a text where a secret may be.
+/// Finds the candidates for secrets in a text.
 struct Finder {
     patterns: AhoCorasick,
-    /// For each pattern, in their order.
+    /// The rules of the patterns, in their order.
     triggers: Vec<Trigger>,
 }
 
@@ -242,11 +242,11 @@ impl Finder {
         }
     }
 
-    /// The pieces to take out of a text, in order. As long as something is marked as private, only
-    /// that.
+    /// Returns the ranges to remove from a text, in order. As long as the text has private text,
+    /// returns only that.
     fn cuts(&self, text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
         let mut cuts: Vec<Cut> = Vec::new();
-        // Up to where a secret is known that nothing within has to be looked for in.
+        // The end of the known certain secrets; matches before it are skipped.
         let mut certain_end = 0;
         let mut is_private_known = false;
         let (mut forms, mut names, mut web_tokens) = (
@@ -317,19 +317,19 @@ impl Finder {
     }
 }
 
-/// How often the text around was read for secrets of one sort. A text that consists of their
-/// beginnings would else be read to its end from each of them.
+/// Counts the reads of the same text for secrets of one kind. Without a limit, a text full of their
+/// prefixes would be read to its end from each of them.
 #[derive(Debug, Default)]
 struct Readings {
-    /// Up to where it was read.
+    /// The end of the text that was read.
     end: usize,
-    /// From how many beginnings.
+    /// The number of prefixes from which it was read.
     count: usize,
 }
 
 impl Readings {
-    /// The secret that `find` sees at a hit; none within what was read [`READINGS_MAX`] times.
-    /// `find` says up to where it read, too.
+    /// Returns the secret that `find` recognizes at a match; `None` in text that was read
+    /// [`READINGS_MAX`] times. `find` also returns the end of the text that it read.
     fn read(
         &mut self,
         text: &str,
@@ -349,7 +349,7 @@ impl Readings {
     }
 }
 
-/// The cuts in their order; those that overlap as one.
+/// Sorts the cuts and merges overlapping ones.
 fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
     cuts.sort_by_key(|cut| (cut.range.start, !cut.is_certain));
     let mut joined: Vec<Cut> = Vec::with_capacity(cuts.len());
@@ -370,7 +370,8 @@ fn joined(mut cuts: Vec<Cut>) -> Vec<Cut> {
     joined
 }
 
-/// The secret of this form whose beginning is there, and up to where it was looked for.
+/// Returns the secret of this form at the match of its prefix, and the end of the text that was
+/// read.
 fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if &text[hit.clone()] != form.prefix || !is_boundary(bytes, hit.start) {
@@ -381,7 +382,7 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
     let reach = &bytes[hit.end..bytes.len().min(hit.end + reach_max)];
     let read = reach.iter().take_while(is_of).count();
     work::read(read);
-    // A full stop ends a sentence and no secret.
+    // A full stop ends a sentence, not a secret.
     let length = reach[..read]
         .iter()
         .rposition(|byte| *byte != b'.')
@@ -398,7 +399,7 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
         if random::is_placeholder(judged) || (form.is_common() && !random::is_random(judged)) {
             return None;
         }
-        // Names of caches end with a hash behind a `key-`.
+        // Names of caches end with a hash after `key-`.
         let before = &bytes[hit.start.saturating_sub(NEAR_MAX)..hit.start];
         let is_cache = before
             .windows(5)
@@ -406,7 +407,7 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
         if form.prefix == "key-" && (before.ends_with(b"-") || is_cache) {
             return None;
         }
-        // The rest of one that is longer than what was looked at.
+        // The rest of a secret that exceeds the maximum.
         let rest = if length == FORM_REACH_MAX {
             bytes[hit.end + length..].iter().take_while(is_of).count()
         } else {
@@ -417,7 +418,8 @@ fn of_form(text: &str, hit: Range<usize>, form: &Form) -> (Option<Found>, usize)
     (secret(), hit.end + read)
 }
 
-/// Whether a word may begin there: not within another, but after an escape such as `\n` or `%20`.
+/// Returns true if a word can begin here: not within another, but after an escape such as `\n` or
+/// `%20`.
 fn is_boundary(bytes: &[u8], at: usize) -> bool {
     let before = |distance: usize| at.checked_sub(distance).map(|place| bytes[place]);
     let Some(last) = before(1) else { return true };
@@ -430,8 +432,8 @@ fn is_boundary(bytes: &[u8], at: usize) -> bool {
             && before(2).is_some_and(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Cuts of all that is marked as private, as [`PrivateMarks`] says. In the last pass, all from the
-/// first of them on.
+/// Returns the cuts of private text by the rules of [`PrivateMarks`]; in the last pass, one cut
+/// from the first of them to the end.
 fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut> {
     let lower = text.to_ascii_lowercase();
     let in_code = if marks == PrivateMarks::Closed {
@@ -443,7 +445,7 @@ fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut>
         let following = in_code.partition_point(|span| span.start <= at);
         following > 0 && in_code[following - 1].contains(&at)
     };
-    // The marks that were not ended yet, and the pieces: those within another are joined with it.
+    // The marks without an end so far, and the cuts; nested ones are merged.
     let (mut open, mut cuts): (Vec<usize>, Vec<Cut>) = (Vec::new(), Vec::new());
     let cut = |range: Range<usize>| Cut {
         range,
@@ -483,7 +485,7 @@ fn private_cuts(text: &str, marks: PrivateMarks, is_last_pass: bool) -> Vec<Cut>
     cuts
 }
 
-/// Where the last line begins that is empty; none, if none is.
+/// Returns the start of the last empty line.
 fn last_empty_line(text: &str) -> Option<usize> {
     let mut end = text.len();
     text.split_inclusive('\n').rev().find_map(|line| {
@@ -492,8 +494,8 @@ fn last_empty_line(text: &str) -> Option<usize> {
     })
 }
 
-/// Where that ends which begins with a mark without an end: with its paragraph, or with its line
-/// where no empty line follows.
+/// Returns the end of private text without an end mark: that of its paragraph, or of its line if no
+/// empty line follows.
 fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usize {
     let rest = &text[start..];
     let has_paragraph_end = last_empty_line.is_some_and(|line| line > start);
@@ -510,8 +512,8 @@ fn unclosed_end(text: &str, start: usize, last_empty_line: Option<usize>) -> usi
     end
 }
 
-/// The pieces of a text between backticks, in their order: in a line, and whole lines between two
-/// of three backticks.
+/// Returns the spans of a text between backticks, in order: within a line, and whole lines between
+/// two fences of three backticks.
 fn code_spans(text: &str) -> Vec<Range<usize>> {
     let (mut spans, mut fence, mut at) = (Vec::new(), None, 0);
     for line in text.split_inclusive('\n') {
@@ -599,7 +601,7 @@ mod tests {
         }
     }
 
-    /// Texts of beginnings of secrets, each of which could be read to its end.
+    /// Texts of prefixes of secrets, from each of which the text could be read to its end.
     #[test]
     fn a_text_of_twice_the_length_costs_twice_the_work() {
         for piece in [
@@ -636,7 +638,7 @@ mod tests {
             };
             let (once, twice) = (work(32 << 10), work(64 << 10));
             assert!(twice <= once * 9 / 4, "{piece}: {once}, then {twice}");
-            // Each placeholder is one look; a byte is in some values.
+            // Each byte is compared with all placeholders, and is in several values.
             assert!(twice < (64 << 10) * 1_000, "{piece}: {twice}");
         }
     }

@@ -1,18 +1,17 @@
-//! Whether a value looks like a secret or like something that a person or a program would write for
-//! another reason.
+//! Heuristics that distinguish secrets from other text of people and programs.
 
 use crate::work;
 
-/// Letters and digits that a random value has at least.
+/// Minimum letters and digits of a random value.
 const RANDOM_CHARACTERS_MIN: usize = 16;
-/// Bits for each character that a random value has at least.
+/// Minimum bits per character of a random value.
 const ENTROPY_MIN: f64 = 2.8;
-/// The share of a random value that reads like words, at most.
+/// Maximum share of words in a random value.
 const WORDS_MAX: f64 = 0.5;
-/// Characters of a password, at least.
+/// Minimum bytes of a password.
 const PASSWORD_CHARACTERS_MIN: usize = 6;
 
-/// Parts of a value that stands for a secret which its reader is to put there.
+/// Parts of placeholders, which readers are to replace by a secret.
 const PLACEHOLDERS: [&str; 38] = [
     "your",
     "example",
@@ -53,14 +52,13 @@ const PLACEHOLDERS: [&str; 38] = [
     "deadbeef",
     "undefined",
 ];
-/// Values that stand for a password in documentation.
+/// Placeholders for passwords in documentation.
 const PASSWORD_WORDS: [&str; 14] = [
     "password", "passwd", "passw0rd", "pass", "pwd", "secret", "user", "username", "token", "foo",
     "bar", "baz", "test", "none",
 ];
 
-/// Whether the value stands for a secret without being one: a placeholder, a reference, a row of
-/// digits.
+/// Returns true if the value is a placeholder, a reference, or a sequence such as `1234`.
 pub fn is_placeholder(value: &str) -> bool {
     work::read(value.len() * PLACEHOLDERS.len());
     let lower = value.to_ascii_lowercase();
@@ -69,7 +67,7 @@ pub fn is_placeholder(value: &str) -> bool {
         || is_monotonous(value.as_bytes())
 }
 
-/// Whether a value is drawn at random: long, of many characters, and not made of words.
+/// Returns true if a value looks random: long, of many characters, and not made of words.
 pub fn is_random(value: &str) -> bool {
     work::read(value.len());
     let value = value.trim_end_matches('=');
@@ -91,13 +89,13 @@ pub fn is_random(value: &str) -> bool {
         && !is_placeholder(value)
 }
 
-/// Whether a value is a password that a person or a program chose: not a word, a path, a number or
-/// a piece of code. It has a letter and a digit; in quotes, a symbol between its letters does as
-/// well.
+/// Returns true if a value is a password of a person or a program: not a word, a path, a number or
+/// code. It has a letter and a digit; in quotes, a symbol between its letters may replace the
+/// digit.
 pub fn is_password(value: &str, is_quoted: bool) -> bool {
     let bytes = value.as_bytes();
     let has = |is: fn(&u8) -> bool| bytes.iter().any(is);
-    // The star and the exclamation mark after a word are those of labels in forms.
+    // Labels in forms have a star or an exclamation mark after the word.
     let inner = value.trim_matches(|end: char| end.is_ascii_punctuation());
     let has_symbol = value.is_ascii() && inner.bytes().any(|byte| b"!@#$%^&*+?~".contains(&byte));
     bytes.len() >= PASSWORD_CHARACTERS_MIN
@@ -111,7 +109,7 @@ pub fn is_password(value: &str, is_quoted: bool) -> bool {
         && (is_quoted || !is_field(value))
 }
 
-/// Whether what stands where a password belongs is a placeholder.
+/// Returns true if a value in the place of a password is a placeholder.
 pub fn is_placeholder_password(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let stem = lower.trim_end_matches(|last: char| last.is_ascii_digit());
@@ -120,7 +118,7 @@ pub fn is_placeholder_password(value: &str) -> bool {
         || is_placeholder(value)
 }
 
-/// Bits for each byte, by how often each byte occurs.
+/// Returns the entropy in bits per byte, by the frequencies of the bytes.
 fn entropy(bytes: &[u8]) -> f64 {
     let mut counts = [0_u32; 256];
     for byte in bytes {
@@ -138,7 +136,7 @@ fn entropy(bytes: &[u8]) -> f64 {
         .sum()
 }
 
-/// Whether capitals and small letters change more often than in names.
+/// Returns true if the case changes more often than in names.
 fn is_mixed(bytes: &[u8]) -> bool {
     let rises = bytes
         .windows(2)
@@ -147,7 +145,7 @@ fn is_mixed(bytes: &[u8]) -> bool {
     rises * 8 >= bytes.len()
 }
 
-/// Whether most characters follow from the one before: `aaaa`, `1234`, `abcd`, `0000`.
+/// Returns true if most characters equal or follow the one before: `aaaa`, `1234`, `abcd`, `0000`.
 fn is_monotonous(bytes: &[u8]) -> bool {
     let follows = |pair: &[u8]| {
         let (first, second) = (pair[0].to_ascii_lowercase(), pair[1].to_ascii_lowercase());
@@ -157,7 +155,7 @@ fn is_monotonous(bytes: &[u8]) -> bool {
     bytes.len() >= 6 && followers * 2 > bytes.len()
 }
 
-/// The share of a value's letters and digits that is in words of at least four letters.
+/// Returns the share of a value's letters and digits in words of at least four letters.
 fn words_share(bytes: &[u8]) -> f64 {
     let (mut in_words, mut begin) = (0, 0);
     for end in 1..=bytes.len() {
@@ -175,12 +173,12 @@ fn words_share(bytes: &[u8]) -> f64 {
     in_words as f64 / all.max(1) as f64
 }
 
-/// Whether a word of so many letters ends between two bytes.
+/// Returns true if a word of this number of letters ends between two bytes.
 fn is_word_break(before: u8, after: u8, letters: usize) -> bool {
     !before.is_ascii_alphabetic()
         || !after.is_ascii_alphabetic()
         || (before.is_ascii_lowercase() && after.is_ascii_uppercase())
-        // A word in capitals ends where small letters begin.
+        // A word in upper case ends where lower case begins.
         || (before.is_ascii_uppercase() && after.is_ascii_lowercase() && letters > 1)
 }
 
@@ -188,7 +186,7 @@ fn is_vowel(byte: u8) -> bool {
     b"aeiouy".contains(&byte.to_ascii_lowercase())
 }
 
-/// Whether letters read like a word: with vowels, and few consonants in a row.
+/// Returns true if letters read like a word: with vowels, and few consonants in a row.
 fn is_word(letters: &[u8]) -> bool {
     const CONSONANTS_MAX: usize = 4;
     if letters.len() < 4 || !letters[0].is_ascii_alphabetic() {
@@ -219,7 +217,8 @@ fn is_uuid(bytes: &[u8]) -> bool {
         })
 }
 
-/// Whether it is a key that is meant to be public, in the forms of SSH and X.509.
+/// Returns true if it is a public key or a checksum, in the forms of SSH, X.509 and integrity
+/// hashes.
 fn is_public(value: &str) -> bool {
     [
         "AAAAB3Nza",
@@ -238,7 +237,7 @@ fn is_public(value: &str) -> bool {
     .any(|prefix| value.starts_with(prefix))
 }
 
-/// Whether it is a path of files.
+/// Returns true if it is a file path.
 fn is_path(value: &str) -> bool {
     ["/", "./", "../", "~/"]
         .iter()
@@ -250,7 +249,7 @@ fn is_path(value: &str) -> bool {
             .is_some_and(|drive| drive == b":\\")
 }
 
-/// Whether an unquoted value is a field of something in a program: `config.password`.
+/// Returns true if an unquoted value is a field in a program: `config.password`.
 fn is_field(value: &str) -> bool {
     let (name, rest) = split_name(value);
     !name.is_empty()
@@ -259,7 +258,7 @@ fn is_field(value: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(is_name_start))
 }
 
-/// Whether an unquoted value is a path of names in a program: `registry.EnumKey`.
+/// Returns true if an unquoted value is a path of names in a program: `registry.EnumKey`.
 pub fn is_name_path(value: &str) -> bool {
     let is_name = |part: &str| part.starts_with(is_name_start) && split_name(part).1.is_empty();
     value.split_once('.').is_some_and(|(first, rest)| {
@@ -267,9 +266,9 @@ pub fn is_name_path(value: &str) -> bool {
     })
 }
 
-/// Whether an unquoted value names something in a program, or adds such names: `new_password1`,
-/// `layer1+layer2`. A single word with digits is a password as well: it is a name only if
-/// `is_word_name`.
+/// Returns true if an unquoted value is a name in a program, or an expression of such names:
+/// `new_password1`, `layer1+layer2`. A single word with digits may also be a password: it is a name
+/// only if `is_word_name`.
 pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
     const DIGITS_MAX: usize = 2;
     let value = value.trim_end_matches(';');
@@ -291,7 +290,7 @@ pub fn is_identifier(value: &str, is_word_name: bool) -> bool {
     parts().all(is_name)
 }
 
-/// Whether an unquoted value is computed: a call, an index, a path, a pointer, a number.
+/// Returns true if an unquoted value is computed: a call, an index, a path, a pointer, a number.
 pub fn is_computed(value: &str) -> bool {
     let value = value.strip_prefix("::").unwrap_or(value);
     let (name, rest) = split_name(value);
@@ -312,7 +311,7 @@ fn split_name(value: &str) -> (&str, &str) {
     value.split_at(value.find(is_end).unwrap_or(value.len()))
 }
 
-/// Whether it is a number as programs write it: `-12`, `0x1f`, `1_000u32`.
+/// Returns true if it is a number in a program: `-12`, `0x1f`, `1_000u32`.
 fn is_number(value: &str) -> bool {
     let value = value.trim_end_matches(';');
     let value = value.strip_prefix('-').unwrap_or(value);

@@ -1,4 +1,4 @@
-//! Secrets that more is known of than how they begin.
+//! Secrets whose form is more than a prefix.
 
 use std::ops::Range;
 
@@ -9,17 +9,17 @@ use crate::forms::Alphabet;
 use crate::random::{is_password, is_placeholder, is_placeholder_password, is_random};
 use crate::{is_boundary, work};
 
-/// Bytes that one secret of these forms is looked for in.
+/// Maximum bytes of a secret that are read.
 const REACH_MAX: usize = 16 << 10;
-/// Bytes of the header of a JSON web token.
+/// Maximum bytes of the header of a JSON web token.
 const HEADER_MAX: usize = 2 << 10;
-/// Bytes of a user's name and password in a URL.
+/// Maximum bytes of a user's name and password in a URL.
 const USER_INFO_MAX: usize = 512;
 
-/// Where a secret is, and its kind.
+/// The range of a secret, and its kind.
 pub type Found = (Range<usize>, &'static str);
 
-/// The bytes from `at` on that are of the alphabet, within reach.
+/// Returns the longest run of the alphabet from `at` on, up to [`REACH_MAX`].
 fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
     let rest = &bytes[at.min(bytes.len())..bytes.len().min(at + REACH_MAX)];
     let length = rest.iter().take_while(|byte| alphabet.has(**byte)).count();
@@ -27,8 +27,8 @@ fn run(bytes: &[u8], at: usize, alphabet: Alphabet) -> Range<usize> {
     at..at + length
 }
 
-/// The bytes up to `at` that are of the alphabet, about as many as `max`; not those of an escape
-/// such as `%20`.
+/// Returns the longest run of the alphabet before `at`, up to about `max` bytes, without the digits
+/// of an escape such as `%20`.
 fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, max: usize) -> Range<usize> {
     let before = &bytes[at.saturating_sub(max + 2)..at];
     after_escape(
@@ -41,7 +41,7 @@ fn run_back(bytes: &[u8], at: usize, alphabet: Alphabet, max: usize) -> Range<us
     )..at
 }
 
-/// Where the word begins whose first byte is there, if that is within an escape such as `%20`.
+/// Returns the start of a word after an escape such as `%20`, if `start` is within that escape.
 fn after_escape(bytes: &[u8], start: usize) -> usize {
     let is_escape = start > 0 && bytes[start - 1] == b'%';
     let digits = bytes.get(start..start + 2).unwrap_or_default();
@@ -52,7 +52,7 @@ fn after_escape(bytes: &[u8], start: usize) -> usize {
     }
 }
 
-/// A private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
+/// Finds a private key in PEM, from its first line to its last: `hit` is `-----BEGIN `.
 pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
     const FRAME: &str = "-----";
     const BODY_MIN: usize = 40;
@@ -69,7 +69,7 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
         let closed = last[..last.floor_char_boundary(64)].find(FRAME);
         body_at + length + closed.map_or(FRAME.len(), |closed| FRAME.len() + closed + FRAME.len())
     } else {
-        // The end is cut off: as far as there are lines of base64.
+        // A truncated key ends with its last line of base64.
         let is_of_key = |line: &&str| {
             let line = line.trim();
             line.len() >= 16
@@ -96,8 +96,8 @@ pub fn private_key(text: &str, hit: Range<usize>) -> Option<Found> {
     (characters == BODY_MIN && !is_shown).then_some((hit.start..end, "private-key"))
 }
 
-/// A JSON web token: three parts, of which the first says the algorithm; and where the part ends
-/// that was read for it.
+/// Finds a JSON web token: three parts, the first of which names the algorithm. Also returns the
+/// end of the part that was read.
 pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     let bytes = text.as_bytes();
     if !is_boundary(bytes, hit.start) {
@@ -123,7 +123,7 @@ pub fn json_web_token(text: &str, hit: Range<usize>) -> (Option<Found>, usize) {
     (token(), header.end)
 }
 
-/// The password of a URL, as in `postgres://user:password@host/`: `hit` is `://`.
+/// Finds the password of a URL, as in `postgres://user:password@host/`: `hit` is `://`.
 pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let scheme = run_back(bytes, hit.start, Alphabet::Dotted, 32);
@@ -147,7 +147,7 @@ pub fn url_password(text: &str, hit: Range<usize>) -> Option<Found> {
     .then_some((range, "password"))
 }
 
-/// The password of `user:password` after a flag of curl.
+/// Finds the password of `user:password` after a flag of curl.
 pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
     let rest = &text[hit.end..];
     let rest = rest.strip_prefix(['"', '\'']).unwrap_or(rest);
@@ -162,7 +162,7 @@ pub fn flag_password(text: &str, hit: Range<usize>) -> Option<Found> {
     (colon > 0 && is_password(password, false)).then_some((range, "password"))
 }
 
-/// The token of an `Authorization` header after `Bearer` or `Token`.
+/// Finds the token of an `Authorization` header after `Bearer` or `Token`.
 pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + REACH_MAX)];
@@ -170,7 +170,7 @@ pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
         .iter()
         .take_while(|byte| Alphabet::Base64.has(**byte) || matches!(byte, b'.' | b'~'))
         .count();
-    // A token may have dots, but does not end with one.
+    // A token may contain full stops, but does not end with one.
     let length = rest[..length]
         .iter()
         .rposition(|byte| *byte != b'.')
@@ -180,7 +180,7 @@ pub fn bearer(text: &str, hit: Range<usize>) -> Option<Found> {
     is_random(token).then_some((range, "bearer-token"))
 }
 
-/// The credentials of an `Authorization` header after `Basic`: base64 of a user's name and
+/// Finds the credentials of an `Authorization` header after `Basic`: base64 of a user's name and
 /// password.
 pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
     let range = run(text.as_bytes(), hit.end, Alphabet::Base64);
@@ -192,7 +192,7 @@ pub fn basic(text: &str, hit: Range<usize>) -> Option<Found> {
         .then_some((range, "basic-credentials"))
 }
 
-/// A token of a Telegram bot: `hit` is the `:AA` in its middle.
+/// Finds the token of a Telegram bot: `hit` is the `:AA` in its middle.
 pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let before = &bytes[hit.start.saturating_sub(12)..hit.start];
@@ -209,7 +209,7 @@ pub fn telegram(text: &str, hit: Range<usize>) -> Option<Found> {
     is_found.then_some((hit.start - digits..tail.end, "telegram-bot-token"))
 }
 
-/// A key of Mailchimp: `hit` is the `-us` before the number of its data centre.
+/// Finds a Mailchimp key: `hit` is the `-us` before the number of its data centre.
 pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let key = run_back(bytes, hit.start, Alphabet::Hex, 33);
@@ -219,13 +219,13 @@ pub fn mailchimp(text: &str, hit: Range<usize>) -> Option<Found> {
     (key.len() == 32 && is_number).then_some((key.start..tail.end, "mailchimp-key"))
 }
 
-/// A licence key of New Relic: `hit` is the `NRAL` at its end.
+/// Finds a New Relic licence key: `hit` is the `NRAL` at its end.
 pub fn new_relic(text: &str, hit: Range<usize>) -> Option<Found> {
     let key = run_back(text.as_bytes(), hit.start, Alphabet::Hex, 37);
     (key.len() == 36).then_some((key.start..hit.end, "new-relic-key"))
 }
 
-/// A token of Terraform Cloud: `hit` is the `.atlasv1.` in its middle.
+/// Finds a Terraform Cloud token: `hit` is the `.atlasv1.` in its middle.
 pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let (begin, tail) = (
@@ -235,7 +235,8 @@ pub fn terraform(text: &str, hit: Range<usize>) -> Option<Found> {
     (begin.len() == 14 && tail.len() >= 40).then_some((begin.start..tail.end, "terraform-token"))
 }
 
-/// A secret of an application of Azure: `hit` is the `Q~` after its first four characters.
+/// Finds a client secret of an Azure application: `hit` is the `Q~` after its first four
+/// characters.
 pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let is_of = |byte: &u8| Alphabet::Dotted.has(*byte) || *byte == b'~';
@@ -252,7 +253,7 @@ pub fn azure_secret(text: &str, hit: Range<usize>) -> Option<Found> {
     is_found.then_some((start..hit.end + tail, "azure-client-secret"))
 }
 
-/// The signature of a URL to storage of Azure: `hit` is `sig=`.
+/// Finds the signature of a URL to Azure storage: `hit` is `sig=`.
 pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let before = bytes.get(hit.start.checked_sub(1)?)?;
@@ -268,7 +269,7 @@ pub fn azure_signature(text: &str, hit: Range<usize>) -> Option<Found> {
     .then_some((hit.end..hit.end + length, "azure-signature"))
 }
 
-/// The secret part of the URL of a webhook: `hit` is what stands before it.
+/// Finds the secret part of a webhook URL: `hit` is the part before it.
 pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Found> {
     let bytes = text.as_bytes();
     let rest = &bytes[hit.end..bytes.len().min(hit.end + 256)];
@@ -281,8 +282,8 @@ pub fn webhook(text: &str, hit: Range<usize>, kind: &'static str) -> Option<Foun
     (secret.len() >= 20 && !is_placeholder(secret)).then_some((hit.end..hit.end + length, kind))
 }
 
-/// A token of a Discord bot: three parts, of which the first is a number in base64. `hit` is how it
-/// begins.
+/// Finds the token of a Discord bot: three parts, the first of which is a user id in base64. `hit`
+/// is its prefix.
 pub fn discord(text: &str, hit: Range<usize>) -> Option<Found> {
     let bytes = text.as_bytes();
     let limit = bytes.len().min(hit.start + 100);

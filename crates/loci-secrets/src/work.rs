@@ -1,11 +1,11 @@
-//! The bytes that are read when secrets are looked for, which tests count.
+//! Counts the bytes that a search for secrets reads, for tests.
 
 #[cfg(test)]
 thread_local! {
     static READ: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts bytes that are read. Outside of tests it does nothing.
+/// Counts read bytes. Does nothing outside of tests.
 #[inline]
 #[cfg_attr(
     not(test),
@@ -18,7 +18,7 @@ pub fn read(bytes: usize) {
     let _ = bytes;
 }
 
-/// The bytes that are read while `work` is done.
+/// Returns the number of bytes that `work` reads.
 #[cfg(test)]
 pub fn count(work: impl FnOnce()) -> usize {
     READ.with(|read| read.set(0));

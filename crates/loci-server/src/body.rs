@@ -16,7 +16,7 @@ use crate::request_share::{RequestBudget, RequestShare, SMALL_BYTES_MAX, shrink}
 /// The maximum bytes of a body that are read and discarded, so that a client which reads only after
 /// it has sent everything still gets the refusal.
 const DRAINED_BYTES_MAX: usize = 8 * REQUEST_BYTES_MAX;
-/// How long a refusal waits for the rest of its request.
+/// The time that a refusal waits for the rest of its request.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A body that was read, with its share of the budget.

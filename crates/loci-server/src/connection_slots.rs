@@ -34,7 +34,7 @@ struct State {
     /// The number of requests under way, plus one while the client has yet to read bytes that were
     /// written for it.
     under_way: usize,
-    /// When the connection became idle; for an unauthenticated one, when it was accepted.
+    /// The time when the connection became idle; for an unauthenticated one, when it was accepted.
     since: Instant,
     has_begun: bool,
     /// True if a request of this connection was authenticated.

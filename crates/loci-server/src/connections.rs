@@ -146,7 +146,7 @@ struct Entry {
     places: Arc<ConnectionSlots>,
     write_timeout: Duration,
     accepted: u64,
-    /// When the log last warned that connections cannot be accepted.
+    /// The time of the last logged warning that connections cannot be accepted.
     warned_at: Option<Instant>,
 }
 

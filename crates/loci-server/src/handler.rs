@@ -29,7 +29,8 @@ use crate::host::Host;
 use crate::reply_share::{CallKind, ReplyShare};
 use crate::subscription;
 
-/// How long clients may cache a list, in milliseconds: lists change only with the version of loci.
+/// The time that clients may cache a list, in milliseconds: lists change only with the version of
+/// loci.
 const LIST_TTL_MS: u64 = 300_000;
 
 const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";

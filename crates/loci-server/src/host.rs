@@ -17,7 +17,7 @@ use crate::reply_share::{CallKind, ReplyBudget};
 use crate::request_share::RequestBudget;
 use crate::subscription_slots::SubscriptionSlots;
 
-/// How often the store is polled for changes while subscriptions exist.
+/// The interval at which the store is polled for changes while subscriptions exist.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The engine as handlers use it. One for each process.

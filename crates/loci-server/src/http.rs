@@ -48,7 +48,7 @@ const LOOPBACK_ORIGINS: [&str; 6] = [
 /// The configuration of the HTTP server.
 #[derive(Clone)]
 pub struct HttpConfig {
-    /// How callers authenticate.
+    /// The authentication of callers.
     pub authentication: Authentication,
     /// Names in the `Host` header that are served besides the loopback ones: `name` for any port,
     /// or `name:port`. Tokens are accepted that were issued for one of these names with its port
@@ -78,9 +78,9 @@ pub struct HttpConfig {
     /// The maximum number of connections, clamped to 1 to [`CONNECTIONS_MAX`]. When all slots are
     /// taken, an unauthenticated or idle connection is evicted for the next one.
     pub connections_max: usize,
-    /// How long a client may take no byte of a reply before its connection is dropped. Meanwhile
-    /// the reply holds a share of the memory for which other calls wait, so that this is a fraction
-    /// of the time that they wait: five seconds by default.
+    /// The time after which a connection is dropped whose client takes no byte of a reply.
+    /// Meanwhile the reply holds a share of the memory for which other calls wait, so this is a
+    /// fraction of the time that they wait: five seconds by default.
     pub write_timeout: Duration,
 }
 

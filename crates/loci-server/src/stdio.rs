@@ -36,7 +36,7 @@ use crate::subscription::{Since, is_listen, lock};
 const IN_FLIGHT_MAX: usize = 2 * CALLS_IN_FLIGHT_MAX + SUBSCRIPTIONS_MAX;
 /// The capacity of the queue of messages for the SDK, and of the queue of lines for the client.
 const QUEUE_MAX: usize = 16;
-/// How long the client may take to read [`PART_BYTES`] of the replies after it closed its end.
+/// The time that the client has to read [`PART_BYTES`] of the replies after it closed its end.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes that are written at a time: few, so that a slow reader is not taken for one that stopped.
 const PART_BYTES: usize = 16 << 10;

@@ -22,7 +22,7 @@ use crate::catalog::resource_at;
 use crate::handler::{found, protocol_error};
 use crate::host::Host;
 
-/// How often the credential of a listener is checked again, and a failed read retried.
+/// The interval at which the credential of a listener is checked again, and a failed read retried.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The store's version when a request arrived; `None` if it could not be read. The SDK acknowledges

@@ -1,4 +1,4 @@
-//! How much is found, and how much that is no secret is taken for one.
+//! Measures the rates of secrets that are found and of other text that is redacted by mistake.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,8 @@ use crate::generator::{with_secret, without_secret};
 
 const TEXTS: usize = 1_000;
 
-/// Each half by itself: the first is for development, the second has forms of texts that the first
-/// has not.
+/// Each half alone: the first is for development, and the second has forms of texts that the first
+/// lacks.
 #[test]
 fn of_1000_secrets_at_least_99_percent_are_found_in_each_half() {
     for half in 0..2 {
@@ -56,7 +56,7 @@ fn of_1000_innocent_texts_at_most_half_a_percent_are_changed_in_each_half() {
     }
 }
 
-/// A secret is called by its kind, where its form says that.
+/// A token gets its own kind if its form determines it.
 #[test]
 fn tokens_are_called_by_their_kinds() {
     const ASSIGNED: [&str; 11] = [

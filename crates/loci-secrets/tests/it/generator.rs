@@ -1,5 +1,5 @@
-//! Makes texts with and without secrets, the same ones at every run. No secret stands in a file of
-//! this repository: each is put together from drawn characters when a test runs.
+//! Generates texts with and without secrets, the same ones in every run. No file of this repository
+//! contains a secret: each test run assembles them from random characters.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -13,7 +13,7 @@ pub const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const PASSWORD: &str = "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789!#%*+?";
 
-/// Draws the same numbers from the same seed.
+/// A generator of random numbers from a seed.
 pub struct Draw(u64);
 
 impl Draw {
@@ -45,7 +45,7 @@ impl Draw {
     }
 }
 
-/// A text with a secret: what must be gone, and the kinds that it may be called.
+/// A text with a secret: the part to remove, and its possible kinds.
 pub struct True {
     pub text: String,
     pub secret: String,
@@ -54,7 +54,7 @@ pub struct True {
 
 type Make = fn(&mut Draw) -> String;
 
-/// Secrets that are known by themselves, whatever stands around them.
+/// Secrets that are recognized in any context.
 const TOKENS: &[(&str, Make)] = &[
     ("aws-access-key-id", |draw| {
         draw.pick(&["AKIA", "ASIA"]).to_owned() + &draw.text(BASE32, 16)
@@ -248,7 +248,7 @@ const TOKENS: &[(&str, Make)] = &[
     }),
 ];
 
-/// Values that are known by the name that they are assigned to.
+/// Values that are recognized by the name of their assignment.
 const ASSIGNED: &[(&str, &[&str], Make)] = &[
     (
         "aws-secret-key",
@@ -333,8 +333,8 @@ const ASSIGNED: &[(&str, &[&str], Make)] = &[
     ),
 ];
 
-/// How code, settings and people write an assignment; `§` is the name, `@` the value. The first row
-/// is for development, the second for the half that is held out.
+/// Forms of assignments in code, settings and prose; `§` is the name, `@` the value. The first row
+/// is for development, the second one is held out.
 const ASSIGNMENTS: [&[&str]; 2] = [
     &[
         "§=@\n",
@@ -361,7 +361,7 @@ const ASSIGNMENTS: [&[&str]; 2] = [
     ],
 ];
 
-/// Texts around a token that is known by itself.
+/// Texts around a token that is recognized in any context.
 const SURROUNDINGS: [&[&str]; 2] = [
     &[
         "@",
@@ -399,7 +399,7 @@ const PROSE: &[&str] = &[
     "",
 ];
 
-/// A text with a secret. Even numbers are for development, odd ones are held out.
+/// Returns a text with a secret. Even numbers are for development, odd ones are held out.
 pub fn with_secret(number: usize) -> True {
     let draw = &mut Draw::new(number as u64);
     let half = number % 2;
@@ -426,7 +426,7 @@ pub fn with_secret(number: usize) -> True {
     True { text, secret, form }
 }
 
-/// Secrets with a form of their own.
+/// Returns a secret with its own form: the kind, the secret, and a text with it.
 fn structured(draw: &mut Draw, half: usize, which: usize) -> (String, String, String) {
     let pick = |draw: &mut Draw, rows: [&[&'static str]; 2]| draw.pick(rows[half]).to_owned();
     let (form, secret, frame) = match which {
@@ -571,7 +571,7 @@ fn uuid(draw: &mut Draw) -> String {
         .join("-")
 }
 
-/// Texts that look like secrets without being any, for development first.
+/// Texts that look like secrets but contain none, those for development first.
 const INNOCENT: [&[(&str, Innocent)]; 2] = [
     &[
         ("git hash", |draw| {
@@ -935,7 +935,7 @@ const INNOCENT: [&[(&str, Innocent)]; 2] = [
     ],
 ];
 
-/// A text without a secret. Even numbers are for development, odd ones are held out.
+/// Returns a text without a secret. Even numbers are for development, odd ones are held out.
 pub fn without_secret(number: usize) -> (String, &'static str) {
     let draw = &mut Draw::new(1 << 32 | number as u64);
     let rows = INNOCENT[number % 2];

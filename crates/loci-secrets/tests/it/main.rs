@@ -1,4 +1,4 @@
-//! Secrets that are found and texts that are left, as a generator makes them.
+//! Tests with generated texts: secrets that must be found, and texts that must stay.
 
 mod evaluation;
 mod generator;

@@ -1,4 +1,4 @@
-//! Properties of every text.
+//! Properties that hold for every text.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::generator::with_secret;
 
-/// Pieces that secrets and what surrounds them consist of.
+/// Generates pieces of secrets and of the text around them.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         (0_usize..4_000).prop_map(|number| with_secret(number).text),

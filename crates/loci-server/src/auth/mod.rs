@@ -28,7 +28,7 @@ use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
 use crate::proxy::RequestOrigin;
 
-/// How callers authenticate.
+/// The authentication of callers.
 #[derive(Clone)]
 pub enum Authentication {
     /// Every caller is the anonymous caller of the default space. For loopback addresses only.

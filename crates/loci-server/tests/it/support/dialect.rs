@@ -22,7 +22,7 @@ static NOTES: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::de
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EchoArguments {
-    /// What to say.
+    /// The text to say.
     #[schemars(length(min = 1))]
     text: String,
 }
@@ -155,9 +155,9 @@ impl TypedTool for Noted {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LongArguments {
-    /// What the calls are counted under.
+    /// The name under which the calls are counted.
     name: String,
-    /// How long.
+    /// The length of the text.
     bytes: usize,
 }
 
