@@ -54,7 +54,7 @@ impl Reply {
     /// Creates a reply whose text is the JSON of the value, with the number of its results.
     ///
     /// # Errors
-    /// As for [`to_value`].
+    /// `internal` if the reply cannot be serialised.
     pub fn json(value: &impl Serialize, results: Option<u64>) -> Result<Self> {
         let structured = to_value(value)?;
         Ok(Reply::new(structured.to_string(), structured, results))

@@ -8,9 +8,10 @@ use loci_core::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use crate::checksum;
-use crate::failure::{Failure, Result, describe_read, refuse_upgraded};
-use crate::files::OpenFiles;
+use crate::failure::{Failure, Result};
+use crate::integrity::checksum;
+use crate::opening::files::OpenFiles;
+use crate::opening::versions::{describe_read, refuse_upgraded};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
@@ -212,7 +213,7 @@ pub(crate) fn empty_log(database: &Database) -> Result<bool> {
 mod tests {
     use rusqlite::StatementStatus;
 
-    use crate::open::{Options, open};
+    use crate::opening::open::{Options, open};
 
     /// One that is prepared again for each value takes several times as long.
     #[test]

@@ -1,13 +1,9 @@
 //! What went wrong, in words for the person who has to do something about it.
 
-use std::cmp::Ordering;
-
-use loci_core::{Error, MemoryId};
+use loci_core::{Error, MemoryId, Space};
+use rusqlite::ErrorCode;
 use rusqlite::ffi::{SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE};
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode};
-
-use crate::schema;
 
 /// Why a piece of work did not succeed: the database failed, or the store refuses.
 #[derive(Debug)]
@@ -85,6 +81,18 @@ pub(crate) fn describe(error: &rusqlite::Error) -> Error {
 const DAMAGED: &str =
     " is damaged; stop loci, and run `loci doctor`, which says what is damaged and how to go on";
 
+/// The damage at which something ended, in words. Other failures stay failures.
+pub(crate) fn damage(outcome: Result<()>) -> Result<Option<String>> {
+    match outcome {
+        Ok(()) => Ok(None),
+        Err(failure) if failure.is_damage() => Ok(Some(match failure {
+            Failure::Database(error) => error.to_string(),
+            Failure::Refused(_) => "what comes next was not written by loci".to_owned(),
+        })),
+        Err(failure) => Err(failure),
+    }
+}
+
 /// The database holds something that no version of loci writes.
 pub(crate) fn damaged() -> Error {
     Error::corrupt(format!("the database{DAMAGED}"))
@@ -113,14 +121,6 @@ pub(crate) fn readable(name: ValueRef<'_>) -> String {
     }
 }
 
-/// Another process brought the database to a version that this one must not write and may not
-/// understand.
-pub(crate) fn upgraded() -> Error {
-    Error::unavailable(
-        "a newer loci has upgraded this database; start this one again, in the newer version",
-    )
-}
-
 /// The schema fixes the type of every column, so a value of another one is damage too.
 fn is_damage(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{
@@ -138,21 +138,12 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Fails if another process brought the database to a newer version than this build knows. Whether
-/// it is damaged is left to what is read of it.
-pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
-    match schema::compare(connection) {
-        Ok(Ordering::Greater) => Err(upgraded()),
-        _ => Ok(()),
+/// An error unless something is in the space of its batch.
+pub(crate) fn assert_same_space(batch: &Space, space: &Space, what: &str) -> Result<()> {
+    if space == batch {
+        return Ok(());
     }
-}
-
-/// The failure of a read for a caller. What this build cannot read is no damage if a newer one has
-/// upgraded the database meanwhile; the versions cost a look only then.
-pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
-    refuse_upgraded(connection)
-        .err()
-        .unwrap_or_else(|| failure.into())
+    Err(Error::internal(format!("{what} must be in the space of its batch")).into())
 }
 
 /// What did not hold, for a caller who may try again.

@@ -35,56 +35,24 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
-mod answers;
-mod archive;
-mod audit;
-mod backup;
-mod cache;
-mod checksum;
-mod codec;
 mod connection;
-mod counts;
-mod decisions;
-mod doctor;
-mod facts;
 mod failure;
-mod files;
-mod filter_sql;
-mod folder;
-mod holders;
-mod identity;
-mod import_record;
-mod jobs;
-mod keyed_answers;
-mod load;
-mod mounts;
-mod note_files;
-mod open;
-mod opened;
+mod index;
+mod integrity;
+mod maintenance;
+mod opening;
 #[cfg(test)]
 mod plans;
-mod presence;
-mod read;
-mod read_only;
-mod reanalysis;
-mod remove;
-mod repair;
-mod row;
-mod salvage;
-mod schema;
-mod segment;
-mod settings;
-mod source_files;
+mod statements;
 mod store;
 mod store_files;
 mod tables;
-mod tokens;
-mod tunnels;
-mod write;
 mod writer;
 
-pub use open::{OpenError, Options};
-pub use salvage::{rebuild, salvage};
-pub use segment::INDEX_FOLDER;
+pub use index::segment::INDEX_FOLDER;
+pub use integrity::rebuild::rebuild;
+pub use integrity::salvage::salvage;
+pub use opening::open::Options;
+pub use opening::open_error::OpenError;
 pub use store::SqliteStore;
 pub use store_files::SqliteFiles;

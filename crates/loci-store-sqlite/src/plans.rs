@@ -6,10 +6,12 @@ use loci_core::{
 };
 use rusqlite::Connection;
 
-use crate::filter_sql::Conditions;
-use crate::{
-    answers, audit, checksum, counts, facts, jobs, keyed_answers, note_files, read, remove, schema,
-    source_files,
+use crate::integrity::checksum;
+use crate::opening::schema;
+use crate::statements::filter_sql::Conditions;
+use crate::statements::{
+    answers, audit, counts, facts, jobs, keyed_answers, note_files, read, remove, source_files,
+    wipes,
 };
 
 fn fresh() -> Connection {
@@ -88,7 +90,7 @@ fn what_is_done_for_one_user_or_one_moment_reads_no_whole_table() {
         remove::PSEUDONYMISED_CALLS.to_owned(),
         remove::PSEUDONYMISED_RECORDS.to_owned(),
         remove::PSEUDONYMISED_COUNTS.to_owned(),
-        remove::LAST_WIPE.to_owned(),
+        wipes::LAST_WIPE.to_owned(),
         remove::deletable_sql(&remove::chosen(&of_owner(), None)),
         remove::deletable_sql(&remove::chosen(&narrow, None)),
         remove::deletable_sql(&remove::chosen(&narrow, Some(&id))),

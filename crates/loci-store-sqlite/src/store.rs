@@ -8,21 +8,22 @@ use loci_core::{
     ArchiveStore, Archived, AuditEntry, AuditQuery, AuditStore, Batch, CacheEntry, CacheStore,
     CandidateQuery, Candidates, Decision, DecisionStore, Error, Fact, FactCounts, FactQuery,
     FactStore, FailedJob, FilingOrder, Filter, IdempotencyStore, IdempotentReply, Job, JobCounts,
-    JobStore, Location, LocationCount, Maintenance, Memory, MemoryId, ModelId, NoteFile, NoteStore,
-    Page, Problem, QueryVector, Reindexed, Repair, Result, SettingStore, SourceFile, SourceStore,
-    Space, StatusCount, Store, StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash,
-    TokenStore, Touch, Tunnel, TunnelStore, Vector, Wiped, check_lease,
+    JobStore, Location, LocationCount, Memory, MemoryId, ModelId, NoteFile, NoteStore, Page,
+    QueryVector, Result, SettingStore, SourceFile, SourceStore, Space, StatusCount, Store,
+    StoreSize, Sweep, SweepClock, Timestamp, Token, TokenHash, TokenStore, Touch, Tunnel,
+    TunnelStore, Vector, Wiped, check_lease,
 };
 use tempfile::TempDir;
 
-use crate::backup::Snapshot;
 use crate::connection;
-use crate::identity::{self, StoreId};
-use crate::open::{DATABASE, OpenError, Options};
-use crate::opened::Opened;
-use crate::{
-    answers, archive, audit, counts, decisions, doctor, facts, jobs, keyed_answers, note_files,
-    read, read_only, remove, settings, source_files, tokens, tunnels, write,
+use crate::opening::identity::StoreId;
+use crate::opening::open::Options;
+use crate::opening::open_error::{DATABASE, OpenError};
+use crate::opening::opened::Opened;
+use crate::opening::{identity, read_only};
+use crate::statements::{
+    answers, archive, audit, batch, counts, decisions, facts, jobs, keyed_answers, note_files,
+    read, remove, settings, source_files, tokens, tunnels, write,
 };
 
 /// A store in one SQLite database, `loci.db` in its folder.
@@ -34,7 +35,7 @@ pub struct SqliteStore {
     store: Option<StoreId>,
     /// None while it could not be opened again.
     opened: RwLock<Option<Arc<Opened>>>,
-    is_read_only: bool,
+    pub(crate) is_read_only: bool,
     /// The copy that is read instead.
     copy: Option<TempDir>,
 }
@@ -183,49 +184,11 @@ impl SqliteStore {
     }
 }
 
-impl Maintenance for SqliteStore {
-    fn is_read_only(&self) -> bool {
-        self.is_read_only
-    }
-
-    /// Checks each part as of a moment of its own, since several connections read the parts at
-    /// once.
-    fn integrity_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, true)
-    }
-
-    fn structure_check(&self) -> Result<Vec<Problem>> {
-        doctor::check_in_parts(&self.opened()?.readers, false)
-    }
-
-    fn repair(&self) -> Result<Repair> {
-        let opened = self.opened()?;
-        let done = opened.work().repair();
-        opened.cache.forget_segment();
-        done
-    }
-
-    fn reindex(&self, embeddings: bool) -> Result<Reindexed> {
-        let opened = self.opened()?;
-        let done = opened.work().reindex(embeddings);
-        opened.cache.forget_segment();
-        done
-    }
-
-    fn check_write(&self) -> Result<()> {
-        self.opened()?.writer.run(jobs::check_write)
-    }
-
-    fn snapshot(&self) -> Result<Box<dyn loci_core::Snapshot>> {
-        Ok(Box::new(Snapshot::of(self.opened()?)?))
-    }
-}
-
 impl Store for SqliteStore {
     fn commit(&self, batch: Batch) -> Result<()> {
         self.opened()?
             .writer
-            .run(move |connection| write::apply(connection, &batch))
+            .run(move |connection| batch::apply(connection, &batch))
     }
 
     fn get_all(&self, filter: &Filter, ids: &[MemoryId]) -> Result<Vec<Memory>> {
@@ -701,7 +664,7 @@ impl NoteStore for SqliteStore {
     fn commit_rebuildable(&self, batch: Batch) -> Result<()> {
         self.opened()?
             .writer
-            .run_unflushed(move |connection| write::apply(connection, &batch))
+            .run_unflushed(move |connection| batch::apply(connection, &batch))
     }
 }
 

@@ -7,14 +7,16 @@ use loci_core::{
     VisitRecord,
 };
 
-use crate::backup::{self, RESTORE_MARK};
-use crate::files::log_of;
-use crate::open::{DATABASE, OpenError, Options};
-use crate::presence::{self, ExclusiveLock};
-use crate::salvage::{rebuild, salvage};
-use crate::segment::INDEX_FOLDER;
+use crate::index::segment::INDEX_FOLDER;
+use crate::integrity::rebuild::rebuild;
+use crate::integrity::salvage::salvage;
+use crate::opening::copies::RESTORE_MARK;
+use crate::opening::files::log_of;
+use crate::opening::open::Options;
+use crate::opening::open_error::{DATABASE, OpenError};
+use crate::opening::presence::ExclusiveLock;
+use crate::opening::{backup, folder, holders, presence};
 use crate::store::SqliteStore;
-use crate::{folder, holders};
 
 /// The files of the store in a folder.
 #[derive(Debug, Clone)]

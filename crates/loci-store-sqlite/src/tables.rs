@@ -1,7 +1,7 @@
 //! The tables of the store: one list, from which checks, repair, salvage and rebuild take what they
 //! need to know of a table.
 
-use crate::read::POSITION_BITS;
+use crate::statements::passages::POSITION_BITS;
 
 /// Where the rows of a table come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,7 +203,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::schema;
+    use crate::opening::schema;
 
     #[test]
     fn the_list_has_the_tables_of_the_schema_and_their_indexes() {

@@ -13,9 +13,10 @@ use loci_core::Error;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::connection::{Database, checkpoint};
-use crate::failure::{Failure, Result, breaks_connection, damaged, describe, upgraded};
-use crate::open::OpenError;
-use crate::schema;
+use crate::failure::{Failure, Result, breaks_connection, damaged, describe};
+use crate::opening::open_error::OpenError;
+use crate::opening::versions;
+use crate::opening::versions::upgraded;
 
 /// Pieces of work that may wait; further callers wait before they are let in.
 const QUEUE_MAX: usize = 1_024;
@@ -482,7 +483,7 @@ fn transact(connection: &Connection, group: &mut [Box<dyn Job>]) -> Result<(), S
 /// Fails unless the database is still of the versions that it was opened in. Within the transaction
 /// they stay: an upgrade by another process comes before it or after it.
 fn check_version(connection: &Connection) -> Result<(), Stopped> {
-    let error = match schema::compare(connection)? {
+    let error = match versions::compare(connection)? {
         Equal => return Ok(()),
         Greater => upgraded(),
         Less => damaged(),
@@ -518,7 +519,7 @@ fn execute(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::open::{Options, open};
+    use crate::opening::open::{Options, open};
 
     use super::*;
 

@@ -13,7 +13,7 @@ use super::rust_source::{FoundAttribute, RustSource};
 /// registration of a virtual table of SQLite that is written in C.
 const UNSAFE_FILES: [&str; 2] = [
     "crates/loci-search/src/index/kernel.rs",
-    "crates/loci-store-sqlite/src/salvage/dbdata.rs",
+    "crates/loci-store-sqlite/src/integrity/salvage/dbdata.rs",
 ];
 
 /// Holds every file against the rules.

@@ -1,0 +1,91 @@
+//! Copies of the database: those from before an upgrade, those that go into a backup, and those
+//! that come back from one.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use loci_core::{Error, Inspected};
+use rusqlite::Connection;
+
+use crate::connection::Database;
+use crate::failure::Failure;
+use crate::integrity::doctor;
+use crate::opening::copies::copy;
+use crate::opening::open::{Options, analysis, version};
+use crate::opening::open_error::OpenError;
+use crate::opening::opened::Opened;
+use crate::opening::schema;
+
+/// The database as of one moment. While it lives, the log keeps what it needs, and grows.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    connection: Connection,
+    /// Closed after the connection.
+    _opened: Arc<Opened>,
+}
+
+impl Snapshot {
+    pub(crate) fn of(opened: Arc<Opened>) -> Result<Self, Error> {
+        let begin = || -> Result<Connection, Failure> {
+            let connection = opened.database.connect_reader()?;
+            // The transaction begins with the first read.
+            connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_master;")?;
+            Ok(connection)
+        };
+        Ok(Snapshot {
+            connection: begin()?,
+            _opened: opened,
+        })
+    }
+}
+
+impl loci_core::Snapshot for Snapshot {
+    /// The copy has no log beside it.
+    fn copy_to(&self, file: &Path) -> Result<(), Error> {
+        copy(&self.connection, file).map_err(Failure::from)?;
+        let flushed = fs::File::open(file).and_then(|file| file.sync_all());
+        Ok(flushed.map_err(|error| OpenError::from_io(&error, file))?)
+    }
+}
+
+/// Looks through a database that lies somewhere on its own, after what its log may hold was moved
+/// into it.
+pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
+    let failed = |error: rusqlite::Error| OpenError::from_database(&error, file);
+    let database = Database::new(file.to_owned(), Options::default().busy_timeout);
+    let connection = database.open().map_err(failed)?;
+    let schema = version(&connection, &database)?;
+    if schema <= 0 {
+        return Err(OpenError::NotADatabase {
+            database: file.to_owned(),
+        });
+    }
+    analysis(&connection, &database, schema)?;
+    connection
+        .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
+        .map_err(failed)?;
+    let is_current = schema == schema::VERSION;
+    // What is made of the words can be made again.
+    let problems = if is_current {
+        doctor::check(&connection, false)
+    } else {
+        doctor::check_foreign(&connection, schema)
+    };
+    let problems = problems.map_err(|failure| match failure {
+        Failure::Database(error) => failed(error),
+        Failure::Refused(error) => OpenError::Io {
+            path: file.to_owned(),
+            problem: error.message,
+        },
+    })?;
+    let sql = "SELECT count(*) FROM memory WHERE deleted_at IS NULL";
+    let count: i64 = connection
+        .query_row(sql, [], |row| row.get(0))
+        .map_err(failed)?;
+    Ok(Inspected {
+        schema,
+        memories: count.cast_unsigned(),
+        problems,
+    })
+}

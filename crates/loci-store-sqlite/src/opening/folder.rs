@@ -1,0 +1,84 @@
+//! The folder of a store: that it exists, is ours and can hold a database.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::opening::open_error::OpenError;
+
+/// Makes the folder if it is not there, for its owner alone, checks it, and returns its real path.
+pub(crate) fn prepare(folder: &Path) -> Result<PathBuf, OpenError> {
+    create(folder).map_err(|error| OpenError::from_io(&error, folder))?;
+    let real = fs::canonicalize(folder).map_err(|error| OpenError::from_io(&error, folder))?;
+    check_owner(&real)?;
+    check_file_system(&real)?;
+    Ok(real)
+}
+
+/// Makes a folder for its owner alone, if it is not there.
+pub(crate) fn create(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Makes an empty file for its owner alone, or opens the one that is there.
+pub(crate) fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Makes a change of names in the folder durable.
+pub(crate) fn flush(folder: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+#[cfg(unix)]
+fn check_owner(folder: &Path) -> Result<(), OpenError> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(folder).map_err(|error| OpenError::from_io(&error, folder))?;
+    if metadata.uid() == rustix::process::geteuid().as_raw() {
+        return Ok(());
+    }
+    Err(OpenError::NotOwner {
+        folder: folder.to_owned(),
+        uid: metadata.uid(),
+    })
+}
+
+#[cfg(not(unix))]
+fn check_owner(_folder: &Path) -> Result<(), OpenError> {
+    Ok(())
+}
+
+/// The kind of the file system that a folder is on, as Linux names it; none where that cannot be
+/// told.
+pub fn file_system(folder: &Path) -> Option<String> {
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    crate::opening::mounts::file_system(&mountinfo, &fs::canonicalize(folder).ok()?)
+}
+
+fn check_file_system(folder: &Path) -> Result<(), OpenError> {
+    // Only Linux has the table; elsewhere nothing is known and nothing refused.
+    let mountinfo = match fs::read_to_string("/proc/self/mountinfo") {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        other => other.unwrap_or_default(),
+    };
+    match crate::opening::mounts::file_system(&mountinfo, folder) {
+        Some(kind) if crate::opening::mounts::is_network(&kind) => {
+            Err(OpenError::NetworkFileSystem {
+                folder: folder.to_owned(),
+                kind,
+            })
+        }
+        _ => Ok(()),
+    }
+}

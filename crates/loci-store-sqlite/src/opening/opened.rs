@@ -1,0 +1,101 @@
+//! A store that is open: its connections, its thread, and what it keeps in memory.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusqlite::Connection;
+
+use crate::connection;
+use crate::connection::{Database, Readers};
+use crate::failure::Failure;
+use crate::index::cache::Cache;
+use crate::integrity::repair::Work;
+use crate::opening::files::{has_bytes, log_of};
+use crate::opening::open::{Options, open};
+use crate::opening::open_error::OpenError;
+use crate::opening::{folder, identity, presence};
+use crate::writer::Writer;
+
+/// All that holds the files of a store open. They are closed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) cache: Arc<Cache>,
+    pub(crate) readers: Readers,
+    pub(crate) writer: Writer,
+    pub(crate) database: Database,
+    /// Whether pages from before a wipe may still lie in the write-ahead log.
+    pub(crate) log_has_remains: AtomicBool,
+    /// Whether the segment of the index may still hold what was wiped.
+    pub(crate) segment_has_remains: AtomicBool,
+    /// Says that the store is open: the last to go. None for what cannot be written.
+    _presence: Option<File>,
+}
+
+impl Opened {
+    /// As [`SqliteStore::open`](crate::SqliteStore::open).
+    pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
+        let real = folder::prepare(folder)?;
+        identity::compare(&real)?;
+        let presence = presence::lock_shared(&real, options.busy_timeout)?;
+        let (database, connection) = open(folder, options)?;
+        // A process that was killed may have left commits in the log whose flush failed, which the
+        // system's cache still shows. No later commit may depend on them (ADR 21).
+        if has_bytes(&log_of(&database.path)) {
+            connection::checkpoint(&connection)
+                .map_err(|error| OpenError::from_database(&error, &database.path))?;
+        }
+        Opened::start(database, connection, Some(presence), options)
+    }
+
+    /// With a connection to the database that is used to write.
+    pub(crate) fn start(
+        database: Database,
+        connection: Connection,
+        presence: Option<File>,
+        options: Options,
+    ) -> Result<Self, OpenError> {
+        let writer = Writer::start(database.clone(), connection)?;
+        Ok(Opened {
+            cache: Arc::new(Cache::new(database.clone(), options.segment_min)),
+            readers: Readers::new(database.clone()),
+            writer,
+            database,
+            log_has_remains: AtomicBool::new(false),
+            segment_has_remains: AtomicBool::new(false),
+            _presence: presence,
+        })
+    }
+
+    /// Removes what a wipe left in the segment of the index and in the log, now or at a later
+    /// sweep. Until then the data is gone for every reader of the database, if not for one of the
+    /// file.
+    pub(crate) fn remove_remains(&self) {
+        if self.segment_has_remains.load(Ordering::Relaxed) {
+            self.segment_has_remains
+                .store(!self.cache.remove_segment(), Ordering::Relaxed);
+        }
+        if self.log_has_remains.load(Ordering::Relaxed) {
+            let emptied = connection::empty_log(&self.database);
+            self.log_has_remains
+                .store(!matches!(emptied, Ok(true)), Ordering::Relaxed);
+            if let Err(Failure::Database(failure)) = emptied {
+                self.writer.learn_of(failure);
+            }
+        }
+    }
+
+    pub(crate) fn work(&self) -> Work<'_> {
+        Work {
+            readers: &self.readers,
+            writer: &self.writer,
+        }
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.cache.close();
+    }
+}

@@ -1,0 +1,264 @@
+//! Stored passages, cut and analysed again when the analysis of texts has changed.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use loci_core::{EnrichmentStatus, Memory, Passage, SOURCE_FILE, SOURCE_PATH, SourceFile, Term};
+use loci_search::passages::passages;
+use loci_search::{analysis, dates, document};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+
+use crate::failure::{Result, damaged};
+use crate::statements::codec::{decode_terms, encode_attributes, encode_terms};
+use crate::statements::passages::{PASSAGE_HOLDS, delete_passages, insert_passages, passage_keys};
+use crate::statements::row::{COLUMNS, FURTHER_COLUMNS, WHOLE_TABLES, read_whole};
+use crate::statements::source_files;
+
+/// The version of the analysis that this build makes terms with.
+pub(crate) const VERSION: i64 = analysis::VERSION as i64;
+/// The first version of the schema in which the database notes it.
+pub(crate) const NOTED_SINCE: i64 = 3;
+
+/// The first version of the analysis whose vectors are of [`document::embedded_text`]; those from
+/// before are of the passages as they stand in the text.
+const EMBEDS_TEXT_SINCE: i64 = 2;
+
+/// The version of the analysis that the terms in the database were made with, 0 if that is lost.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    let mut statement = connection.prepare_cached("SELECT version FROM analysis")?;
+    Ok(statement
+        .query_row([], |row| row.get(0))
+        .optional()?
+        .unwrap_or(0))
+}
+
+/// Cuts all texts into passages again and makes their terms, in one transaction. Vectors stay where
+/// a text is cut as before and its passages are embedded as before; where not, they wait for new
+/// ones. Returns how many passages there are.
+pub(crate) fn renew(connection: &mut Connection) -> Result<usize> {
+    let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let embeds_text = version(&transaction)? >= EMBEDS_TEXT_SINCE;
+    let rows: Vec<i64> = {
+        let mut rows =
+            transaction.prepare("SELECT row FROM memory WHERE deleted_at IS NULL ORDER BY row")?;
+        rows.query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?
+    };
+    let mut renewed = 0;
+    for row in rows {
+        let savepoint = transaction.savepoint()?;
+        match renew_memory(&savepoint, row, embeds_text) {
+            Ok(passages) => {
+                savepoint.commit()?;
+                renewed += passages;
+            }
+            // It is for `loci doctor` to say, which needs a store that opens; the terms stay.
+            Err(failure) if failure.is_damage() => savepoint.finish()?,
+            Err(failure) => return Err(failure),
+        }
+    }
+    let note = "INSERT INTO analysis (row, version) VALUES (1, ?1)
+        ON CONFLICT (row) DO UPDATE SET version = excluded.version";
+    transaction.execute(note, [VERSION])?;
+    transaction.commit()?;
+    Ok(renewed)
+}
+
+/// Returns how many passages the memory has.
+pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool) -> Result<usize> {
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let memory = statement
+        .query_row([row], |row| Ok(read_whole(row)))
+        .optional()?
+        .transpose()?;
+    let Some(mut memory) = memory else {
+        return Ok(0);
+    };
+    add_source_path(connection, row, &mut memory)?;
+    let ranges = passages(&memory.content);
+    // What is not as it was written has no vector that could stay.
+    let forget = format!("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2 AND NOT {PASSAGE_HOLDS}");
+    connection
+        .prepare_cached(&forget)?
+        .execute(passage_keys(row))?;
+    let sql =
+        "SELECT row, first_byte, end_byte FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let stored = statement.query_map(passage_keys(row), |passage| {
+        Ok((
+            passage.get(0)?,
+            passage.get::<_, i64>(1)?,
+            passage.get::<_, i64>(2)?,
+        ))
+    })?;
+    let stored: Vec<(i64, i64, i64)> = stored.collect::<rusqlite::Result<_>>()?;
+    let terms = terms(&memory, &ranges);
+    let count = ranges.len();
+    let bounds = ranges
+        .iter()
+        .map(|range| (range.start as i64, range.end as i64));
+    if stored
+        .iter()
+        .map(|(_, first, end)| (*first, *end))
+        .eq(bounds)
+    {
+        let mut update =
+            connection.prepare_cached("UPDATE passage SET terms = ?2 WHERE row = ?1")?;
+        let forget = "UPDATE passage SET model = NULL, scale = NULL, vector = NULL WHERE row = ?1";
+        let mut forget = connection.prepare_cached(forget)?;
+        let mut forget_further =
+            connection.prepare_cached("DELETE FROM further_vector WHERE passage = ?1")?;
+        for (((key, ..), range), terms) in stored.iter().zip(ranges).zip(terms) {
+            update.execute(params![key, encode_terms(&terms)])?;
+            if !embeds_text
+                && document::embedded_text(&memory.content, range.clone()) != memory.content[range]
+            {
+                forget.execute([key])?;
+                forget_further.execute([key])?;
+            }
+        }
+    } else {
+        let passages = ranges.into_iter().zip(terms).map(|(range, terms)| Passage {
+            range,
+            terms,
+            vector: None,
+        });
+        delete_passages(connection, row)?;
+        insert_passages(connection, row, &passages.collect::<Vec<_>>())?;
+    }
+    Ok(count)
+}
+
+/// Notes the path of its file in a memory that was filed before paths were noted.
+fn add_source_path(connection: &Connection, row: i64, memory: &mut Memory) -> Result<()> {
+    if memory.source_path().is_some() {
+        return Ok(());
+    }
+    let Some(file) = memory.attributes.get(SOURCE_FILE) else {
+        return Ok(());
+    };
+    let source = source_files::find(
+        connection,
+        &memory.space,
+        memory.location.collection.as_deref(),
+        file,
+    )?;
+    let path = source.filter(|source| source.is_whole);
+    let Some(path) = path.and_then(|source| SourceFile::path_in_root(&source.root, &source.path))
+    else {
+        return Ok(());
+    };
+    memory.attributes.insert(SOURCE_PATH.to_owned(), path);
+    let attributes = encode_attributes(&memory.attributes);
+    connection
+        .prepare_cached("UPDATE memory SET attributes = ?2 WHERE row = ?1")?
+        .execute(params![row, attributes])?;
+    Ok(())
+}
+
+/// Whether the passages of the memory are those of its text, and their words those that it gives.
+/// Marks are not compared: they may tell of the day of an earlier version of the record.
+pub(crate) fn fits(connection: &Connection, row: i64) -> Result<bool> {
+    let sql = format!("SELECT {COLUMNS}, {FURTHER_COLUMNS} FROM {WHOLE_TABLES} WHERE m.row = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let memory = statement
+        .query_row([row], |row| Ok(read_whole(row)))
+        .optional()?
+        .transpose()?;
+    memory.map_or(Ok(true), |memory| fits_memory(connection, row, &memory))
+}
+
+/// The same, for the memory of that row.
+pub(crate) fn fits_memory(connection: &Connection, row: i64, memory: &Memory) -> Result<bool> {
+    let ranges = passages(&memory.content);
+    let sql = "SELECT row, first_byte, end_byte, terms FROM passage WHERE row BETWEEN ?1 AND ?2 ORDER BY row";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(passage_keys(row))?;
+    let mut stored = Vec::new();
+    let [first_key, _] = passage_keys(row);
+    while let Some(passage) = rows.next()? {
+        let is_in_place = ranges.get(stored.len()).is_some_and(|range| {
+            let place = (passage.get(0), passage.get(1), passage.get(2));
+            place
+                == (
+                    Ok(first_key + stored.len() as i64),
+                    Ok(range.start as i64),
+                    Ok(range.end as i64),
+                )
+        });
+        let terms = passage.get_ref(3)?.as_blob().map_err(|_| damaged())?;
+        match decode_terms(terms) {
+            Ok(terms) if is_in_place => {
+                let words = words(terms.into_iter());
+                stored.push(
+                    words
+                        .into_iter()
+                        .map(|(text, count)| (text.to_owned(), count))
+                        .collect::<Vec<_>>(),
+                );
+            }
+            _ => return Ok(false),
+        }
+    }
+    let gives = |memory: &Memory| {
+        let terms = terms(memory, &ranges);
+        terms.iter().zip(&stored).all(|(terms, stored)| {
+            let fresh = words(terms.iter().map(|term| (term.text.as_str(), term.count)));
+            fresh
+                .into_iter()
+                .eq(stored.iter().map(|(text, count)| (text.as_str(), *count)))
+        })
+    };
+    // A summary may have come without words of its own.
+    Ok(stored.len() == ranges.len()
+        && (gives(memory)
+            || gives(&Memory {
+                summary: None,
+                ..memory.clone()
+            })))
+}
+
+/// The terms that are words, in their order as texts.
+fn words<'a>(terms: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
+    let mut words: Vec<_> = terms.filter(|(_, count)| *count > 0).collect();
+    words.sort_unstable();
+    words
+}
+
+/// The terms of each passage.
+fn terms(memory: &Memory, passages: &[Range<usize>]) -> Vec<Vec<Term>> {
+    let day = dates::day(memory.updated_at.microseconds());
+    let with = |metadata: &[String]| -> Vec<Vec<Term>> {
+        let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
+        let marks: Vec<_> = marks.into_iter().map(|mark| (mark, 0)).collect();
+        let terms = passages
+            .iter()
+            .map(|range| document::terms(&memory.content, range.clone(), metadata, day));
+        let terms = terms.map(|terms| terms.into_iter().chain(marks.clone()).collect::<Vec<_>>());
+        let term = |(text, count)| Term { text, count };
+        terms
+            .map(|terms| terms.into_iter().map(term).collect())
+            .collect()
+    };
+    let mut metadata = memory.metadata();
+    let terms = with(&metadata);
+    // Written by the background, whose words find the memory where it has others than the content.
+    let is_enriched = memory.enrichment == Some(EnrichmentStatus::Completed);
+    let Some(summary) = memory.summary.as_ref().filter(|_| is_enriched) else {
+        return terms;
+    };
+    let known: HashSet<&str> = terms
+        .iter()
+        .flatten()
+        .map(|term| term.text.as_str())
+        .collect();
+    if analysis::term_counts([summary.as_str()])
+        .iter()
+        .all(|(term, _)| known.contains(term.as_str()))
+    {
+        return terms;
+    }
+    metadata.push(summary.clone());
+    with(&metadata)
+}

@@ -1,0 +1,111 @@
+//! Applies a batch. It runs on the writer's thread, inside its transaction.
+
+use loci_core::{Batch, Change, Error, Expect};
+use rusqlite::Connection;
+
+use crate::failure::{Result, assert_same_space, memory_conflict};
+use crate::statements::wipes::not_wiped;
+use crate::statements::{
+    facts, import_record, jobs, keyed_answers, note_files, settings, source_files, tunnels, write,
+};
+
+/// Applies all changes of a batch.
+pub(crate) fn apply(connection: &Connection, batch: &Batch) -> Result<()> {
+    let space = &batch.space;
+    for change in &batch.changes {
+        match change {
+            Change::Put {
+                memory,
+                passages,
+                expect,
+            } => {
+                assert_same_space(space, &memory.space, "a memory")?;
+                write::put(connection, memory, passages.as_deref(), *expect)?;
+            }
+            Change::Delete { id, revision } => {
+                let found = write::find(connection, space, id)?;
+                if let Some(row) = write::expected(found, Expect::Revision(*revision), id)? {
+                    write::delete(connection, row)?;
+                }
+            }
+            Change::Embed {
+                id,
+                revision,
+                vectors,
+            } => {
+                if let Some(found) = write::find(connection, space, id)?
+                    && found.has(*revision)
+                {
+                    write::embed(connection, found.row, vectors)?;
+                }
+            }
+            Change::Enqueue { memory, due_at } => match write::find(connection, space, memory)? {
+                Some(found) if !found.is_deleted => {
+                    jobs::enqueue(connection, found.row, memory, *due_at)?;
+                }
+                _ => {
+                    return Err(memory_conflict(memory, "is gone and needs no job"));
+                }
+            },
+            Change::Settle { job, outcome } => {
+                assert_same_space(space, &job.space, "a job")?;
+                jobs::settle(connection, job, outcome)?;
+            }
+            Change::NotWiped {
+                owner,
+                origin,
+                since,
+            } => {
+                not_wiped(connection, space, owner, Some(origin), *since)?;
+            }
+            Change::NotNote { id } => note_files::none_of(connection, space, id)?,
+            Change::PutNoteFile(file) => note_files::put(connection, space, file)?,
+            Change::ExpectNoteFile { file, expect } => {
+                let id = file
+                    .memory
+                    .as_ref()
+                    .ok_or_else(|| Error::internal("a file that is expected is a memory"))?;
+                write::expected(write::find(connection, space, id)?, *expect, id)?;
+                note_files::expect(connection, space, file)?;
+            }
+            Change::DeleteNoteFile { path } => note_files::delete(connection, space, path)?,
+            Change::PutNoteFolder { identity } => {
+                note_files::put_folder(connection, space, identity)?;
+            }
+            Change::KeepAnswer(answer) => {
+                assert_same_space(space, &answer.space, "an answer")?;
+                keyed_answers::keep(connection, answer)?;
+            }
+            Change::PutFact(fact) => {
+                assert_same_space(space, &fact.space, "a fact")?;
+                facts::put(connection, fact)?;
+            }
+            Change::EndFact {
+                id,
+                before,
+                valid_to,
+            } => facts::end(connection, space, id, *before, *valid_to)?,
+            Change::PutTunnel { tunnel, expect } => {
+                assert_same_space(space, &tunnel.space, "a tunnel")?;
+                tunnels::put(connection, tunnel, expect.as_deref())?;
+            }
+            Change::DeleteTunnel { id } => tunnels::delete(connection, space, id)?,
+            Change::PutSetting { owner, name, value } => {
+                settings::put(connection, space, owner.as_deref(), name, value)?;
+            }
+            Change::PutSourceFile { file, expect } => {
+                source_files::put(connection, space, file, expect.as_deref())?;
+            }
+            Change::DeleteSourceFile { expect } => source_files::delete(connection, space, expect)?,
+            Change::BringBack {
+                record,
+                passages,
+                since,
+                now,
+            } => {
+                import_record::import_record(connection, space, record, passages, *since, *now)?;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! Statements over the facts of the knowledge graph.
+
+use loci_core::{Direction, Fact, FactCounts, FactQuery, Name, Period, Space, Timestamp};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::failure::{Result, conflict, damaged, damaged_row, map_unique_violation};
+use crate::statements::change_feed::record_other_change;
+use crate::statements::filter_sql::{bound, parameters};
+use crate::statements::row::{none_broken, read_moment, read_space, verify_checksum};
+
+/// Whether a row of `fact AS f` is as it was written.
+const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject, f.predicate, f.object, f.from_first, \
+     f.from_last, f.to_first, f.to_last, f.source, f.created_at)";
+/// Whether a row of `graph_name AS n` is as it was written.
+const NAME_HOLDS: &str =
+    "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
+/// What a failure calls such a row, before the space.
+const NAME_NOUN: &str = "a name in the facts of";
+
+/// What [`read`] reads of `fact AS f`, in its order.
+pub(crate) fn columns() -> String {
+    let spelling = |is_relation: bool, key: &str| {
+        format!(
+            "(SELECT n.spelling FROM graph_name AS n WHERE n.space = f.space AND n.is_relation = {is_relation} \
+             AND n.key = f.{key} AND {NAME_HOLDS})"
+        )
+    };
+    format!(
+        "f.space, f.id, f.subject, f.predicate, f.object, f.from_first, f.from_last, f.to_first, f.to_last, f.source, \
+         f.created_at, {}, {}, {}, {HOLDS}",
+        spelling(false, "subject"),
+        spelling(true, "predicate"),
+        spelling(false, "object")
+    )
+}
+
+/// A fact that says the same from the same beginning to the same end.
+pub(crate) const SAME: &str =
+    "SELECT 1 FROM fact WHERE space = ?1 AND subject = ?2 AND predicate = ?3 AND object = ?4
+    AND from_first IS ?5 AND from_last IS ?6 AND to_first IS ?7 AND to_last IS ?8";
+
+pub(crate) fn put(connection: &Connection, fact: &Fact) -> Result<()> {
+    let Fact {
+        space,
+        id,
+        subject,
+        predicate,
+        object,
+        valid_from,
+        valid_to,
+        source,
+        created_at,
+    } = fact;
+    let name = "INSERT OR IGNORE INTO graph_name (space, is_relation, key, spelling) VALUES (?1, ?2, ?3, ?4)";
+    let mut name_statement = connection.prepare_cached(name)?;
+    let broken = format!(
+        "SELECT 1 FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = ?2 AND n.key = ?3 AND NOT {NAME_HOLDS}"
+    );
+    for (is_relation, Name { key, spelling }) in
+        [(false, subject), (true, predicate), (false, object)]
+    {
+        let is_known =
+            name_statement.execute(params![space.as_str(), is_relation, key, spelling])? == 0;
+        if is_known {
+            none_broken(
+                connection,
+                &broken,
+                params![space.as_str(), is_relation, key],
+                NAME_NOUN,
+                space.as_str(),
+            )?;
+        }
+    }
+    let [from_first, from_last] = bounds(*valid_from);
+    let [to_first, to_last] = bounds(*valid_to);
+    // By no unique index, since stores of former versions hold such.
+    let same = params![
+        space.as_str(),
+        subject.key,
+        predicate.key,
+        object.key,
+        from_first,
+        from_last,
+        to_first,
+        to_last
+    ];
+    if connection.prepare_cached(SAME)?.exists(same)? {
+        return Err(conflict(
+            "this fact is noted already; read it again and retry",
+        ));
+    }
+    let sql = "INSERT INTO fact (space, id, subject, predicate, object, from_first, from_last, to_first, to_last, \
+               source, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let written = connection.prepare_cached(sql)?.execute(params![
+        space.as_str(),
+        id,
+        subject.key,
+        predicate.key,
+        object.key,
+        from_first,
+        from_last,
+        to_first,
+        to_last,
+        source,
+        created_at.microseconds(),
+    ]);
+    map_unique_violation(written, || {
+        "this fact is noted already; read it again and retry".to_owned()
+    })?;
+    record_other_change(connection)
+}
+
+/// The first and the last microsecond of a period.
+fn bounds(period: Option<Period>) -> [Option<i64>; 2] {
+    [
+        period.map(|period| period.first.microseconds()),
+        period.map(|period| period.last.microseconds()),
+    ]
+}
+
+pub(crate) fn end(
+    connection: &Connection,
+    space: &Space,
+    id: &str,
+    before: Option<Period>,
+    valid_to: Period,
+) -> Result<()> {
+    let broken =
+        format!("SELECT 1 FROM fact AS f WHERE f.space = ?1 AND f.id = ?2 AND NOT {HOLDS}");
+    none_broken(connection, &broken, [space.as_str(), id], "fact", id)?;
+    let sql = "UPDATE fact SET to_first = ?5, to_last = ?6
+        WHERE space = ?1 AND id = ?2 AND to_first IS ?3 AND to_last IS ?4";
+    let [before_first, before_last] = bounds(before);
+    let ended = connection.prepare_cached(sql)?.execute(params![
+        space.as_str(),
+        id,
+        before_first,
+        before_last,
+        valid_to.first.microseconds(),
+        valid_to.last.microseconds(),
+    ])?;
+    if ended == 0 {
+        return Err(conflict(format!(
+            "the fact `{id}` is not there, or its end changed; read it again and retry"
+        )));
+    }
+    record_other_change(connection)
+}
+
+pub(crate) fn find(connection: &Connection, query: &FactQuery) -> Result<Vec<Fact>> {
+    let mut values = vec![
+        (":space", Value::from(query.space.as_str().to_owned())),
+        (":limit", bound(query.limit)),
+        (":offset", bound(query.offset)),
+    ];
+    let mut text = |name, value: &String| values.push((name, Value::from(value.clone())));
+    if let Some((entity, _)) = &query.entity {
+        text(":entity", entity);
+    }
+    if let Some([subject, predicate, object]) = &query.triple {
+        text(":subject", subject);
+        text(":predicate", predicate);
+        text(":object", object);
+    }
+    if let Some([subject, predicate]) = &query.relation {
+        text(":relating", subject);
+        text(":relation", predicate);
+    }
+    if let Some(Period { first, last }) = query.as_of {
+        values.extend([
+            (":first", Value::from(first.microseconds())),
+            (":last", Value::from(last.microseconds())),
+        ]);
+    }
+    let mut statement = connection.prepare_cached(&find_sql(query))?;
+    let mut rows = statement.query(&*parameters(&values))?;
+    let mut facts = Vec::new();
+    while let Some(row) = rows.next()? {
+        facts.push(read(row)?);
+    }
+    Ok(facts)
+}
+
+pub(crate) fn find_sql(query: &FactQuery) -> String {
+    // A thing has few of a space's facts: nothing shall look at the others for the sake of the
+    // order.
+    let among = |condition: &str| {
+        format!("row IN (SELECT row FROM fact WHERE space = :space AND {condition})")
+    };
+    let of_entity = query.entity.as_ref().map(|(_, direction)| match direction {
+        Direction::Outgoing => among("subject = :entity"),
+        Direction::Incoming => among("object = :entity"),
+        Direction::Both => format!(
+            "({} OR {})",
+            among("subject = :entity"),
+            among("object = :entity")
+        ),
+    });
+    let of_triple = query
+        .triple
+        .is_some()
+        .then(|| among("subject = :subject AND predicate = :predicate AND object = :object"));
+    let of_relation = query
+        .relation
+        .is_some()
+        .then(|| among("subject = :relating AND predicate = :relation"));
+    let scopes: Vec<String> = of_entity
+        .into_iter()
+        .chain(of_triple)
+        .chain(of_relation)
+        .collect();
+    let mut conditions = if scopes.is_empty() {
+        "space = :space".to_owned()
+    } else {
+        scopes.join(" AND ")
+    };
+    if query.as_of.is_some() {
+        // Of what is damaged, it is not known when it held.
+        conditions.push_str(" AND ((from_first IS NULL OR from_first <= :last) AND ");
+        conditions.push_str(&format!(
+            "(to_last IS NULL OR to_last >= :first) OR NOT {HOLDS})"
+        ));
+    }
+    let columns = columns();
+    // The names come last, of what is returned alone.
+    format!(
+        "SELECT {columns} FROM (SELECT * FROM fact AS f WHERE {conditions} ORDER BY from_first, created_at, id LIMIT :limit
+         OFFSET :offset) AS f ORDER BY f.from_first, f.created_at, f.id"
+    )
+}
+
+/// Facts that ended at the moment `?2` or before.
+pub(crate) const ENDED: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND to_last <= ?2";
+/// Facts that begin after the moment `?2` and do not end by then.
+pub(crate) const TO_COME: &str = "SELECT count(*) FROM fact WHERE space = ?1 AND from_first > ?2 AND (to_last IS NULL OR to_last > ?2)";
+
+pub(crate) fn counts(connection: &Connection, space: &Space, now: Timestamp) -> Result<FactCounts> {
+    let snapshot = connection.unchecked_transaction()?;
+    let sql = "SELECT things, facts FROM graph_count WHERE space = ?1";
+    let totals: Option<(i64, i64)> = snapshot
+        .prepare_cached(sql)?
+        .query_row([space.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (things, facts) = totals.unwrap_or_default();
+    let whose = params![space.as_str(), now.microseconds()];
+    let ended: i64 = snapshot
+        .prepare_cached(ENDED)?
+        .query_row(whose, |row| row.get(0))?;
+    let to_come: i64 = snapshot
+        .prepare_cached(TO_COME)?
+        .query_row(whose, |row| row.get(0))?;
+    let sql = format!(
+        "SELECT n.space, n.spelling, {NAME_HOLDS} FROM graph_name AS n WHERE n.space = ?1 AND n.is_relation = 1
+         ORDER BY n.key"
+    );
+    let mut statement = snapshot.prepare_cached(&sql)?;
+    let mut rows = statement.query([space.as_str()])?;
+    let mut predicates = Vec::new();
+    while let Some(row) = rows.next()? {
+        verify_checksum(row, 2, NAME_NOUN, 0)?;
+        predicates.push(row.get(1)?);
+    }
+    drop(rows);
+    drop(statement);
+    snapshot.finish()?;
+    Ok(FactCounts {
+        entities: things.cast_unsigned(),
+        facts: facts.cast_unsigned(),
+        open: (facts - ended).cast_unsigned(),
+        to_come: to_come.cast_unsigned(),
+        predicates,
+    })
+}
+
+pub(crate) fn read(row: &Row<'_>) -> Result<Fact> {
+    verify_checksum(row, 14, "fact", 1)?;
+    // It is told by its names: without a spelling that is as it was written it is not the one that
+    // was filed.
+    let name = |key, spelling: usize| -> Result<Name> {
+        let spelling: Option<String> = row.get(spelling)?;
+        let Some(spelling) = spelling else {
+            return Err(damaged_row("fact", row.get_ref(1)?).into());
+        };
+        Ok(Name {
+            key: row.get(key)?,
+            spelling,
+        })
+    };
+    let period = |first, last| -> Result<Option<Period>> {
+        let (first, last) = (read_moment(row, first)?, read_moment(row, last)?);
+        Ok(first.zip(last).map(|(first, last)| Period { first, last }))
+    };
+    Ok(Fact {
+        space: read_space(&row.get::<_, String>(0)?)?,
+        id: row.get(1)?,
+        subject: name(2, 11)?,
+        predicate: name(3, 12)?,
+        object: name(4, 13)?,
+        valid_from: period(5, 6)?,
+        valid_to: period(7, 8)?,
+        source: row.get(9)?,
+        created_at: read_moment(row, 10)?.ok_or_else(damaged)?,
+    })
+}

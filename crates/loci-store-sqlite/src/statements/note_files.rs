@@ -1,0 +1,203 @@
+//! Statements over what is known of files of notes.
+
+use loci_core::{
+    ContentHash, FileProblem, FileProblemKind, FileStamp, Filter, MemoryId, NoteFile, Space,
+    Timestamp,
+};
+use rusqlite::{Connection, Row, params};
+
+use crate::failure::{Result, damaged, memory_conflict};
+use crate::statements::codec::{decode_names, encode_names};
+use crate::statements::filter_sql::{Conditions, bound, parameters};
+use crate::statements::row::{read_id, read_moment, verify_checksum};
+
+const COLUMNS: &str =
+    "path, bytes, modified, settled, hash, memory, says_id, missing_since, problem, message, links";
+
+/// Whether a file is there or expected, so that its memory is a note.
+pub(crate) const IS_NOTE: &str = "coalesce(missing_since, 0) = 0";
+
+/// The columns that [`read_file`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!(
+        "{COLUMNS}, checksum IS loci_checksum(space, path, bytes, modified, settled, hash, memory, says_id, \
+         missing_since, problem, message, links)"
+    )
+}
+/// The columns that [`read_folder`] reads, in its order.
+pub(crate) const FOLDER_COLUMNS: &str =
+    "space, identity, checksum IS loci_checksum(space, identity)";
+
+pub(crate) fn put(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO note_file ({COLUMNS}, space)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    );
+    let problem = file.problem.as_ref();
+    connection.prepare_cached(&sql)?.execute(params![
+        file.path,
+        file.stamp.bytes.cast_signed(),
+        file.stamp.modified_nanoseconds,
+        file.is_settled,
+        file.hash.0,
+        file.memory.as_ref().map(MemoryId::as_str),
+        file.says_id,
+        file.missing_since.map(Timestamp::microseconds),
+        problem.map(|problem| problem.kind.name()),
+        problem.map(|problem| problem.message.as_str()),
+        encode_names(&file.links),
+        space.as_str(),
+    ])?;
+    Ok(())
+}
+
+/// Notes that a file is about to be put there, unless one is.
+pub(crate) fn expect(connection: &Connection, space: &Space, file: &NoteFile) -> Result<()> {
+    let sql = "SELECT 1 FROM note_file WHERE space = ?1 AND path = ?2 AND missing_since IS NULL";
+    if connection
+        .prepare_cached(sql)?
+        .exists([space.as_str(), &file.path])?
+    {
+        return Ok(());
+    }
+    put(
+        connection,
+        space,
+        &NoteFile {
+            missing_since: Some(NoteFile::EXPECTED),
+            ..file.clone()
+        },
+    )
+}
+
+pub(crate) fn delete(connection: &Connection, space: &Space, path: &str) -> Result<()> {
+    let sql = "DELETE FROM note_file WHERE space = ?1 AND path = ?2";
+    connection
+        .prepare_cached(sql)?
+        .execute([space.as_str(), path])?;
+    Ok(())
+}
+
+pub(crate) fn all(connection: &Connection, space: &Space) -> Result<Vec<NoteFile>> {
+    let mut statement = connection.prepare_cached(&all_sql())?;
+    let mut rows = statement.query([space.as_str()])?;
+    let mut files = Vec::new();
+    while let Some(row) = rows.next()? {
+        files.push(read_file(row)?);
+    }
+    Ok(files)
+}
+
+pub(crate) fn all_sql() -> String {
+    format!(
+        "SELECT {} FROM note_file WHERE space = ?1 ORDER BY path",
+        columns()
+    )
+}
+
+pub(crate) fn of_memory(
+    connection: &Connection,
+    space: &Space,
+    memory: &MemoryId,
+) -> Result<Option<NoteFile>> {
+    let mut statement = connection.prepare_cached(&of_memory_sql())?;
+    let mut rows = statement.query([space.as_str(), memory.as_str()])?;
+    rows.next()?.map(read_file).transpose()
+}
+
+/// Those that are there come before those that are expected. The index is named, since a look at
+/// all files of the space would find them in the order of their paths.
+pub(crate) fn of_memory_sql() -> String {
+    format!(
+        "SELECT {} FROM note_file INDEXED BY note_file_by_memory
+         WHERE space = ?1 AND memory = ?2 AND {IS_NOTE}
+             AND EXISTS (SELECT 1 FROM memory AS m WHERE m.space = ?1 AND m.id = ?2 AND m.deleted_at IS NULL)
+         ORDER BY missing_since, path LIMIT 1",
+        columns()
+    )
+}
+
+/// An error if the memory is a note.
+pub(crate) fn none_of(connection: &Connection, space: &Space, memory: &MemoryId) -> Result<()> {
+    match of_memory(connection, space, memory)? {
+        Some(_) => Err(memory_conflict(
+            memory,
+            "is a note by now; change it in its file",
+        )),
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn among(
+    connection: &Connection,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Vec<MemoryId>> {
+    let conditions = Conditions::of(filter);
+    let sql = among_sql(&conditions);
+    let mut values = conditions.values;
+    values.push((":limit", bound(limit)));
+    let mut statement = connection.prepare_cached(&sql)?;
+    let ids = statement.query_map(&*parameters(&values), |row| {
+        Ok(MemoryId::new(row.get::<_, String>(0)?))
+    })?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn among_sql(conditions: &Conditions) -> String {
+    format!(
+        "SELECT DISTINCT n.memory FROM note_file AS n CROSS JOIN memory AS m ON m.space = n.space AND m.id = n.memory
+         WHERE n.space = :space AND n.memory IS NOT NULL AND {IS_NOTE} AND {}
+         ORDER BY n.memory LIMIT :limit",
+        conditions.sql
+    )
+}
+
+pub(crate) fn put_folder(connection: &Connection, space: &Space, identity: &str) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO note_folder (space, identity) VALUES (?1, ?2)";
+    connection
+        .prepare_cached(sql)?
+        .execute([space.as_str(), identity])?;
+    Ok(())
+}
+
+pub(crate) fn folder(connection: &Connection, space: &Space) -> Result<Option<String>> {
+    let sql = format!("SELECT {FOLDER_COLUMNS} FROM note_folder WHERE space = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([space.as_str()])?;
+    rows.next()?.map(read_folder).transpose()
+}
+
+/// The identity of the folder in the row.
+pub(crate) fn read_folder(row: &Row<'_>) -> Result<String> {
+    verify_checksum(row, 2, "the folder of notes of", 0)?;
+    Ok(row.get(1)?)
+}
+
+pub(crate) fn read_file(row: &Row<'_>) -> Result<NoteFile> {
+    verify_checksum(row, 11, "note file", 0)?;
+    let problem = match row.get_ref(8)?.as_str_or_null().map_err(|_| damaged())? {
+        Some(kind) => {
+            let kind = FileProblemKind::from_name(kind).ok_or_else(damaged)?;
+            Some(FileProblem {
+                kind,
+                message: row.get(9)?,
+            })
+        }
+        None => None,
+    };
+    Ok(NoteFile {
+        path: row.get(0)?,
+        stamp: FileStamp {
+            bytes: row.get::<_, i64>(1)?.cast_unsigned(),
+            modified_nanoseconds: row.get(2)?,
+        },
+        is_settled: row.get(3)?,
+        hash: ContentHash(row.get(4)?),
+        memory: read_id(row, 5)?,
+        says_id: row.get(6)?,
+        links: decode_names(row.get_ref(10)?.as_str().map_err(|_| damaged())?)?,
+        problem,
+        missing_since: read_moment(row, 7)?,
+    })
+}

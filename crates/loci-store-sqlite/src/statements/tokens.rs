@@ -1,0 +1,97 @@
+//! Statements over tokens.
+
+use loci_core::{Error, ErrorCode, Scope, Scopes, Timestamp, Token, TokenHash};
+use rusqlite::{Connection, Row, params};
+
+use crate::failure::{Failure, Result, damaged};
+use crate::statements::row::{none_broken, read_space, verify_checksum};
+
+const COLUMNS: &str = "id, hash, space, subject, scopes, created_at, expires_at, revoked_at";
+/// Whether a row is as it was written.
+const HOLDS: &str = "checksum IS loci_checksum(id, hash, space, subject, scopes, created_at, expires_at, revoked_at)";
+
+/// The columns that [`read_token`] reads, in its order.
+pub(crate) fn columns() -> String {
+    format!("{COLUMNS}, {HOLDS}")
+}
+
+pub(crate) fn add(connection: &Connection, token: &Token) -> Result<()> {
+    let sql = format!("INSERT INTO token ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    let scopes: Vec<&str> = token.scopes.iter().map(Scope::name).collect();
+    let parameters = params![
+        token.id,
+        token.hash,
+        token.space.as_str(),
+        token.subject,
+        scopes.join(" "),
+        token.created_at.microseconds(),
+        token.expires_at.map(Timestamp::microseconds),
+        token.revoked_at.map(Timestamp::microseconds),
+    ];
+    match connection.prepare_cached(&sql)?.execute(parameters) {
+        Err(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+        {
+            let message = format!(
+                "a token named `{}`, or with the same secret, exists; choose another",
+                token.id
+            );
+            Err(Error::new(ErrorCode::Conflict, message).into())
+        }
+        outcome => outcome.map(|_| ()).map_err(Failure::from),
+    }
+}
+
+pub(crate) fn all(connection: &Connection) -> Result<Vec<Token>> {
+    let sql = format!("SELECT {} FROM token ORDER BY created_at, id", columns());
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut tokens = Vec::new();
+    while let Some(row) = rows.next()? {
+        tokens.push(read_token(row)?);
+    }
+    Ok(tokens)
+}
+
+pub(crate) fn by_hash(connection: &Connection, hash: &TokenHash) -> Result<Option<Token>> {
+    let sql = format!("SELECT {} FROM token WHERE hash = ?1", columns());
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([hash])?;
+    rows.next()?.map(read_token).transpose()
+}
+
+pub(crate) fn revoke(connection: &Connection, id: &str, now: Timestamp) -> Result<()> {
+    let broken = format!("SELECT 1 FROM token WHERE id = ?1 AND NOT {HOLDS}");
+    none_broken(connection, &broken, [id], "token", id)?;
+    let sql = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
+    let revoked = connection
+        .prepare_cached(sql)?
+        .execute(params![id, now.microseconds()])?;
+    if revoked == 0 {
+        return Err(
+            Error::not_found(format!("there is no token named `{id}`; list the tokens")).into(),
+        );
+    }
+    Ok(())
+}
+
+pub(crate) fn read_token(row: &Row<'_>) -> Result<Token> {
+    verify_checksum(row, 8, "token", 0)?;
+    let moment = |column| -> Result<Option<Timestamp>> {
+        Ok(row
+            .get::<_, Option<i64>>(column)?
+            .map(Timestamp::from_microseconds))
+    };
+    let names: String = row.get(4)?;
+    let scopes: Option<Vec<Scope>> = names.split_whitespace().map(Scope::from_name).collect();
+    Ok(Token {
+        id: row.get(0)?,
+        hash: row.get(1)?,
+        space: read_space(&row.get::<_, String>(2)?)?,
+        subject: row.get(3)?,
+        scopes: Scopes::of(&scopes.ok_or_else(damaged)?),
+        created_at: moment(5)?.ok_or_else(damaged)?,
+        expires_at: moment(6)?,
+        revoked_at: moment(7)?,
+    })
+}
