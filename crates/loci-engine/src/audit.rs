@@ -15,11 +15,11 @@ use crate::Engine;
 
 /// Things that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
-/// What is left of a full buffer that cannot be written. Less than all of it, so that not every
-/// call from then on waits for a write that fails.
+/// The entries that stay of a full buffer that cannot be written. Less than all of it, so that not
+/// every call from then on waits for a write that fails.
 const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
 
-/// What waits for the next flush.
+/// The entries that wait for the next flush.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     noted: Mutex<PendingAudit>,
@@ -221,7 +221,8 @@ impl Engine {
                     .flushing
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
-                // Whoever waited for a flush in vain would fail as well, after as long a wait.
+                // A caller that waited for the failed flush would fail as well, after as long a
+                // wait.
                 if let Some(error) = &*last_failure {
                     return Err(error.clone());
                 }

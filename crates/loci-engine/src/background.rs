@@ -23,7 +23,7 @@ const WANTED_MAX: usize = 256;
 const _: () =
     assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
-/// Rings for the thread that waits for it; a ring while nobody waits counts for the next wait.
+/// Wakes the thread that waits for it; a ring while no thread waits counts for the next wait.
 #[derive(Debug, Default)]
 pub struct Wakeup {
     rung: Mutex<bool>,
@@ -31,7 +31,7 @@ pub struct Wakeup {
 }
 
 impl Wakeup {
-    /// Wakes whoever waits.
+    /// Wakes the waiting thread.
     pub fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.ringing.notify_all();
@@ -48,14 +48,14 @@ impl Wakeup {
     }
 }
 
-/// Does work of the background. What it says when it panics may quote contents, and goes no further
-/// than the panic hook.
+/// Does work of the background. The message of a panic may quote contents, and goes no further than
+/// the panic hook.
 ///
 /// # Errors
 /// Those of the work; `internal` if it panics.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // Nothing is half changed: locks are taken over from whoever panicked, and what they guard
-    // holds at every line; the store makes all of a change or none.
+    // Nothing is half changed: locks are taken over from the thread that panicked, and the data
+    // that they guard is valid at every line; the store makes all of a change or none.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(Error::internal("the work panicked; please report this")))
 }
@@ -90,11 +90,11 @@ impl Lease {
     }
 }
 
-/// What the rounds of one engine remember of a model.
+/// The state of a model between the rounds of one engine.
 #[derive(Debug)]
 pub(crate) struct ModelRounds {
     /// Says to other engines that this or another one uses the model, so that they leave its
-    /// vectors alone. Whoever removes these has it meanwhile.
+    /// vectors alone. The engine that removes these holds it meanwhile.
     pub(crate) in_use: Lease,
     /// On embedding what waits for the model.
     pub(crate) embedding: Lease,
@@ -167,7 +167,7 @@ impl Wanted {
     }
 }
 
-/// What the rounds of one engine remember.
+/// The state between the rounds of one engine.
 #[derive(Debug)]
 pub(crate) struct Rounds {
     /// Names this engine among all that work on the store.
@@ -203,7 +203,7 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// What they remember of this model.
+    /// Returns the state of this model.
     pub(crate) fn of(&self, model: &ModelId) -> Arc<ModelRounds> {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         let of_model = models
@@ -253,7 +253,8 @@ impl Engine {
     /// `unavailable` if the store cannot be written.
     pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
         let mut until = lease.until();
-        // Looked at under the lock, so that whoever gives all back after setting it misses none.
+        // Read under the lock, so that the thread that gives all leases back after setting it
+        // misses none.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             return Ok(false);
         }

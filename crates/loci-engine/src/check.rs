@@ -1,5 +1,5 @@
-//! What every operation asks of its arguments and callers. `argument` is the name that the caller
-//! knows the value by.
+//! The checks that operations make of their arguments and callers. `argument` is the name that the
+//! caller knows the value by.
 
 use loci_core::limits::{
     CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
@@ -93,8 +93,8 @@ pub fn tag(argument: &str, tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a writer says of a memory in a line, such as a path, a URL or its gist: not blank, no NUL,
-/// at most 4,096 bytes.
+/// Checks a line about a memory, such as a path, a URL or a summary: not blank, no NUL, at most
+/// 4,096 bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -210,7 +210,7 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
 /// A text that may be blank: no NUL, at most that many bytes.
 fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
-        // What is short by its nature has no parts.
+        // A short text has no parts.
         let advice = if bytes_max < CITED_CONTENT_BYTES_MAX {
             "shorten it"
         } else {

@@ -38,19 +38,19 @@ pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     /// The model that the settings choose.
     pub(crate) embedder: Arc<dyn Embedder>,
-    /// What may serve in its place, while it has not read everything.
+    /// The models that may serve in its place while it has not read everything.
     pub(crate) former_models: Option<Arc<dyn FormerModels>>,
     pub(crate) standing: Mutex<ModelSwitch>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
     pub(crate) policy: Policy,
     pub(crate) weights: Weights,
-    /// What judges memories before the local rules do.
+    /// The enricher that judges memories before the local rules do.
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     /// The folder of the notes of the default space.
     pub(crate) notes: Option<Notes>,
-    /// What looks after files that memories were made from.
+    /// The files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
     /// The authors whose directives every reader takes.
@@ -148,8 +148,8 @@ impl Engine {
         }
     }
 
-    /// The same engine with a folder whose files are the notes of the default space. What people
-    /// put there counts as having come in through the tool set `origin`.
+    /// The same engine with a folder whose files are the notes of the default space. Files that
+    /// users put there count as stored through the dialect `origin`.
     #[must_use]
     pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
         Engine {
@@ -206,7 +206,7 @@ impl Engine {
         self.search_mode
     }
 
-    /// What the installation decides for itself.
+    /// Returns the settings of the installation.
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
@@ -264,7 +264,7 @@ impl Engine {
         self.store.size()
     }
 
-    /// What the store holds and what it costs, in all spaces.
+    /// Returns the size of the store, over all spaces.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -272,9 +272,9 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with. Messages of conversations, what is
-    /// kept apart, and what was forgotten pass only where somebody asks for them; and of what is
-    /// kept apart, only what came in through the caller's own tool set.
+    /// The filter that every read by this caller begins with. Messages of conversations, unlisted
+    /// memories and forgotten ones pass only where the request asks for them; of the unlisted ones,
+    /// only those of the caller's own dialect.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
         let apart_origin = Some(caller.origin.to_owned());
@@ -417,7 +417,7 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// The lock of whatever has this key. Nobody takes a second one while holding it.
+    /// Locks this key. No thread takes a second lock while it holds one.
     pub(crate) fn lock(&self, key: &impl Hash) -> MutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);

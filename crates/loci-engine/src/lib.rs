@@ -1,4 +1,4 @@
-//! What remembering, recalling, updating and forgetting mean, for any caller and any store.
+//! The operations of loci: remember, recall, update and forget, for any caller and any store.
 //!
 //! One operation is one file under `ops`. Operations are shaped for an ideal client: they know
 //! nothing of the dialects that ask, of protocols or of SQL. Everything blocks; the server calls

@@ -118,7 +118,7 @@ impl Engine {
     }
 
     /// Keeps other processes from removing the vectors of this engine's model, and removes some of
-    /// models that nobody uses any more, once its own has read everything. Returns from how many
+    /// models that no engine uses any more, once its own has read everything. Returns from how many
     /// passages it did; after a round with any there may be more. Leave the store to others for a
     /// while in between, as after [`sweep`](Engine::sweep); and call it at least every 150 seconds,
     /// so that the others know.
@@ -142,7 +142,8 @@ impl Engine {
         drop(standing);
         for (model, _) in models {
             let in_use = &self.rounds.of(&model).in_use;
-            // Given back after each batch: whoever begins to use it shall not wait.
+            // Given back after each batch, so that an engine that begins to use the model does not
+            // wait.
             if model != *chosen && self.hold(in_use)? {
                 let retired = self.store.retire_model(&model, RETIRE_BATCH);
                 let given_back = self.give_back(in_use);
@@ -173,7 +174,7 @@ impl Engine {
     pub(crate) fn former(&self) -> Option<Arc<dyn Embedder>> {
         self.former_models.as_ref()?;
         let mut standing = self.model_switch();
-        // A store that cannot be read says so to whoever asked, soon enough.
+        // The caller learns from the next read that the store cannot be read.
         let _ = self.refresh(&mut standing);
         let is_paused = standing
             .pauses_until
@@ -226,7 +227,7 @@ impl Engine {
             return Ok(());
         }
         let chosen = self.embedder.model();
-        // What is loaded stays loaded.
+        // A loaded model stays loaded.
         let known = |model: &ModelId| {
             standing
                 .others
@@ -249,7 +250,8 @@ impl Engine {
             .iter()
             .map(|other| self.store.pending_embeddings(other.model()));
         let lacking = lacking.collect::<Result<Vec<u64>>>()?;
-        // What it lacks is read by both, so that one which has read little is not worth it.
+        // Both models read the passages that it lacks, so that a model which has read few is not
+        // worth it.
         let lacking_max = if others.is_empty() {
             0
         } else {
@@ -270,8 +272,8 @@ impl Engine {
         Ok(())
     }
 
-    /// What follows from a search that lacked vectors of the model of its question: they are made
-    /// soon. Says whether another model serves by now.
+    /// Reacts to a search that lacked vectors of the model of its question: they are made soon.
+    /// Returns whether another model serves by now.
     pub(crate) fn active_model_changed(&self, question: &QueryVector) -> bool {
         let used = &question.model;
         if let Err(error) = self.is_outdated(used, question.values.len()) {
@@ -281,7 +283,8 @@ impl Engine {
             return false;
         };
         let mut standing = self.model_switch();
-        // Once for each version, so that what nobody can read is not tried at every search.
+        // Once for each version, so that a passage that no model can read is not tried at every
+        // search.
         if standing.lacked.replace(version) != Some(version) {
             if self.rounds.of(used).unreadable.load(Ordering::Relaxed) == 0 {
                 self.to_embed.ring();
@@ -295,8 +298,8 @@ impl Engine {
     }
 
     /// Whether stored vectors of this model have another number of components than those that it
-    /// gives now: whatever answers by its name is another model. Looks once. Begins at once to
-    /// remove them all, so that everybody sees that texts wait, and goes on in the background.
+    /// gives now: another model answers by its name. Checks once. Begins at once to remove them
+    /// all, so that every process sees that texts wait, and goes on in the background.
     pub(crate) fn is_outdated(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
         let rounds = self.rounds.of(model);
         if rounds.dimensions.load(Ordering::Relaxed) == 0 {
@@ -312,7 +315,7 @@ impl Engine {
     }
 
     /// Removes some of the vectors of a model that is another one now; from how many passages it
-    /// did. Whoever calls has the lease on embedding, and had it before if `is_under_way`.
+    /// did. The caller holds the lease on embedding, and held it before if `is_under_way`.
     pub(crate) fn retire_outdated(&self, model: &ModelId, is_under_way: bool) -> Result<usize> {
         let rounds = self.rounds.of(model);
         if !rounds.is_outdated.load(Ordering::Relaxed) {
@@ -429,7 +432,7 @@ impl Engine {
     }
 }
 
-/// What a model reads of passages, each given with the title and the content that it is of.
+/// Returns the texts that a model reads of passages, each given with its title and content.
 pub(crate) fn texts_of<'a>(
     passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
 ) -> Vec<Cow<'a, str>> {

@@ -1,11 +1,11 @@
-//! What an agent needs to know in each phase of its work.
+//! The phases of an agent's work, and the memories that matter in each.
 
 use std::collections::BTreeMap;
 
 /// A phase of work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phase {
-    /// What is asked of the memory.
+    /// The query that finds memories for the phase.
     pub query: String,
     /// Tags of memories that matter more in it.
     pub tags: Vec<String>,
@@ -127,7 +127,7 @@ impl Default for Phases {
 }
 
 impl Phases {
-    /// What is asked in the phase of this name; of one that is not known, the name itself.
+    /// Returns the phase of this name; for an unknown one, a phase whose query is the name.
     pub(crate) fn named(&self, name: &str) -> Phase {
         self.0.get(name).cloned().unwrap_or_else(|| Phase {
             query: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What an installation decides for itself.
+//! The settings of an installation that the engine follows.
 
 /// Times, thresholds and weights that a person may set. The defaults are those of the
 /// documentation.
@@ -29,7 +29,7 @@ pub struct Policy {
     pub audit_buffer: usize,
 }
 
-/// What a rank counts in reciprocal rank fusion.
+/// The weights of ranks in reciprocal rank fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FusionWeights {
     /// By meaning.
@@ -38,7 +38,7 @@ pub struct FusionWeights {
     pub text: f64,
 }
 
-/// What counts in the ranking by recency, importance and relevance.
+/// The weights of recency, importance and relevance in the ranking.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankingWeights {
     /// Recency.

@@ -6,8 +6,8 @@ const ENDS: [char; 7] = ['.', '!', '?', '…', '‽', '⁇', '⁈'];
 const FULL_ENDS: [char; 7] = ['。', '！', '？', '؟', '\u{37e}', '፧', '﹖'];
 /// Marks that end a question: of Latin and other scripts, the Greek one (U+037E) among them.
 const ASKING: [char; 9] = ['?', '？', '؟', '\u{37e}', '፧', '﹖', '‽', '⁇', '⁈'];
-/// What may stand between the mark and the end of its sentence: quotes, brackets, and the marks of
-/// a text's form.
+/// The characters that may stand between the mark and the end of its sentence: quotes, brackets,
+/// and the marks of a text's form.
 const CLOSING: [char; 20] = [
     '"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_',
     '`', '~',

@@ -34,7 +34,7 @@ pub struct KeyedNote<'a> {
     pub answer: &'a dyn Fn(&Memory) -> String,
 }
 
-/// What came of it: durable when this exists.
+/// The outcome of an append, which is durable.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Appended {
     /// It was written, and is found.
@@ -47,8 +47,8 @@ pub enum Appended {
 }
 
 impl Engine {
-    /// Writes a note into the folder of notes: common to its space, of the kind `note`. What its
-    /// text links to is known after the next reconciliation.
+    /// Writes a note into the folder of notes: common to its space, of the kind `note`. The links
+    /// in its text are known after the next reconciliation.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` if an argument is out of its limits (`title`, `body`,
@@ -101,7 +101,7 @@ impl Engine {
         let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
 
         let _lock = notes.folder.lock()?;
-        // Somebody may have been faster.
+        // Another call may have been faster.
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
@@ -181,7 +181,7 @@ impl Engine {
         };
         let (mut note, mut failure) = attempt(true);
         if is_conflict(&failure) {
-            // Somebody may have changed it meanwhile.
+            // A user may have changed it meanwhile.
             (note, failure) = attempt(true);
         }
         if is_conflict(&failure) && self.is_wiped(&note, since) {
@@ -303,7 +303,7 @@ struct Written<'a> {
     id: MemoryId,
     row: NoteFile,
     content: NoteContent,
-    /// What else is to be stored.
+    /// Further changes to commit with it.
     changes: Vec<Change>,
 }
 
@@ -348,7 +348,7 @@ impl<'a> Written<'a> {
     }
 }
 
-/// What is asked to be written, for comparison.
+/// Returns the request to write, for comparison.
 fn request_of(note: &Note) -> String {
     let mut request = String::new();
     for part in note.title.iter().chain([&note.body]).chain(&note.tags) {

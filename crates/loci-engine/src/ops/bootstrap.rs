@@ -1,4 +1,4 @@
-//! What an agent reads at the start of a session.
+//! The memories that an agent reads at the start of a session.
 
 use std::collections::BTreeMap;
 
@@ -181,7 +181,7 @@ fn is_word(name: &str) -> bool {
     name.chars().count() <= CHARACTERS_MAX && name.chars().all(is_of_word)
 }
 
-/// Writes one part, grouped by section. What the reader did not write has the name of its author.
+/// Writes one part, grouped by section. A text of another author carries the author's name.
 fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &Caller) {
     if memories.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! What an agent reads at the beginning of a phase of its work, as much as it has room for.
+//! The memories that an agent reads at the beginning of a phase of its work, within a budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -37,7 +37,7 @@ const EXCERPT_PART: usize = 2;
 /// Passages with fewer tokens say nothing.
 const EXCERPT_TOKENS_MIN: usize = 16;
 
-/// What to put together.
+/// The request for a bundle.
 #[derive(Debug, Clone)]
 pub struct BundleRequest<'a> {
     /// Names of phases, 1 to [`PHASES_MAX`]; one that is not known is its own query, repeated ones
@@ -73,7 +73,7 @@ pub struct LeftOut {
     pub tokens: usize,
 }
 
-/// What was put together.
+/// A bundle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
     /// Markdown, whole memories and passages of those that alone are too long, each with the end of
@@ -81,13 +81,13 @@ pub struct Bundle {
     pub markdown: String,
     /// Its tokens.
     pub used_tokens: usize,
-    /// What is in it, in its order.
+    /// The included memories, in their order.
     pub included: Vec<Bundled>,
     /// Memories that belong there and did not fit.
     pub dropped: usize,
     /// The best of these, best first.
     pub left_out: Vec<LeftOut>,
-    /// What the caller should know besides.
+    /// A limitation that the caller should know.
     pub degraded: Option<String>,
 }
 
@@ -119,9 +119,9 @@ impl Engine {
     /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of
     /// other authors that every session should begin with: as many as fit, the lesser ones left out
     /// first. One that alone is too long is there with the passages that answer the phase best, in
-    /// half of the budget at most where others belong there, too. What does not fit is counted, and
-    /// the best of it named. What is filed in a collection, no note, and meant for every session
-    /// there, is ranked like any other.
+    /// half of the budget at most where others belong there, too. Memories that do not fit are
+    /// counted, and the best of them named. A memory in a collection that is not a note and is
+    /// meant for every session there is ranked like any other.
     ///
     /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that
     /// its query names, or if its likeness to the query reaches the [floor](Weights::phase_floor).
@@ -197,8 +197,8 @@ impl Engine {
         Ok(memories)
     }
 
-    /// What matters in the phases besides those memories, best first, ties by id. The first phase
-    /// has the section 1.
+    /// Returns the other memories that matter in the phases, best first, ties by id. The first
+    /// phase has the section 1.
     fn ranked_in_phases(
         &self,
         caller: &Caller,

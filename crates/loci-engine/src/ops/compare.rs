@@ -40,8 +40,8 @@ pub(crate) struct Compared {
 }
 
 impl Engine {
-    /// Compares a new memory with those nearest to it by words and by meaning. What it supersedes
-    /// is left out.
+    /// Compares a new memory with those nearest to it by words and by meaning. Memories that it
+    /// supersedes are left out.
     pub(crate) fn compared(
         &self,
         caller: &Caller,

@@ -31,12 +31,12 @@ pub struct Discard {
 }
 
 impl Engine {
-    /// Softly deletes memories that belong to the caller, messages, what is kept for good and what
-    /// was forgotten, but for what is kept apart; returns how many. Notes are
-    /// [forgotten](Engine::forget_softly), and their files stay: one that cannot be changed is told
-    /// of when all else is deleted. Whoever merely claims a name has what came in through the same
-    /// tool set. With a message goes the long-term memory that was made from it, and with that the
-    /// message: by the id of either, both, which count as one.
+    /// Softly deletes memories that belong to the caller, messages, long-term memories and
+    /// forgotten ones, but not unlisted ones; returns how many. Notes are
+    /// [forgotten](Engine::forget_softly), and their files stay: one that cannot be changed is
+    /// reported when all else is deleted. A caller that merely claims a name owns only memories of
+    /// the same dialect. With a message goes the long-term memory that was made from it, and with
+    /// that the message: by the id of either, both, which count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
@@ -112,7 +112,7 @@ impl Engine {
         message().map_or_else(|| id.clone(), |message| message.id)
     }
 
-    /// What passes of the caller's memories.
+    /// Returns the filter for the caller's memories to delete.
     fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
         let owner = check::deleting_subject(caller)?.to_owned();
         check::tags("tags", &which.tags)?;

@@ -44,7 +44,7 @@ const NEIGHBOURS_MAX: usize = 2 * limits::MESSAGES_MAX;
 /// repetition, most with the first ones, and never passes 1.
 const REINFORCEMENT: f64 = 0.2;
 
-/// What was found out about a text, before anything else is known.
+/// The judgement of a text by itself.
 struct Reading {
     enrichment: Enrichment,
     passages: Vec<Passage>,
@@ -54,7 +54,7 @@ struct Reading {
     has_new_terms: bool,
 }
 
-/// What a memory has to do with those that were there before it.
+/// The relations of a memory to older ones.
 #[derive(Default)]
 struct Ties {
     links: Vec<Link>,
@@ -73,12 +73,12 @@ impl Engine {
     /// came in through the same tool set, or that others read too: see
     /// [`loci_core::Caller::is_claimed`]): it gets a link, and the nearest one gains weight, unless
     /// a person set it. From 0.70 on it is about the same and gets a link alone. Nothing is merged,
-    /// and contents, tags and times stay. Older is what was stored before, judged or not, so that
-    /// the order of judging makes no difference.
+    /// and contents, tags and times stay. A memory is older if it was stored before, judged or not,
+    /// so that the order of judging makes no difference.
     ///
     /// # Errors
-    /// `unavailable` if the store or the model does not answer; then the job waits as if nobody had
-    /// tried it. A job that fails is no error: it is tried again later, and parked when it has
+    /// `unavailable` if the store or the model does not answer; then the job waits as if it had not
+    /// been tried. A job that fails is no error: it is tried again later, and parked when it has
     /// failed too often.
     pub fn enrich(&self) -> Result<bool> {
         let now = self.now();
@@ -134,7 +134,7 @@ impl Engine {
                 space: job.space,
                 changes: vec![changed(memory, None), enqueue],
             }) {
-                // Somebody else changed it meanwhile, and it stays parked.
+                // Another call changed it meanwhile, and it stays parked.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 committed => retried += committed.map(|()| 1)?,
             }
@@ -144,9 +144,10 @@ impl Engine {
 
     /// Ends the work under leases for good: for a process that was asked to end and still answers
     /// what it was asked before. Puts the job under way, if there is one, back into the queue as if
-    /// nobody had tried it; what still works on it can no longer settle it. Gives back the leases
-    /// on sweeping and embedding, and takes none any more: a round under way stores what it had
-    /// begun to read, and ends. Searches may go on, and so the claim on the models in use stays.
+    /// it had not been tried; the thread that still works on it can no longer settle it. Gives back
+    /// the leases on sweeping and embedding, and takes none any more: a round under way stores what
+    /// it had begun to read, and ends. Searches may go on, and so the claim on the models in use
+    /// stays.
     pub fn end_rounds(&self) {
         self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
@@ -154,7 +155,7 @@ impl Engine {
     }
 
     /// As [`Engine::end_rounds`], and gives back the claim on the models in use: for the end of a
-    /// process, which cannot wait, when nobody waits for its answers any more.
+    /// process, which cannot wait, when no client waits for its answers any more.
     pub fn hand_back(&self) {
         self.end_rounds();
         self.give_up_models();
@@ -199,8 +200,8 @@ impl Engine {
     }
 
     /// Commits what `work` makes of the memory together with the end of the job, again from a fresh
-    /// read while others come between. Says whether it did: not if the lease has gone to somebody
-    /// else, or the memory with its job.
+    /// read while others come between. Says whether it did: not if another process has the lease
+    /// now, or the memory and its job are gone.
     fn settle(
         &self,
         job: &Job,
@@ -396,8 +397,7 @@ impl Engine {
         let Some(owner) = &memory.owner else {
             return Ok(Ties::default());
         };
-        // Whoever merely claims the owner's name must not fish for what came in through other tool
-        // sets.
+        // A caller that merely claims the owner's name must not find memories of other dialects.
         let reader = Reader {
             own_origin: Some(memory.origin.clone()),
             ..Reader::of(Some(owner))
@@ -426,7 +426,7 @@ impl Engine {
         for part in near.chunks(2 * LINKS_MAX) {
             let ids: Vec<MemoryId> = part.iter().map(|(_, id)| id.clone()).collect();
             for known in self.store.get_all(&filter, &ids)? {
-                // What came later is tied to this one, and not the other way round, whichever is
+                // A later memory is linked to this one, and not the other way round, whichever is
                 // judged first.
                 let is_older = (known.created_at, &known.id) < (memory.created_at, &memory.id);
                 if let Some((cosine, _)) = part

@@ -11,7 +11,7 @@ use crate::ops::remember::{Remember, Remembered};
 /// Ids that are looked at for one text.
 const IDS_MAX: u32 = 16;
 
-/// What came of filing a text.
+/// The outcome of filing a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filed {
     /// It is there now.
@@ -63,8 +63,8 @@ impl Engine {
                 None => self.prepared(caller, memory.clone(), compare_in.clone())?,
             };
             match self.commit_new(caller, &memory, passages.clone(), since) {
-                // Another process may have filed something under it right now, or what nobody sees
-                // any more has it.
+                // Another process may have filed something under it right now, or a memory that no
+                // read shows has it.
                 Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
                     taken.insert(memory.id.clone());
                     prepared = Some((remembered, passages));

@@ -23,28 +23,27 @@ pub struct SourcePart {
     pub content: String,
     /// Where it is filed in the collection.
     pub section: String,
-    /// What it is.
+    /// The kind of its memories.
     pub kind: String,
     /// A title, if it has one.
     pub title: Option<String>,
-    /// What else is known of it, by name; [`SOURCE_FILE`] is added.
+    /// Further attributes, by name; [`SOURCE_FILE`] is added.
     pub attributes: BTreeMap<String, String>,
     /// When it was said or written; the moment of filing, if none.
     pub created_at: Option<Timestamp>,
 }
 
-/// What was read of a file.
+/// The content that was read of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadSource {
-    /// What is known of the file now.
+    /// The state of the file now.
     pub file: SourceFile,
-    /// What was known when it was read; none, if nothing.
+    /// The state when it was read; none if the file was new.
     pub before: Option<SourceFile>,
-    /// The path that it had before, if it was moved: what was filed from there goes along. What is
-    /// known of that path is forgotten.
+    /// The path that it had before, if it was moved: the memories of that path move along, and the
+    /// state of that path is forgotten.
     pub moved_from: Option<String>,
-    /// The visibility of the memories that are new. What was filed before stays as visible as it
-    /// is.
+    /// The visibility of the memories that are new. Earlier memories keep their visibility.
     pub visibility: Visibility,
     /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of
     /// it: what was filed from it and is no part of it any more is removed; what was filed is found
@@ -114,7 +113,7 @@ impl ReadSource {
     }
 }
 
-/// What came of it.
+/// The outcome of filing a source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SourceFiled {
     /// Parts that are new.
@@ -167,7 +166,7 @@ impl Engine {
         Filing::new(self, caller, id_of)?.file(&reads)
     }
 
-    /// What [`file_source`](Engine::file_source) would do. Writes nothing.
+    /// Returns what [`file_source`](Engine::file_source) would do. Writes nothing.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store
@@ -204,7 +203,7 @@ impl Engine {
         })
     }
 
-    /// What is known of a file; none if it was not read into that collection.
+    /// Returns the state of a file; none if it was not read into that collection.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -217,8 +216,8 @@ impl Engine {
         self.store.source_file(&caller.space, collection, path)
     }
 
-    /// What is known of a file in whichever collection it was read into, none first, then in their
-    /// order.
+    /// Returns the states of a file in all collections that it was read into, the global one first,
+    /// then in their order.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,4 +1,4 @@
-//! What resembles a text, before it is stored.
+//! Finds near duplicates of a text before it is stored.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ const CANDIDATES_BY_WORDS: usize = 50;
 /// Texts that are read at a time.
 const READ_AT_ONCE: usize = 8;
 
-/// What resembles a text.
+/// A near duplicate of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Duplicates {
     /// The memories, nearest first, ties by id.
@@ -148,7 +148,7 @@ impl Engine {
             .into_iter()
             .filter_map(|memory| {
                 let (_, cosine) = near.iter().find(|(id, _)| *id == memory.id)?;
-                // What quantisation takes is no difference.
+                // The loss by quantisation does not count as a difference.
                 let cosine = if memory.content == content {
                     1.0
                 } else {

@@ -11,7 +11,7 @@ use crate::{Engine, check};
 /// A caller's key for what it asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedRequest<'a> {
-    /// What is asked for: keys of different operations have nothing to do with each other.
+    /// The operation: keys of different operations are independent.
     pub operation: &'a str,
     /// The key: 1 to 256 characters.
     pub key: &'a str,
@@ -19,10 +19,10 @@ pub struct KeyedRequest<'a> {
     pub request: &'a str,
 }
 
-/// What work under a key came to.
+/// The outcome of work under an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// What is answered.
+    /// The text of the reply.
     pub text: String,
     /// The memories whose texts are in it, each once.
     pub memories: Vec<MemoryId>,
@@ -122,7 +122,7 @@ impl Engine {
         Ok((readable == before.memories.len()).then_some(text))
     }
 
-    /// What was answered before to the same request under the key.
+    /// Returns the earlier reply to the same request under the key.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
@@ -176,7 +176,8 @@ impl Engine {
     }
 }
 
-/// What makes two requests the same, whatever token or transport they come through: the arguments.
+/// Returns the hash of the arguments, by which two requests are the same, whatever their token or
+/// transport.
 fn request_hash(keyed: &KeyedRequest<'_>) -> ContentHash {
     ContentHash(Sha256::digest(keyed.request).into())
 }

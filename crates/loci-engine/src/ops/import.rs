@@ -14,8 +14,8 @@ use crate::{Engine, SearchMode, check};
 /// A memory from elsewhere.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// What it is. Of `supersedes` the record alone is kept: whatever that did to the weight of the
-    /// other memory has happened where both come from. `similar` is not looked at.
+    /// The memory. Of `supersedes` the record alone is kept: the effect to the weight of the other
+    /// memory has happened where both come from. `similar` is not looked at.
     pub memory: Remember,
     /// Its id, by which a second import knows it again; a new one, if none.
     pub id: Option<MemoryId>,
@@ -31,7 +31,7 @@ pub struct Import {
     pub expires_at: Option<Timestamp>,
 }
 
-/// What came of an import: durable when this exists.
+/// The outcome of an import, which is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Imported {
     /// Memories that were stored.
@@ -42,8 +42,8 @@ pub struct Imported {
 
 impl Import {
     /// # Errors
-    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it is
-    /// somebody else's and the caller no `admin`.
+    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it
+    /// belongs to another user and the caller is not an `admin`.
     pub fn check(&self, caller: &Caller) -> Result<()> {
         check_request(&self.memory)?;
         self.updated_by

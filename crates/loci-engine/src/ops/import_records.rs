@@ -13,7 +13,7 @@ use crate::notes::in_parallel;
 use crate::ops::remember::named_collection;
 use crate::{Engine, SearchMode, catch_panic, check};
 
-/// What came of bringing records back, call by call: durable when a call returns.
+/// The outcome of an import of records, call by call: durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
     /// Records that were stored.
@@ -21,10 +21,10 @@ pub struct ImportReport {
     /// Records that were left out, because what has their id or key is there already.
     pub present: u64,
     /// Records that could not be stored, each with its place in the slice of its call, from 0, and
-    /// the reason. Whoever calls takes them out.
+    /// the reason. The caller removes them.
     pub refused: Vec<(usize, Error)>,
     /// Paths of files of notes that stay the memories that they are here, which are others than the
-    /// records say. Whoever calls takes them out.
+    /// records say. The caller removes them.
     pub others: Vec<String>,
     /// Whether no model is asked for the questions of cached answers, which are then found by the
     /// same words alone, for as long as they are kept. So it is from the first question on that the
@@ -34,7 +34,7 @@ pub struct ImportReport {
     since: Option<u64>,
 }
 
-/// What is in the store already, of what has to be asked for all at once.
+/// Records that are in the store already, asked for all at once.
 #[derive(Default)]
 struct Known {
     memories: HashSet<(Space, MemoryId)>,
@@ -67,23 +67,22 @@ fn everything(space: &Space) -> Filter {
 
 impl Engine {
     /// Stores records of any space as they are, in their order, in as few transactions as may be:
-    /// ids, moments, owners and revisions included. What is there already stays as it is; what is
-    /// beyond the limits of a call, or cannot be stored, is noted in `brought`, and the rest goes
-    /// on. What is softly deleted is not there, and is removed for good for what has its id. A
-    /// tunnel to a memory that is not there leads to its place; the collection `global` is none,
-    /// and neither is one that has the name of the conversation.
+    /// ids, moments, owners and revisions included. Existing records stay as they are; a record
+    /// beyond the limits of a call, or that cannot be stored, is noted in `brought`, and the rest
+    /// goes on. A soft-deleted record does not count as existing: a new one with its id replaces it
+    /// for good. A tunnel to a memory that is not there leads to its place; the collection `global`
+    /// means no collection, and so does one with the name of the conversation.
     ///
-    /// What is known of a file of notes that is missing makes room for what is known of one that is
-    /// there.
+    /// The record of a missing file of notes gives way to the record of an existing one.
     ///
     /// Memories are found by their words at once, and by their meaning when
     /// [`embed_pending`](Engine::embed_pending) has come to them; those whose enrichment is pending
-    /// wait for it again. What was wiped since the first call with this `brought` is not brought
-    /// back. Whoever brings back files of notes holds the lock of their folder, and has put the
-    /// files there.
+    /// wait for it again. Records that were wiped since the first call with this `brought` are not
+    /// stored. For files of notes, the caller holds the lock of their folder, and has put the files
+    /// there.
     ///
     /// # Errors
-    /// `forbidden` to anybody but the person at this machine; `too_large` for more than
+    /// `forbidden` to any caller but the user of this machine; `too_large` for more than
     /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the
     /// records are stored then, and counted.
     pub fn import_records(
@@ -146,9 +145,9 @@ impl Engine {
     }
 
     /// Notes of files that they are about to be put into the folder of notes, whose lock the caller
-    /// holds: whatever ends it between, those that are there by then are found to be these
-    /// memories, and until then nobody changes one without the lock. Says of each whether what it
-    /// relies on holds; else nothing is noted of it. Durable when it returns.
+    /// holds: if the process ends in between, the files that are there by then are recognized as
+    /// these memories; until then no process changes one without the lock. Says of each whether
+    /// what it relies on holds; else nothing is noted of it. Durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written: nothing or a part is noted then.
@@ -190,7 +189,7 @@ impl Engine {
             return Cow::Borrowed(archived);
         }
         let (vector, problem) = self.question_vector(&entry.query);
-        // Whoever waits for a model that is away waits for it once.
+        // An import waits once for a model that does not answer.
         brought.by_words_alone = problem.is_some();
         let vector = vector.as_ref().map(crate::models::quantised);
         let record = Record::CacheEntry(Box::new(CacheEntry {
@@ -300,7 +299,7 @@ impl Engine {
         Ok(tunnel)
     }
 
-    /// Counts one that was not stored: somebody may have stored it meanwhile.
+    /// Counts a record that was not stored: another call may have stored it meanwhile.
     fn note_failure(
         &self,
         number: usize,
@@ -343,7 +342,7 @@ impl Engine {
     /// Whether something with the id or the key of a record is there.
     fn is_there(&self, archived: &Archived, known: &mut Known) -> Result<bool> {
         let space = &archived.space;
-        // What has expired has its id until it is swept.
+        // An expired record keeps its id until it is swept.
         let ever = Timestamp::MIN;
         Ok(match &archived.record {
             Record::Memory(memory) => known.memories.contains(&(space.clone(), memory.id.clone())),
@@ -422,7 +421,7 @@ impl Engine {
     }
 }
 
-/// What is known of that key, asked for once.
+/// Returns the record of that key, which is asked for once.
 fn gathered<K: std::hash::Hash + Eq, V>(
     known: &mut HashMap<K, V>,
     key: K,

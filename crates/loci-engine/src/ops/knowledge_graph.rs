@@ -17,11 +17,11 @@ const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
 /// A fact to note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFact {
-    /// What it is about.
+    /// The subject.
     pub subject: String,
     /// The relation.
     pub predicate: String,
-    /// What the subject stands in that relation to.
+    /// The object.
     pub object: String,
     /// From when it holds; always, if none.
     pub valid_from: Option<Period>,
@@ -31,7 +31,7 @@ pub struct NewFact {
     pub source: Option<String>,
 }
 
-/// What came of it.
+/// The outcome of adding a fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddedFact {
     /// It is noted now.
@@ -50,11 +50,11 @@ pub struct Facts {
     pub is_cut: bool,
 }
 
-/// What a name of the graph is known by: its compatibility form (Unicode NFKC), folded in case,
+/// Returns the key of a name in the graph: its compatibility form (Unicode NFKC), folded in case,
 /// with each run of white space, hyphens and underscores as one space, and none at the ends.
 pub fn name_key(name: &str) -> String {
-    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. What
-    // comes apart is composed.
+    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. The
+    // decomposed parts are composed again.
     let small = name.nfkc().flat_map(char::to_lowercase);
     let folded: String = small
         .flat_map(char::to_uppercase)

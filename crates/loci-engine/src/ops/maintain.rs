@@ -1,5 +1,5 @@
-//! What goes on in the background beside enrichment: what is over is removed, pending embeddings
-//! are made.
+//! The background work beside enrichment: expired records are removed, and pending embeddings are
+//! made.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -30,19 +30,19 @@ const FAILURES_MAX: usize = 3;
 /// Of so many rounds one embeds what has waited longest, so that it does not wait for ever while
 /// more comes in.
 const ROUNDS_PER_OLDEST: usize = 4;
-/// Passages that are embedded between two looks at the lease: seconds of work. What is complete
-/// then is stored.
+/// Passages that are embedded between two looks at the lease: seconds of work. Complete memories
+/// are stored then.
 const EMBED_STEP: usize = 64;
 
 impl Engine {
-    /// Removes what is over, in one short transaction: memories, cached answers, decisions, entries
-    /// of the audit log, records of wipes. Returns in how many steps; after a round with any there
-    /// may be more. Leave the store to others for a while in between: whoever waits for its lock
-    /// looks for it now and then only, and would miss gaps that are short.
+    /// Removes expired records, in one short transaction: memories, cached answers, decisions,
+    /// entries of the audit log, records of wipes. Returns in how many steps; after a round with
+    /// any there may be more. Leave the store to others for a while in between: a process that
+    /// waits for its lock polls it, and would miss short gaps.
     ///
     /// Any number of processes may run it on one store. One at a time sweeps, until it finds
-    /// nothing, and the others find nothing meanwhile. What has expired by a clock that jumped
-    /// stays until the jump is confirmed (`sweep_clock.rs`).
+    /// nothing, and the others find nothing meanwhile. Records that expired by a clock that jumped
+    /// stay until the jump is confirmed (`sweep_clock.rs`).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -66,10 +66,10 @@ impl Engine {
     /// Embeds some of the memories that wait for it: at least one, and further ones for a fraction
     /// of a second. Returns how many; after a round that embedded some there may be more. Any
     /// number of processes may run it on one store: for each model one at a time embeds, and the
-    /// others find nothing to do. What a former model that serves has not read is read by both.
-    /// Where another model answers by the same name than the one that made the stored vectors, as
-    /// their number of components tells, those are removed first; they count as if they had been
-    /// embedded.
+    /// others find nothing to do. Both models read the memories that a serving former model has not
+    /// read. Where another model answers by the same name than the one that made the stored
+    /// vectors, as their number of components tells, those are removed first; they count as if they
+    /// had been embedded.
     ///
     /// # Errors
     /// `unavailable` if the store or the model does not answer, or if the model took none of the
@@ -194,7 +194,7 @@ impl Engine {
         } = queue;
         let mut waiting = texts.iter();
         let mut round = Round::default();
-        // What is left of a group that failed.
+        // The rest of a group that failed.
         let mut alone = Vec::new().into_iter();
         loop {
             let next: Option<Text> = alone.next();
@@ -328,8 +328,8 @@ impl Engine {
             .store
             .commit(batch(texts.iter().map(Text::embedded).collect()))
         {
-            // What is stored was cut otherwise, so that the store has no place for the vectors. It
-            // would wait for ever.
+            // The stored passages were cut otherwise, so that the store has no rows for the
+            // vectors, and the memory would wait for ever.
             Err(error) if error.code == ErrorCode::Internal && texts.len() == 1 => {
                 tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are rebuilt");
                 self.store.commit(batch(vec![texts[0].rebuilt()]))

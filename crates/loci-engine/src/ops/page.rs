@@ -8,7 +8,7 @@
 //! - 6 bytes for each result so far, and for each memory found with the same text, in ascending
 //!   order, cut from a keyed hash of its id. A memory that has the 6 bytes of another one is left
 //!   out: with all of 10,000 results, one of them with a probability of 2e-7;
-//! - 16 bytes by which nobody but this store can make a cursor.
+//! - 16 bytes by which only this store can make a cursor.
 //!
 //! All three hashes are HMAC-SHA-256 (RFC 2104) under the secret of the store, cut at the end.
 
@@ -55,14 +55,14 @@ pub struct HitPage {
     pub hits: Vec<Hit>,
     /// Where the next page begins; none if these were the last results.
     pub next_cursor: Option<String>,
-    /// What the caller should know besides.
+    /// A limitation that the caller should know.
     pub degraded: Option<String>,
 }
 
-/// What the pages before returned.
+/// The results of earlier pages.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Returned {
-    /// What stands for the id of each, in ascending order.
+    /// The hashes of their ids, in ascending order.
     ids: Vec<[u8; ID_HASH_BYTES]>,
     /// As [`Paging::is_quoted`].
     is_quoted: Option<bool>,
@@ -103,7 +103,7 @@ impl Cursors {
         }
     }
 
-    /// What stands for an id.
+    /// Returns the hash of an id.
     fn id_hash(&self, id: &MemoryId) -> [u8; ID_HASH_BYTES] {
         cut(self
             .key
@@ -126,7 +126,7 @@ impl Cursors {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// What a cursor of this search says; none, if it is no such cursor.
+    /// Reads a cursor of this search; none if it is not one.
     fn read(&self, cursor: &str) -> Option<Returned> {
         if cursor.len() > CURSOR_BYTES_MAX.div_ceil(3) * 4 {
             return None;
@@ -280,7 +280,7 @@ mod tests {
         )
     }
 
-    /// What pages returned that had so many results, of ids that nobody has.
+    /// Returns the state of pages with so many results, of ids that no memory has.
     fn returned(count: usize) -> Returned {
         let random = &mut Random::new(1);
         let mut id = || std::array::from_fn(|_| random.bits() as u8);

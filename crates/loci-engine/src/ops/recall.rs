@@ -80,7 +80,7 @@ impl<'a> Recall<'a> {
     }
 }
 
-/// What a ranking can use of a candidate.
+/// The features of a candidate that a ranking can use.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Signals {
     /// Fused relevance, 0 to 1.
@@ -91,15 +91,15 @@ pub struct Signals {
     pub cosine: Option<f32>,
     /// The share of the query that its words cover, 0 to 1, whatever other memories say.
     pub coverage: f64,
-    /// What the words count in this search, 0 to 1; the meaning counts the rest.
+    /// The weight of the words in this search, 0 to 1; the rest is the weight of the meaning.
     pub words_weight: f64,
-    /// What its neighbours and its thread added to the relevance, before that was scaled to 1.
+    /// The part of the relevance from its neighbours and its thread, before it was scaled to 1.
     pub context: f64,
-    /// What was added for a speaker or time that the query names.
+    /// The bonus for a speaker or time that the query names.
     pub asked_for: f64,
     /// How many of the identifiers that the query names it holds; a file that it names and the
-    /// memory is of counts as two. What holds more comes first, whatever its score by the caller's
-    /// ranking, unless that is negative infinity.
+    /// memory is of counts as two. A memory that holds more comes first, whatever its score by the
+    /// caller's ranking, unless that is negative infinity.
     pub identifiers: usize,
     /// Its place, from 1, in the list of the candidates that leans to the words; none if no
     /// candidate has a word of the query.
@@ -164,7 +164,7 @@ pub struct Recalled {
     pub degraded: Option<String>,
 }
 
-/// What a search goes on from that is answered page by page.
+/// The state from which a search by pages continues.
 pub(crate) struct Paging<'a> {
     /// How many results the pages before had.
     pub(crate) returned: usize,
@@ -172,13 +172,13 @@ pub(crate) struct Paging<'a> {
     pub(crate) is_returned: &'a dyn Fn(&MemoryId) -> bool,
     /// [`Ranking::is_quoted`] of the first page; none, if this is it.
     pub(crate) is_quoted: Option<bool>,
-    /// What to do with forgotten memories.
+    /// The rule for forgotten memories.
     pub(crate) forgotten: Forgotten,
 }
 
-/// What a search found, before it is read.
+/// The ranked results of a search, before they are read.
 pub(crate) struct Ranking {
-    /// What passed.
+    /// The filter that they passed.
     pub(super) filter: Filter,
     /// With score and reasons, best first.
     pub(super) ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
@@ -313,7 +313,7 @@ impl Engine {
         let mut notices: Vec<String> = problem.into_iter().collect();
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
         let marks = Marks::of(&query);
-        // What was returned may be the best again.
+        // The results that were returned may be the best again.
         let wanted = candidates_for(limit) + paging.map_or(0, |paging| paging.returned);
         let find = |required: &[String], wanted| {
             self.find(&filter, &query, &marks, required, vector.as_ref(), wanted)
@@ -588,7 +588,7 @@ impl Engine {
         Ok(identified)
     }
 
-    /// What the ranking makes of each candidate.
+    /// Fuses the scores of each candidate.
     fn fused(
         &self,
         candidates: &Candidates,
@@ -781,7 +781,8 @@ fn ranks(
     ranks
 }
 
-/// What was made from a message goes before it, since it knows more; else by id.
+/// Puts the memory that was made from a message before the message, since it holds more; else
+/// orders by id.
 fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
     left.source
         .is_none()
@@ -789,9 +790,9 @@ fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
         .then_with(|| left.id.cmp(&right.id))
 }
 
-/// Best first, without what was returned before and what pairs with it, and without the lesser one
-/// of each pair: a memory and what was made from it. What holds an identifier has at least the
-/// score of what comes after it. With what was returned before.
+/// Orders the results, best first, without earlier results and their pairs, and without the lesser
+/// one of each pair: a memory and the one that was made from it. A result with an identifier has at
+/// least the score of the next one. Returns the earlier results, too.
 fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder {
     let (mut ids, mut sources, mut before) = (HashSet::new(), HashSet::new(), Vec::new());
     if let Some(paging) = paging {

@@ -8,13 +8,13 @@ use crate::{Engine, Reconciled};
 impl Engine {
     /// Looks at every file of the folder of notes, reads those whose size or time is not the known
     /// one, and brings the index up to them. Nothing happens without such a folder. One process at
-    /// a time does this, and nobody writes notes meanwhile. A folder that is not there, or is
+    /// a time does this, and no process writes notes meanwhile. A folder that is not there, or is
     /// another one in which no known file is as it is known (its name alone tells nothing), is
     /// taken for one that is away: everything stays.
     ///
     /// # Errors
-    /// `unavailable` if the store or the folder cannot be read or written. What was brought up
-    /// until then stays.
+    /// `unavailable` if the store or the folder cannot be read or written. Files that were read
+    /// until then stay so.
     pub fn reconcile(&self) -> Result<Reconciled> {
         self.reconcile_notes(Extent::Everything)
     }

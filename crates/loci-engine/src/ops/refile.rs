@@ -5,7 +5,7 @@ use loci_core::{Caller, Error, Location, Memory, MemoryId, Redactions, Result, T
 use crate::notes::note_body;
 use crate::{Embedding, Engine, check};
 
-/// What to change; what is none stays.
+/// A change of text and place; a field that is none stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Refile {
     /// The text.
@@ -16,12 +16,12 @@ pub struct Refile {
     pub section: Option<String>,
 }
 
-/// What came of it.
+/// The outcome of a change.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refiled {
     /// The memory as it is now.
     pub memory: Memory,
-    /// What is other than before.
+    /// The fields that differ from before.
     pub changed: Refile,
     /// Whether search by meaning already finds the text.
     pub embedding: Embedding,
@@ -44,12 +44,12 @@ impl Refile {
 impl Engine {
     /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes
     /// its summary along and makes it new (`updated_at`); a new place alone leaves terms and
-    /// vectors as they are. A note is changed in its file. What is kept [apart](Tier::Unlisted) stays
-    /// where it is. Durable when it returns; nothing is written if nothing changes.
+    /// vectors as they are. A note is changed in its file. An [unlisted](Tier::Unlisted) memory
+    /// stays where it is. Durable when it returns; nothing is written if nothing changes.
     ///
     /// # Errors
-    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is no
-    /// name, or that is another one of a memory that is kept apart.
+    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is
+    /// not a name, or for another place of an unlisted memory.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile {
             content,

@@ -15,7 +15,7 @@ use crate::{Engine, SearchMode, StartOverflow, check};
 /// Passages that are embedded before the write is acknowledged. Longer content is found by its
 /// words at once and embedded in the background.
 pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
-/// What the absence of a collection is called: no collection bears the name.
+/// The name for the absence of a collection, which no collection bears.
 pub(crate) const GLOBAL: &str = "global";
 /// The weight of a memory that another one replaces.
 const SUPERSEDED_WEIGHT: f64 = 0.1;
@@ -29,15 +29,15 @@ pub struct Remember {
     pub collection: Option<String>,
     /// Type, category or room; none is the kind.
     pub section: Option<String>,
-    /// What it is.
+    /// Its kind.
     pub kind: String,
     /// Its gist, if the writer says one.
     pub summary: Option<String>,
     /// Labels; repeated ones count once.
     pub tags: Vec<String>,
-    /// What it rests on.
+    /// Its citations.
     pub citations: Vec<Citation>,
-    /// What else the writer says of it, by name.
+    /// Further attributes from the writer, by name.
     pub attributes: BTreeMap<String, String>,
     /// Whether everyone who may read it is shown it, or those alone who ask for it.
     pub tier: Tier,
@@ -161,7 +161,7 @@ impl Engine {
         if let Some(old) = &request.supersedes
             && self.writable(caller, old)?.tier != request.tier
         {
-            // Nobody who is shown one of the two is shown the other.
+            // No caller is shown both of them.
             let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
@@ -179,7 +179,7 @@ impl Engine {
         let mut passages = Engine::passages_of(&memory);
         let (embedding, vectors) =
             self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
-        // What a caller may not search, it may not fish for by storing something similar.
+        // A caller must not find memories that it may not search by storing something similar.
         let Compared {
             duplicate,
             contradicted,
@@ -343,7 +343,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
     }
 }
 
-/// What a write of this memory relies on: that its owner's data was not wiped meanwhile.
+/// Returns the condition for a write of this memory: its owner's data was not wiped meanwhile.
 pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     let origin = memory.origin.clone();
     memory.owner.clone().map(|owner| Change::NotWiped {

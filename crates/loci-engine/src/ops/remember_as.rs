@@ -53,7 +53,7 @@ impl Engine {
                 .chain([put])
                 .collect();
             match self.commit(caller, changes) {
-                // Nobody has stored it meanwhile: it will not help to try again.
+                // No other call has stored it meanwhile, so that another attempt will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&caller.space, id)?.is_some() {
                         return Err(error);

@@ -70,12 +70,12 @@ pub struct Step {
     pub room: Room,
     /// How far from the start: 0 for itself.
     pub hop: usize,
-    /// What leads to it from the hop before, in order: collections that both stand in, or tunnels
-    /// by their ids.
+    /// The edges from the hop before, in order: collections that both stand in, or tunnels by their
+    /// ids.
     pub connected_via: Vec<Via>,
 }
 
-/// What makes two nodes neighbours.
+/// An edge between two nodes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Via {
     /// Both stand in this collection; none is global.
@@ -359,7 +359,7 @@ impl Map {
                 .filter_map(|section| self.rooms.get(*section))
             {
                 for collection in room.collections.keys().filter(|_| !is_type(&room.section)) {
-                    // Whoever comes to a collection first leads to all that stand in it.
+                    // The first node in a collection leads to all others in it.
                     for section in members.remove(collection).unwrap_or_default() {
                         next.entry(section)
                             .or_default()

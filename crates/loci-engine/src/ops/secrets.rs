@@ -86,7 +86,7 @@ impl SecretHolder {
 
 impl Engine {
     /// Looks for secrets in everything that is stored, in all spaces, forgotten memories included.
-    /// What is softly deleted or expired is left out.
+    /// Soft-deleted and expired memories are left out.
     ///
     /// # Errors
     /// `forbidden` to all but the person at this machine; `unavailable` if the store cannot be
@@ -167,7 +167,7 @@ impl Engine {
 
     /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what
     /// is derived from them, a cached answer is removed. Returns whether it was; not, if it is of
-    /// another kind or no longer there. What it held is overwritten. Durable when it returns.
+    /// another kind or no longer there. Its old content is overwritten. Durable when it returns.
     ///
     /// # Errors
     /// `forbidden` to all but the person at this machine; `conflict` if others change it all the

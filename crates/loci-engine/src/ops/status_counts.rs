@@ -1,4 +1,4 @@
-//! What a user has of conversations, in numbers.
+//! The counts of a user's conversations.
 
 use loci_core::{Caller, Result, StatusCount};
 

@@ -10,7 +10,8 @@ use crate::models::quantised;
 use crate::ops::remember::distinct;
 use crate::{Engine, SearchMode, check};
 
-/// What a message weighs, and the long-term memory made from it until it is judged or repeated.
+/// The weight of a message, and of the long-term memory made from it until it is judged or
+/// repeated.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
 /// Characters up to which nothing worth a long-term memory is expected in what a person says.
 const SHORT_CHARACTERS_MAX: usize = 30;
@@ -20,7 +21,7 @@ const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 32;
 /// Who said something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A person. What people say may become a long-term memory.
+    /// A person. A person's message may become a long-term memory.
     Human,
     /// The assistant.
     Assistant,
@@ -57,9 +58,9 @@ pub struct Message {
 pub struct Conversation<'a> {
     /// Its name, unique among those of the caller.
     pub thread: String,
-    /// What was said.
+    /// The messages, in order.
     pub messages: Vec<Message>,
-    /// Makes an id for each memory, in the style of whoever asks.
+    /// Makes an id for each memory, in the style of the dialect.
     pub mint: &'a dyn Fn() -> MemoryId,
 }
 
@@ -78,7 +79,7 @@ struct NewMessage {
     memory: Memory,
     /// The id of the long-term memory that is made from it.
     candidate: Option<MemoryId>,
-    /// What the index keeps of both.
+    /// The passages of both.
     passages: Vec<Passage>,
 }
 
@@ -262,7 +263,8 @@ fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
     Ok(())
 }
 
-/// What stores the messages and what is made from them, from this position of the thread on.
+/// Returns the changes that store the messages and the memories made from them, from this position
+/// of the thread on.
 fn changes(said: &[NewMessage], thread: &str, begin: u64, now: Timestamp) -> Vec<Change> {
     let mut changes = Vec::with_capacity(said.len() * 3 + 1);
     for (said, position) in said.iter().zip(begin..) {

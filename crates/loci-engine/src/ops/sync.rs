@@ -38,7 +38,7 @@ struct Stale<'a> {
     key: &'a Key,
 }
 
-/// What was found. The five classes add up to `scanned`.
+/// The outcome of a sync. The five classes add up to `scanned`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Synced {
     /// Memories that were looked at: those that the caller may read.
@@ -244,8 +244,8 @@ impl Engine {
     ) -> Result<Option<(u64, u64)>> {
         let (collection, path) = stale.key;
         self.locks.change(stale.key, || {
-            // What is known of the file is read before the file is looked at, so that whoever reads
-            // it after that is in the way of the commit.
+            // The stored state is read before the file, so that a process that reads the file after
+            // that makes the commit fail.
             let row = self
                 .store
                 .source_file(&caller.space, collection.as_deref(), path)?;

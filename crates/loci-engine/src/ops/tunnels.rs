@@ -13,15 +13,15 @@ use crate::ops::names::{alike, nothing_there};
 use crate::ops::room_graph::{GENERAL_SECTION, is_type};
 use crate::{Engine, check};
 
-/// What lies at the other end of a tie.
+/// The other end of a tunnel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followed {
     /// The place at the other end.
     pub end: TunnelEnd,
     /// The tunnel that leads there; none if the two share nothing but the name of the section.
     pub tunnel: Option<Tunnel>,
-    /// What is there: the memory that the tunnel names first, if it is there, then what was filed
-    /// last; at most as many as asked for.
+    /// The memories there: first the one that the tunnel names, if it exists, then the newest; at
+    /// most as many as requested.
     pub memories: Vec<Memory>,
     /// How many memories are there in all: none, if the end is gone.
     pub total: u64,
@@ -134,7 +134,7 @@ impl Engine {
             self.commit(caller, changes)?;
             Ok(tunnel)
         })?;
-        // Somebody else may have named the memory of an end.
+        // Another user may have named the memory of an end.
         self.hide_memories(caller, std::slice::from_mut(&mut tunnel))?;
         Ok(tunnel)
     }
@@ -283,8 +283,8 @@ impl Engine {
         Ok(tunnels)
     }
 
-    /// Repeats a change until nobody came between: those of all tunnels, since their number is
-    /// limited.
+    /// Repeats a change until no other change came between: those of all tunnels, since their
+    /// number is limited.
     fn change_tunnels<T>(&self, caller: &Caller, attempt: impl FnMut() -> Result<T>) -> Result<T> {
         self.locks.change(&(&caller.space, "tunnels"), attempt)
     }

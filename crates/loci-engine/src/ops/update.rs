@@ -18,9 +18,9 @@ impl Engine {
     /// # Errors
     /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making private
     /// what is common; `not_found` if there is no such memory that the caller may read, `forbidden`
-    /// if it may only read it; `conflict` if it is a note whose text somebody else changed
-    /// meanwhile, or whose file cannot be rewritten; `unavailable` if the store or the folder of
-    /// notes cannot be written.
+    /// if it may only read it; `conflict` if it is a note whose text a user changed meanwhile, or
+    /// whose file cannot be rewritten; `unavailable` if the store or the folder of notes cannot be
+    /// written.
     pub fn update(
         &self,
         caller: &Caller,
@@ -94,7 +94,7 @@ impl Engine {
                 memory.summary = None;
                 // A faster one may have come later.
                 memory.updated_at = memory.updated_at.max(now);
-                // Somebody may have put another one with other tags in its place.
+                // Another call may have put a memory with other tags in its place.
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
@@ -197,8 +197,8 @@ pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Chang
     )
 }
 
-/// What is common is shared already, and stays common: others write it, too, and no word brings
-/// that back.
+/// A common memory is shared already, and stays common: others write it, too, and a private one
+/// cannot become common again.
 fn share(memory: &mut Memory, shared: Option<bool>) -> Result<()> {
     match (shared, memory.visibility) {
         (Some(true), Visibility::Private) => memory.visibility = Visibility::Shared,

@@ -7,9 +7,9 @@ use uuid::Uuid;
 use crate::{Engine, check};
 
 impl Engine {
-    /// Removes the caller's data for good: see [`Store::wipe`](loci_core::Store::wipe); of whoever
-    /// merely claims a name, what came in through the same tool set. With it go the notes of the
-    /// caller's earlier calls that wait to be written, in whichever process: the store does not
+    /// Removes the caller's data for good: see [`Store::wipe`](loci_core::Store::wipe); for a
+    /// caller that merely claims a name, only the data of the same dialect. With it go the notes of
+    /// the caller's earlier calls that wait to be written, in whichever process: the store does not
     /// take them.
     ///
     /// The acts of the caller on records that stay are left under a pseudonym, which is made at

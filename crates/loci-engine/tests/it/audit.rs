@@ -1,4 +1,4 @@
-//! What is noted in memory and written later: calls, and returns of memories.
+//! Entries that are buffered in memory and written later: calls, and returns of memories.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, mpsc};
@@ -265,7 +265,7 @@ fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     assert_eq!(written[limits::BUFFERED_MAX + 1..], newest);
 }
 
-/// Whoever waits for a flush that fails need not wait as long again for one of his own.
+/// A caller that waits for a flush that fails does not wait as long again for a flush of its own.
 #[test]
 fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
     let (engine, store) = faulty();

@@ -1,4 +1,4 @@
-//! What is put together for phases of work.
+//! Bundles for phases of work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +104,7 @@ fn what_every_session_needs_comes_first_and_then_what_fits_the_phases() {
         clock.advance(1);
         engine.remember(&local, request).unwrap().memory
     };
-    // What every session of one project needs is one of many here.
+    // A memory for every session of one project is one of many here.
     let wing = Remember {
         collection: Some("wing".to_owned()),
         ..always("Speak plainly about the kettle.")
@@ -567,7 +567,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                     .unwrap_or_else(|| panic!("seed {seed}: {text}"));
                 rest = &rest[begin + text.len()..];
             }
-            // What is left out is worth less, or too large alone.
+            // A memory that is left out is worth less, or too large alone.
             let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
             let least = found
                 .included

@@ -96,7 +96,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
         std::slice::from_ref(&candidate.id)
     );
 
-    // The next call goes on where this one ended; without a candidate nobody is woken.
+    // The next call goes on where this one ended; without a candidate no thread is woken.
     let more = say(&engine, &ann, "c1", vec![human("yes")]).unwrap();
     let third = store.get(&ann.space, &more.ids[0]).unwrap().unwrap();
     assert_eq!(third.thread.map(|thread| thread.position), Some(2));

@@ -285,7 +285,7 @@ fn a_weight_that_a_person_set_stays() {
     assert_eq!(shop.get(&known.id), known);
 }
 
-/// Nobody needs it as much as what took its place, however important it would be.
+/// The memory that replaced it comes first, however important the old one is.
 #[test]
 fn what_is_superseded_before_it_is_judged_stays_light() {
     let shop = Shop::new();

@@ -193,7 +193,7 @@ fn what_is_no_fact_is_refused() {
     );
 }
 
-/// What holds at the borders of days and of moments within them.
+/// Facts at the borders of days, and of moments within them.
 #[test]
 fn a_fact_holds_from_the_first_moment_to_the_last() {
     let engine = engine();
@@ -267,7 +267,7 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
         .end_facts(&local, ["Max", "loves", "Coffee"], None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    // What is over may begin again, and both are told.
+    // A fact that ended may begin again, and both are returned.
     let again = added(
         &engine,
         relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None),
@@ -540,7 +540,7 @@ fn many_at_once_add_one_fact() {
     );
 }
 
-/// What a fact is to the model: names are numbers, ends are whole numbers.
+/// A fact of the model: names are numbers, ends are whole numbers.
 #[derive(Debug, Clone)]
 struct Noted {
     id: String,

@@ -60,7 +60,7 @@ fn a_text_is_filed_once_in_a_place() {
         filed(&ann, drawer("tea at four", "home", "garden")),
         ("tea-1".to_owned(), false)
     );
-    // What says something else by now.
+    // The text says something else now.
     engine
         .update(&bob, &MemoryId::new("tea"), "tea at six", None)
         .unwrap();
@@ -94,7 +94,7 @@ fn a_text_is_filed_once_in_a_place() {
         ("tea-8".to_owned(), true),
         "what has expired is not there"
     );
-    // What nobody can see has its id all the same.
+    // A memory that no read shows keeps its id.
     let discarded = Discard {
         id: Some(MemoryId::new("tea-4")),
         ..Discard::default()
@@ -254,7 +254,7 @@ fn text_and_place_change_in_one_step() {
     let none = Refile::default();
     let (first_vectors, made) = (vectors(), before.updated_at);
     assert_eq!(first_vectors.len(), 1);
-    // What is as it was is no change.
+    // The same values are not a change.
     for change in [
         none.clone(),
         Refile {
@@ -627,7 +627,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
         ..drawer("secret", "home", "even")
     };
     engine.remember(&caller("bob", &WRITER), secret).unwrap();
-    // What changes keeps its place.
+    // A changed memory keeps its place.
     let first = engine
         .remember(&ann, drawer("elsewhere", "work", "even"))
         .unwrap()

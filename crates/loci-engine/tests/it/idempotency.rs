@@ -29,7 +29,7 @@ fn whole(text: &str) -> Answer {
     }
 }
 
-/// Work that nobody should do.
+/// Work that must not run.
 fn never() -> Result<Answer> {
     Err(Error::internal("it was done again"))
 }
@@ -107,7 +107,7 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     );
 }
 
-/// What was asked for under a key was asked for, whichever token or transport it came through.
+/// A request under a key is the same, whichever token or transport it comes through.
 #[test]
 fn an_answer_is_for_all_tokens_of_its_owner() {
     let engine = engine();
@@ -205,7 +205,8 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     );
 }
 
-/// What it was made of may change, and not go: then it goes, too, be it while it is made.
+/// The memories of a reply may change, but when one is gone, the reply is gone, too, also while it
+/// is made.
 #[test]
 fn an_answer_ends_with_the_memories_in_it() {
     let engine = engine();

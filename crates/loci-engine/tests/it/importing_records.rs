@@ -251,7 +251,7 @@ fn what_was_archived_comes_back_as_it_was() {
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), all);
-    // What waited to be enriched waits again, and what was found by its meaning is found by it.
+    // Memories that waited for enrichment wait again, and those found by meaning are found by it.
     assert_eq!(store.job_counts().unwrap().waiting, 1);
     let jobs = store
         .lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9)
@@ -385,7 +385,7 @@ fn what_is_there_stays_as_it_is() {
     assert_eq!(archive(&*store), before);
 }
 
-/// What is known of a file gives way if the file is gone, and to nothing that is another memory.
+/// The record of a missing file gives way, but not to a record of another memory.
 #[test]
 fn a_file_is_the_memory_again_that_it_was() {
     let archived = everything_there_is();
@@ -814,7 +814,7 @@ fn a_wipe_between_is_not_undone() {
         "{brought:?}"
     );
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
-    // Whoever starts again after the wipe wants it.
+    // A new import after the wipe stores it.
     let mut anew = ImportReport::default();
     engine.import_records(&local, &records, &mut anew).unwrap();
     // With the answer that held what is Ann's, and was gone at once.

@@ -1,5 +1,5 @@
-//! What the operations promise, over the naive store: access, races, missing models. What a
-//! caller of a tool sees is in the dialects' cases.
+//! What the operations promise, over the naive store: access, races, missing models. The replies of
+//! tools are in the dialects' cases.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -84,7 +84,7 @@ fn anonymous() -> Caller {
     Caller::new(Space::default(), Principal::anonymous())
 }
 
-/// An id that nobody has in this process.
+/// An id that is new in this process.
 fn mint() -> MemoryId {
     static LAST: AtomicU64 = AtomicU64::new(0);
     MemoryId::new(format!("{:024x}", LAST.fetch_add(1, Ordering::Relaxed)))

@@ -1,4 +1,4 @@
-//! What goes on in the background besides enrichment.
+//! The background work besides enrichment.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -94,7 +94,7 @@ fn every_kind_is_swept_when_its_time_is_over() {
     assert_eq!(store.inner.size().unwrap().memories, 1);
 }
 
-/// What rounds did until one did nothing.
+/// Returns the work of rounds until one does nothing.
 fn rounds(round: impl Fn() -> Result<usize>) -> Vec<usize> {
     std::iter::from_fn(|| Some(round().unwrap()).filter(|done| *done > 0)).collect()
 }
@@ -324,12 +324,12 @@ fn sweeping_goes_on_while_the_model_is_away() {
     assert_eq!(rounds(|| engine.sweep()), [1]);
 }
 
-/// Takes long for everything, and somebody else tries to take the lease on embedding every time.
+/// Takes long for everything, and another engine tries to take the lease on embedding every time.
 struct SlowEmbedder {
     inner: HashingEmbedder,
     clock: Arc<FixedClock>,
     store: Arc<NaiveStore>,
-    /// Whether somebody else got the lease, at each call.
+    /// True for each call at which another engine got the lease.
     lost: Mutex<Vec<bool>>,
 }
 

@@ -18,7 +18,7 @@ struct Turned {
     inner: HashingEmbedder,
     model: ModelId,
     by: usize,
-    /// What it was given.
+    /// The texts that it was given.
     read: Mutex<Vec<String>>,
     is_away: AtomicBool,
     /// A word that no text may have.
@@ -161,7 +161,7 @@ fn fill(engine: &Engine) {
     }
 }
 
-/// What a question finds, with the score and the cosine of each.
+/// The results of a question, with the score and the cosine of each.
 type Found = Vec<(MemoryId, f64, Option<f32>)>;
 
 fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
@@ -173,7 +173,7 @@ fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
     )
 }
 
-/// What the question finds; fails unless it is found by meaning, too, and nothing is left out.
+/// Returns the results of the question; fails unless they are found by meaning, too, and complete.
 fn ask_whole(engine: &Engine, query: &str) -> Found {
     let (found, degraded) = ask(engine, query);
     assert_eq!(degraded, None, "{query}");
@@ -219,7 +219,7 @@ fn a_change_of_model_leaves_no_gap_in_search() {
             .degraded,
         None
     );
-    // What is written meanwhile is found by its meaning at once.
+    // A memory that is written meanwhile is found by its meaning at once.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     let written = ask_whole(&engine, "a table with a cup");
     // With one more, words count a little otherwise.
@@ -491,7 +491,7 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
         );
     }
     assert_eq!(old.has_read("tea"), 2, "once in vain");
-    // What is written now is read by the new model, and by the old one when that is back.
+    // The new model reads a memory that is written now, and so does the old one when it is back.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     assert!(ask(&engine, "a table with a cup").0[0].2.is_some());
     old.is_away.store(false, Ordering::SeqCst);
@@ -507,7 +507,7 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
     assert_eq!(cosines(ask_whole(&engine, "tea")), cosines(before));
 }
 
-/// What is too long to be read before the reply is read by both.
+/// Both models read a text that is too long to be read before the reply.
 #[test]
 fn a_long_text_is_found_while_the_change_goes_on() {
     let place = Place::new();
@@ -541,7 +541,7 @@ fn a_text_that_the_new_model_refuses_does_not_hold_up_the_change() {
         (vec!["new".to_owned()], 1)
     );
     assert!(ask(&engine, "tea").1.unwrap().starts_with("1 of 41"));
-    // What comes in later is read all the same.
+    // A later memory is read all the same.
     keep(&engine, "a cup on the table");
     assert_eq!(place.pending(&new), 1);
 }

@@ -23,7 +23,7 @@ pub struct MemoryFolder {
     files: Mutex<Files>,
     locked: Arc<(Mutex<bool>, Condvar)>,
     pub reads: AtomicUsize,
-    /// What a person does right before the next rewrite.
+    /// The act of a user right before the next rewrite.
     meanwhile: Mutex<Option<Hook>>,
 }
 
@@ -31,7 +31,7 @@ pub struct MemoryFolder {
 struct Files {
     identity: Option<String>,
     texts: Texts,
-    /// What cannot be read.
+    /// The files that cannot be read.
     hidden: BTreeSet<String>,
     last_time: i64,
 }

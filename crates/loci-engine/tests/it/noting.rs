@@ -30,7 +30,7 @@ fn note(title: &str, body: &str) -> AppendNote<'static> {
     }
 }
 
-/// What is answered: the id.
+/// The reply: the id.
 fn answer(memory: &Memory) -> String {
     memory.id.to_string()
 }
@@ -350,7 +350,7 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     }
 }
 
-/// Whoever puts files there may end between saying so and doing it.
+/// A process that puts files there may end between announcing them and writing them.
 #[test]
 fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
     let expecting = || {
@@ -638,7 +638,7 @@ fn a_memory_without_a_file_is_forgotten_in_the_index() {
     assert_eq!(vault.stored(&id), Some(first));
 }
 
-/// What a person wrote since the note was indexed stays, and the flip is made in it.
+/// The text that a user wrote since the note was indexed stays, and the flip is made in it.
 #[test]
 fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
     type Edit = fn(&MemoryFolder);
@@ -797,7 +797,7 @@ fn no_verb_of_others_takes_a_note_away() {
     }
 }
 
-/// What came in through another tool set is cleared, and notes did not.
+/// Memories of another dialect are cleared; notes are not.
 #[test]
 fn what_clears_a_tool_set_leaves_notes() {
     let vault = vault();
@@ -818,7 +818,7 @@ fn what_clears_a_tool_set_leaves_notes() {
     assert_eq!(vault.folder.paths(), ["one.md"]);
 }
 
-/// What has no file is deleted though it was forgotten; a note is forgotten, and no more.
+/// A forgotten memory without a file is deleted; a note is only forgotten.
 #[test]
 fn what_was_forgotten_can_be_deleted() {
     type Delete = fn(&Engine, &MemoryId) -> Result<usize>;
@@ -934,7 +934,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         "{}",
         error.message
     );
-    // What the first one's file says.
+    // The content of the first file.
     vault.folder.replace("b.md", "broken\ntitle", "title");
     let error = vault.engine.discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
@@ -945,7 +945,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     );
 }
 
-/// What was sent in another form, and is written in the same, is the same.
+/// A text in another Unicode form that is written in the same form is the same.
 #[test]
 fn a_key_is_for_what_is_written() {
     let vault = vault();
@@ -980,7 +980,7 @@ fn a_key_is_for_what_is_written() {
     assert_eq!(vault.folder.paths(), ["one.md"]);
 }
 
-/// Somebody changes the memory while its note is indexed: it is its writer's all the same.
+/// Another call changes the memory while its note is indexed: it still belongs to its writer.
 #[test]
 fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
     let vault = vault();
@@ -1122,7 +1122,7 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
             .update(&ann(), &id, "of an agent", None)
             .is_ok()
     );
-    // What is the same text is no conflict, nor is another line of the frontmatter.
+    // The same text is not a conflict, and neither is another line of the frontmatter.
     vault.folder.replace("one.md", "of an agent", "the same");
     assert!(vault.engine.update(&ann(), &id, "the same", None).is_ok());
     vault

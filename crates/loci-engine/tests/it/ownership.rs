@@ -85,7 +85,7 @@ fn before_commits(
     act: impl Fn() -> Result<()> + Send + Sync + 'static,
 ) {
     let counted = AtomicUsize::new(0);
-    // What is done commits, too.
+    // The work itself commits, too.
     let is_within = AtomicBool::new(false);
     store.before(move |method| {
         if method != "commit"
@@ -492,7 +492,7 @@ fn a_named_id_does_not_outlive_a_wipe() {
     }
 }
 
-/// The words by which it is found are those of what stands there, whoever came between.
+/// The indexed words are those of the stored text, whichever call came between.
 #[test]
 fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
     let (engine, faster, store) = two();
@@ -771,8 +771,8 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     );
 }
 
-/// What changes or goes meanwhile is taken as it is then, what comes is left, what changes for ever
-/// is given up.
+/// A memory that changes or goes meanwhile is taken as it is then, a new one is left, and one that
+/// changes for ever is given up.
 #[test]
 fn a_clear_goes_on_over_the_changes_of_others() {
     type Act = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
@@ -1024,7 +1024,7 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         assert_eq!(engine.count_discarded(&claimed, &which), Ok(0));
         assert_eq!(engine.discard(&claimed, &which), Ok(0));
     }
-    // What came in under that name is another matter, whoever brought it.
+    // A memory under that claimed name is another matter, whoever stored it.
     let said = Message {
         tags: vec!["a".to_owned()],
         ..message(Role::Assistant, DARK)
@@ -1114,7 +1114,7 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     };
     assert_eq!(hears(&claiming("ann")), []);
     assert_eq!(store.get(&own.space, &own.id).unwrap(), Some(own.clone()));
-    // What came in the same way is a tie.
+    // A memory of the same dialect is linked.
     let again = hears(&claiming("ann"));
     assert_eq!(again.len(), 1);
     assert!(!again.contains(&own.id));

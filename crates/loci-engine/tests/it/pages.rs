@@ -89,7 +89,7 @@ fn text(random: &mut Random) -> String {
         .join(" ")
 }
 
-/// What a search must find, by the mode and the text; none, if that depends on the others.
+/// True if a search in this mode must find the text; none if that depends on the others.
 fn is_found(mode: SearchMode, query: &str, text: &str) -> bool {
     if query.contains('"') {
         return text.contains(QUERY);
@@ -185,7 +185,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                     remember(&text(random));
                     continue;
                 };
-                // What it was does not count any more.
+                // Its old text does not count any more.
                 expected.remove(&chosen);
                 match random.below(3) {
                     0 => {
@@ -228,7 +228,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
             .filter(|id| !is_shown(id))
             .map(|id| &texts[id])
             .collect();
-        // Where nobody holds a quotation, what comes near is shown.
+        // Where no memory holds a quotation, near ones are shown.
         assert!(
             missing.is_empty(),
             "seed {seed}, {mode:?}, {query}: {missing:?}"
@@ -510,7 +510,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         };
         engine.page(&Caller::local(), &request).unwrap()
     };
-    // Nobody holds it first, and somebody does then.
+    // No memory holds it first, and one does then.
     let engine = engine();
     near(&engine, 4);
     let first = ask(&engine, None);
@@ -525,7 +525,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         .collect();
     assert!(found.len() == 5 && found.contains(&late));
 
-    // Three hold it first, and nobody but the returned ones then.
+    // Three hold it first, and only the returned ones then.
     let engine = bench().engine;
     near(&engine, 4);
     let holders: BTreeSet<_> = (0..3).map(|number| holder(&engine, number)).collect();

@@ -1,4 +1,4 @@
-//! What a query quotes must be there, word for word.
+//! Quoted words of a query must be in the text, word for word.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a search shows of conversations, and what a ranking may use.
+//! Conversations in searches, and the features for a ranking.
 
 use std::time::Duration;
 

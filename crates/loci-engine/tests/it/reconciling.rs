@@ -205,7 +205,7 @@ fn a_file_becomes_a_memory() {
         (blank.title.as_deref(), blank.content.as_str()),
         (Some("Blank"), "Blank")
     );
-    // What the file does not say is when it was written.
+    // The file does not say when it was written.
     assert_eq!(
         plain.created_at.microseconds(),
         vault.row("deep/Plain note.md").stamp.modified_nanoseconds / 1_000
@@ -251,7 +251,7 @@ fn what_is_beyond_the_limits_is_left_out() {
     vault.assert_settled();
 }
 
-/// What loci knows of a note beside its file stays, whatever happens to the file.
+/// The data of a note beside its file stays, whatever happens to the file.
 #[test]
 fn a_change_of_a_file_leaves_what_it_does_not_say() {
     let vault = vault();
@@ -363,8 +363,8 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     );
 }
 
-/// What a person does: a name for it, the files that are there before (`name:uid`), the deed, and
-/// which memory each file is then: one of a uid, the one of a file before, or a `new` one.
+/// An act of a user: its name, the files that are there before (`name:uid`), the deed, and which
+/// memory each file is then: one of a uid, the one of a file before, or a `new` one.
 type Deed = (
     &'static str,
     &'static [&'static str],
@@ -512,7 +512,7 @@ fn the_identity_of_files() {
             .into_iter()
             .map(|row| (row.path, row.memory.unwrap()))
             .collect();
-        // What is known of notes beside their files goes where their ids go.
+        // The data of notes beside their files goes where their ids go.
         for Memory { id, revision, .. } in vault.all() {
             vault.put(&id, revision, |memory| memory.owner = Some(id.to_string()));
         }
@@ -794,12 +794,12 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
     vault.folder.remove("b.md");
     assert_eq!(vault.reconcile().removed, 1);
     vault.folder.remove("a.md");
-    // What a person emptied is empty.
+    // A note that a user emptied is empty.
     assert_eq!(vault.reconcile().removed, 1);
     assert_eq!(vault.all(), []);
 }
 
-/// What a new folder has, under which names, and whether it is the known one.
+/// The files of a new folder, by name, and whether it is the known one.
 type Mounted = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 const MOUNTED: [Mounted; 6] = [
@@ -1055,7 +1055,7 @@ fn a_note_that_became_empty_is_named() {
             .collect()
     };
     assert_eq!(problems(), []);
-    // As an editor does with a note that nobody has written yet.
+    // As an editor does with a note that has no text yet.
     vault.folder.rename("new.md", "named.md");
     vault.folder.write("by a person.md", "");
     vault.folder.write("by loci.md", "");
@@ -1155,7 +1155,7 @@ fn links_may_name_notes_by_titles() {
     assert_sound(&vault);
 }
 
-/// What was read too soon after it was written is read again, and nothing else comes of it.
+/// A file that was read too soon after it was written is read again, with no other effect.
 #[test]
 fn files_that_were_just_written_are_linked_once() {
     let vault = vault();
@@ -1207,7 +1207,7 @@ fn files_that_were_just_written_are_linked_once() {
     assert_sound(&vault);
 }
 
-/// What another part of loci does to the index of a note that is there is made good.
+/// A change of the index of an existing note by another part of loci is repaired.
 #[test]
 fn a_note_that_lost_its_memory_gets_it_back() {
     let vault = vault();
@@ -1319,7 +1319,7 @@ fn one_file_holds_up_no_other() {
             .folder
             .write(&format!("{number}.md"), &format!("text {number}"));
     }
-    // Somebody changes memories between every read and its commit, for a while.
+    // Another call changes memories between every read and its commit, for a while.
     let conflicts = Mutex::new(8);
     vault.store.before(move |method| {
         let mut left = conflicts.lock().unwrap();
@@ -1394,7 +1394,7 @@ fn random_changes_by_hand() {
                 .into_iter()
                 .map(|row| (row.path.clone(), row))
                 .collect();
-            // What was just written is read again by the next look.
+            // The next pass reads a new file again.
             if random.below(2) == 0 {
                 vault.engine.reconcile().unwrap();
             } else {

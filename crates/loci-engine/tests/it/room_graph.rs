@@ -321,7 +321,7 @@ fn the_newest_of_a_room_is_found_in_few_wings_and_in_many() {
     }
 }
 
-/// What the model knows of a memory.
+/// A memory of the model.
 #[derive(Debug, Clone)]
 struct Filed {
     id: MemoryId,
@@ -332,7 +332,7 @@ struct Filed {
     at: Timestamp,
 }
 
-/// The graph that somebody sees, as lists to search through.
+/// The graph that a caller sees, as lists to search through.
 struct Model {
     filed: Vec<Filed>,
     tunnels: Vec<Tunnel>,

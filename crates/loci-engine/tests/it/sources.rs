@@ -100,7 +100,7 @@ impl Mine {
         }
     }
 
-    /// What was filed from files, in their order.
+    /// Returns the memories from files, in their order.
     fn filed(&self) -> Vec<Filed> {
         let mut filed: Vec<Filed> = self.memories().iter().filter_map(filed).collect();
         filed.sort();
@@ -598,7 +598,7 @@ fn a_conversation_of_another_file_is_gone_on_with() {
         Ok(counts(3, 0, 0))
     );
     let first = mine.memories();
-    // Somebody puts one elsewhere, where it stays.
+    // A user moves one elsewhere, where it stays.
     let refiled = Memory {
         location: Location {
             section: "kept".to_owned(),
@@ -657,7 +657,7 @@ fn replaced(memory: Memory) -> Change {
     }
 }
 
-/// What is known of a file is noted with its last part.
+/// The state of a file is stored with its last part.
 #[test]
 fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
     let mine = Mine::new();
@@ -694,7 +694,7 @@ fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
     );
 }
 
-/// What somebody filed by hand, and what is of other files and wings, is never touched.
+/// Memories filed by hand, or from other files and wings, are never touched.
 #[test]
 fn what_is_of_nobody_else_is_not_touched() {
     let mine = Mine::new();
@@ -733,7 +733,7 @@ fn what_was_forgotten_stays_so_and_what_was_deleted_is_filed_again() {
     let ids: Vec<MemoryId> = mine.ids(path).into_iter().map(MemoryId::new).collect();
     mine.engine.forget_softly(&mine.ann, &ids[0]).unwrap();
     mine.engine.forget(&mine.ann, &ids[1]).unwrap();
-    // What is softly deleted is seen by nobody, and has its id.
+    // No read shows a soft-deleted memory, and it keeps its id.
     let discarded = loci_engine::Discard {
         id: Some(ids[2].clone()),
         ..loci_engine::Discard::default()
@@ -755,7 +755,7 @@ fn what_was_forgotten_stays_so_and_what_was_deleted_is_filed_again() {
     );
 }
 
-/// The memories are common: whoever reads a file again finds them, whosever they were.
+/// The memories are common: a caller that reads a file again finds them, whoever owned them.
 #[test]
 fn a_file_is_read_again_by_another_user() {
     let path = "/p/a.md";
@@ -1019,7 +1019,7 @@ fn a_step_is_neither_small_nor_long() {
     );
 }
 
-/// What is new at the end of a transcript is filed without a look at what was there.
+/// The new end of a transcript is filed without a read of the older part.
 #[test]
 fn a_transcript_that_grows_costs_by_what_is_new() {
     let mine = Mine::new();
@@ -1121,7 +1121,7 @@ fn a_project_is_filed_as_it_is() {
             ..fact("by hand", Visibility::Common)
         };
         let by_hand = mine.engine.remember(&mine.ann, by_hand).unwrap().memory;
-        // What is on the disk.
+        // The files on the disk.
         let mut disk: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
         for _ in 0..25 {
             for _ in 0..=random.below(3) {

@@ -17,7 +17,7 @@ struct Tree {
     files: Mutex<BTreeMap<String, bool>>,
     /// Which drive they are on.
     drive: AtomicU64,
-    /// What happens right before the files of a folder are looked at.
+    /// The event right before the files of a folder are read.
     meanwhile: Mutex<Option<(&'static str, Meanwhile)>>,
 }
 
@@ -349,7 +349,7 @@ fn what_is_ignored_or_gone_is_removed() {
         ..Synced::default()
     };
     assert_eq!(again, expected);
-    // What was private to bob is his.
+    // Bob's private memory stays his.
     assert!(
         listed(&mine.engine, &caller("bob", &WRITER))
             .iter()
@@ -484,7 +484,7 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
     }
 }
 
-/// What is known of the files of a drive is looked at again before each removal.
+/// The state of the files of a drive is checked again before each removal.
 #[test]
 fn a_root_that_goes_away_during_the_removal_ends_it() {
     for meanwhile in [Tree::unmount, Tree::exchange] {
@@ -614,8 +614,8 @@ fn who_may_not_write_removes_nothing() {
     );
 }
 
-/// What changes between the look and the removal is looked at again; what was moved or deleted is
-/// let be.
+/// A memory that changes between the check and the removal is checked again; a moved or deleted one
+/// is left alone.
 #[test]
 fn what_changes_meanwhile_is_looked_at_again() {
     type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
@@ -731,8 +731,8 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
     assert_eq!(synced.stale.get("/p/target/made.rs"), None);
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
-    // A project that is gone, and of which nothing is left but that it was read, is in nobody's
-    // way.
+    // A project that is gone, and of which only the record of its reading is left, disturbs no
+    // other.
     let mut empty = mine.whole("/p9/empty.rs", &[]);
     empty.file = SourceFile {
         root: "/p9".to_owned(),

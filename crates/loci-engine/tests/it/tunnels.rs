@@ -248,7 +248,7 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
         engine.delete_tunnel(&bob, &anns.id).unwrap_err().code,
         ErrorCode::NotFound
     );
-    // It stays what it was when somebody adds what everyone reads.
+    // It stays as it was when a user adds a common memory.
     common(&engine, vault);
     let again = engine
         .create_tunnel(&ann, end(vault), end(API), None)
@@ -275,7 +275,7 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     engine.delete_tunnel(&local, &bobs.id).unwrap();
 }
 
-/// What only a strict tool set keeps from callers without a name is not everyone's.
+/// A memory that only a strict dialect hides from anonymous callers is not common.
 #[test]
 fn a_shared_memory_makes_no_place_common() {
     let engine = engine();
@@ -526,7 +526,7 @@ fn where_a_place_leads() {
     );
 }
 
-/// What is kept apart for another tool set is no drawer, and its place no place.
+/// An unlisted memory of another dialect is not a drawer, and its location is not listed.
 #[test]
 fn what_is_apart_is_there_for_its_own_tool_set() {
     let engine = engine();
@@ -620,12 +620,12 @@ fn there_are_at_most_so_many() {
             .len(),
         limits::TRAVERSED_MAX
     );
-    // What others have, seen or not, is none of one's own.
+    // The tunnels of others, visible or not, are not the caller's own.
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
     let of_ann = third(&ann).unwrap();
     engine.delete_tunnel(&ann, &of_ann.id).unwrap();
-    // Callers without a name have those of nobody.
+    // Anonymous callers have the tunnels without an owner.
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
     engine.delete_tunnel(&anonymous(), &of_nobody.id).unwrap();
@@ -759,7 +759,7 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
     assert_eq!(seen(&engine, &Caller::local()), []);
 }
 
-/// What the model knows of a tunnel.
+/// A tunnel of the model.
 #[derive(Debug, Clone)]
 struct Tied {
     id: String,
@@ -772,7 +772,7 @@ struct Tied {
 /// A memory of the model: whose it is, and whether everyone reads it.
 type Lying = (MemoryId, Place, &'static str, bool);
 
-/// How many memories somebody reads there; everyone, without a name.
+/// The number of memories that a user reads there; without a name, that everyone reads.
 fn readable(memories: &[Lying], place: Place, name: Option<&str>) -> u64 {
     let is_read =
         |(_, at, owner, is_open): &&Lying| *at == place && (*is_open || name == Some(*owner));

@@ -1,4 +1,4 @@
-//! What belongs to one user alone: deleting, counting and wiping it.
+//! The data of one user: deleting, counting and wiping it.
 
 use std::sync::atomic::AtomicUsize;
 use std::thread;
@@ -237,7 +237,7 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
             "{caller:?}"
         );
     }
-    // What belongs to others, or to nobody, is not the admin's own.
+    // Memories of others, or without an owner, are not the admin's own.
     assert_eq!(engine.discard(&Caller::local(), &by_tag("a")), Ok(0));
     assert_eq!(engine.size().unwrap().memories, 1);
 }
@@ -393,7 +393,7 @@ fn a_wipe_takes_everything_of_one_user() {
     for caller in [anonymous(), caller("ann", &[Scope::Read])] {
         assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
     }
-    // What was only noted until then counts, too.
+    // Buffered entries count, too.
     engine.audit(audit_entry("ann", engine.now()));
     let wiped = Wiped {
         memories: 3,
@@ -513,7 +513,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
             let written = scope.spawn(|| write(&engine, &ann, &old));
             embedder.wait_until_entered();
             other.wipe(&ann).unwrap();
-            // Somebody goes on after the wipe; that is no reason to let the older write through.
+            // Another call stores after the wipe, which does not let the older write through.
             say(&other, &ann, "c1", vec![message(Role::Human, "after")]).unwrap();
             embedder.open();
             assert_eq!(

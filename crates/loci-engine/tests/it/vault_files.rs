@@ -62,7 +62,7 @@ impl Disk {
         self.store.get(&Space::default(), id).unwrap().unwrap()
     }
 
-    /// What is in the file is what is in the index, and the next look has nothing to do.
+    /// The file and the index agree, and the next pass has nothing to do.
     fn assert_settled(&self, engine: &Engine) {
         engine.reconcile().unwrap();
         let (version, files) = (

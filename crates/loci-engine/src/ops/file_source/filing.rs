@@ -1,4 +1,4 @@
-//! What has to be written for what was read of files, and how it is written.
+//! The changes that the content of files needs, and their commit.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::{iter, mem};
@@ -21,17 +21,17 @@ const STEP_BYTES_MAX: usize = 1 << 20;
 /// be taken.
 const ATTEMPTS_MAX: u64 = 100;
 
-/// Files on somebody's behalf.
+/// Files the parts of sources for one caller.
 pub(super) struct Filing<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
     id_of: SourceId<'a>,
     now: Timestamp,
-    /// What the store's version was when the work began.
+    /// The version of the store when the work began.
     since: u64,
 }
 
-/// What has to be written for a file.
+/// The changes for a file.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// Of what was filed before: removals first, since new parts may get ids that become free.
@@ -220,7 +220,7 @@ impl<'a> Filing<'a> {
         }
     }
 
-    /// What has to be written for a file. Every further attempt tries other ids for new parts.
+    /// Returns the changes for a file. Every further attempt tries other ids for new parts.
     pub(super) fn plan(&self, read: &ReadSource, attempt: u64) -> Result<Plan> {
         let begins = begins(read);
         let mut filed = self.filed(read, &begins, attempt > 0)?;
@@ -286,9 +286,9 @@ impl<'a> Filing<'a> {
         Ok(plan)
     }
 
-    /// What was filed from the file in its threads, by whomever. Where a file goes on it costs by
-    /// what is new: of a thread that nothing of the caller's is in beyond that, nothing is read,
-    /// unless the work is to be thorough.
+    /// Returns the memories from the file in its threads, of any owner. Where a file goes on it
+    /// costs by what is new: of a thread that nothing of the caller's is in beyond that, nothing is
+    /// read, unless the work is to be thorough.
     fn filed(
         &self,
         read: &ReadSource,
@@ -324,7 +324,7 @@ impl<'a> Filing<'a> {
                     .map_or(CollectionFilter::Global, CollectionFilter::Only);
                 let filter = Filter {
                     thread: Some(name),
-                    // What somebody forgot stays so.
+                    // Forgotten memories stay forgotten.
                     forgotten: Forgotten::Show,
                     ..self.engine.filter(self.caller, collections)
                 };
@@ -396,7 +396,7 @@ impl<'a> Filing<'a> {
 }
 
 impl Plan {
-    /// What comes of it.
+    /// Returns the outcome.
     pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
         let added = self.new.len();
         let kept = read.parts.len() - added;
@@ -475,7 +475,7 @@ impl Before {
         if let Some(part) = part {
             memory.title.clone_from(&part.title);
             memory.attributes.extend(part.attributes.clone());
-            // What outlasts its file is where somebody has put it since.
+            // A memory that outlasts its file may have been moved since.
             if file.is_whole {
                 memory.location.section.clone_from(&part.section);
             }
@@ -582,7 +582,7 @@ fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
     changes <= STEP_CHANGES_MAX && bytes <= STEP_BYTES_MAX
 }
 
-/// What came of one file, unless it is the store that failed.
+/// Returns the outcome for one file, unless the store failed.
 fn of_one_file(outcome: Result<SourceFiled>) -> Result<Result<SourceFiled>> {
     match outcome {
         Err(error) if error.is_unavailable() => Err(error),
