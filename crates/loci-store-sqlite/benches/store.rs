@@ -194,7 +194,7 @@ fn checks(folder: &Path, memories: usize, random: &mut Random) {
     );
 }
 
-/// The longest that somebody's write waits while something large is removed.
+/// The longest wait of a write while a large memory is removed.
 fn waits(folder: &Path, random: &mut Random) {
     let now = filter().live_at;
     let sweep = Sweep {

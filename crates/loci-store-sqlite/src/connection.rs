@@ -15,7 +15,7 @@ use crate::opening::versions::{describe_read, refuse_upgraded};
 
 /// Settings of every connection. A small page cache keeps an idle process small: what is hot is in
 /// the index or in the operating system's cache. The `fullfsync` settings count on macOS alone.
-/// What is deleted is overwritten. The writer lowers `synchronous` for commits that need no flush,
+/// Deleted content is overwritten. The writer lowers `synchronous` for commits that need no flush,
 /// and keeps the log short.
 const SETTINGS: &str = "PRAGMA synchronous = FULL;
     PRAGMA fullfsync = ON;
@@ -45,8 +45,8 @@ pub(crate) enum Access {
     ReadWrite,
     /// They read what another process writes. The files of the log must be there.
     ReadOnly,
-    /// They read a file that no process writes, and take no lock. What a log beside it holds is not
-    /// seen.
+    /// They read a file that no process writes, and take no lock. Commits in a log beside it are
+    /// not seen.
     Immutable,
 }
 
@@ -154,8 +154,8 @@ impl Readers {
         }
     }
 
-    /// Reads with a connection of its own. A connection that failed is not used again. What a newer
-    /// version may have written is refused.
+    /// Reads with a connection of its own. A connection that failed is not used again. A database
+    /// that a newer version upgraded is refused.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
@@ -193,13 +193,15 @@ pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
         .query_row([], |row| row.get(0))
 }
 
-/// Moves what is in the write-ahead log into the database, as far as nobody is held up by it.
+/// Moves the commits in the write-ahead log into the database, as far as no other connection has to
+/// wait (a passive checkpoint).
 pub(crate) fn checkpoint(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
 }
 
-/// Empties the write-ahead log, in which pages from before a deletion still lie. Says whether it is
-/// empty: not while somebody reads, who is waited for only as long as writers may be held up by it.
+/// Empties the write-ahead log, in which pages from before a deletion still lie. Returns whether it
+/// is empty: not while a connection reads, for which it waits only as long as writers may be held
+/// up.
 pub(crate) fn empty_log(database: &Database) -> Result<bool> {
     const WAIT_MAX: Duration = Duration::from_millis(2);
     let connection = database.connect_reader()?;

@@ -1,4 +1,4 @@
-//! What went wrong, in words for the person who has to do something about it.
+//! Failures of the database, and their messages for the person who has to act.
 
 use loci_core::{Error, MemoryId, Space};
 use rusqlite::ErrorCode;
@@ -146,7 +146,7 @@ pub(crate) fn assert_same_space(batch: &Space, space: &Space, what: &str) -> Res
     Err(Error::internal(format!("{what} must be in the space of its batch")).into())
 }
 
-/// What did not hold, for a caller who may try again.
+/// Returns a `conflict`, for a caller who may try again.
 pub(crate) fn conflict(message: impl Into<String>) -> Failure {
     Error::new(loci_core::ErrorCode::Conflict, message).into()
 }

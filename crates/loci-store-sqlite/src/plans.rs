@@ -1,4 +1,4 @@
-//! What must not cost by everything that the store holds does not: the plans of its statements.
+//! Tests of query plans: no statement on a caller's path scans all that the store holds.
 
 use loci_core::{
     AuditQuery, CollectionFilter, Direction, FactQuery, FilingOrder, Filter, Forgotten, MemoryId,
@@ -40,7 +40,7 @@ fn of_owner() -> Filter {
     }
 }
 
-/// What came in through one tool set and is filed in one place, of an owner and of nobody.
+/// Filters for the memories of one dialect in one location, with an owner and without.
 fn of_places() -> [Filter; 2] {
     let origin = Some("engram".to_owned());
     let strict = Reader {
@@ -342,7 +342,7 @@ fn a_listing_reads_in_the_order_of_its_index() {
     }
 }
 
-/// What a palace shows of these collections and sections.
+/// Returns the filter of a palace for these collections and sections.
 fn of_palace(collections: CollectionFilter, sections: &[&str]) -> Filter {
     Filter {
         tiers: vec![Tier::LongTerm, Tier::Unlisted],
@@ -422,7 +422,7 @@ fn a_page_in_the_order_of_filing_is_found_in_the_order_of_an_index() {
                         format!("SEARCH m USING INDEX {index}")
                     ]
                 );
-                // What is sorted is the page, for the sake of what it is joined with.
+                // Only the page is sorted, for the join.
                 let page = steps.iter().position(|step| step == "SCAN page").unwrap();
                 assert!(
                     !steps[..page]
@@ -499,7 +499,7 @@ fn counts_of_places_are_read_as_far_as_the_caller_reaches() {
             .filter(|step| step.contains("place_count"))
             .collect();
         assert_eq!(found, expected);
-        // What is to expire, of these tiers alone.
+        // Expiring memories of these tiers alone.
         let expiring = "SEARCH m USING INDEX memory_expiring (space=? AND tier=? AND expires_at>?)";
         assert!(steps.iter().any(|step| step == expiring), "{steps:?}");
         assert!(

@@ -382,8 +382,7 @@ impl WritingThread {
                     return Err(gone.after_a_commit());
                 }
                 match checkpoint_if_long(&writing.connection).map_err(Stopped::from) {
-                    // What is committed is flushed; what is in doubt is what others had not
-                    // flushed.
+                    // The commit is flushed; only earlier commits without a flush are in doubt.
                     Err(Stopped {
                         error,
                         is_fault: true,
@@ -754,7 +753,7 @@ mod tests {
             let first = move |_: &Connection| Ok(begin.send(()).is_ok() && wait.recv() == Ok(()));
             let first = writer.hand_in(first, false).unwrap();
             begun.recv().unwrap();
-            // What is handed in while the first is at work is done together.
+            // Jobs that arrive while the first is at work are done together.
             let rest = needs.map(|needs_flush| writer.hand_in(synchronous, needs_flush).unwrap());
             go.send(()).unwrap();
             assert_eq!(first.recv().unwrap(), Ok(true));

@@ -1,4 +1,4 @@
-//! What a palace of many drawers costs: its counts, its pages, one more drawer, and the disk.
+//! The cost of a palace of many drawers: its counts, its pages, one more drawer, and the disk.
 
 use std::fs::File;
 use std::io::Write;
@@ -75,7 +75,7 @@ pub(super) fn measure(folder: &Path, drawers: usize, random: &mut Random) {
     newest_of_rooms(&one_room);
 }
 
-/// What a caller sees of these places.
+/// Returns the filter for these locations, as a caller sees them.
 fn shown(collections: CollectionFilter, section: Option<String>) -> Filter {
     Filter {
         reader: reader(Some("ann")),
@@ -109,7 +109,7 @@ fn counts(store: &SqliteStore) {
     }
 }
 
-/// What came last into rooms that stand in two wings, before everything else came.
+/// Reads the newest drawers of rooms that stand in two wings, which were filed before all others.
 fn newest_of_rooms(store: &SqliteStore) {
     let wings = [0, 1].map(|number| CollectionFilter::Only(wing(number)));
     for (how, wings) in [

@@ -88,7 +88,7 @@ pub(crate) fn load(connection: &Connection, progress: &Progress) -> Result<Index
         let building = building
             .map_err(|_| Error::unavailable("no thread can be started; try again later"))?;
         let read = read(connection, &mut index, sender, progress);
-        // What the other thread came upon is why this one could not go on, if it could not.
+        // The failure of the other thread is the reason if this one could not go on.
         let (texts, rows) = building
             .join()
             .unwrap_or_else(|panic| resume_unwind(panic))?;

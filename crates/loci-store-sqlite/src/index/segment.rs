@@ -257,8 +257,8 @@ impl Segment {
             || read::version(connection)? < change)
     }
 
-    /// Begins a new segment. What is read from the database from now on may be in it. None, if this
-    /// process may not write, or another one is at it.
+    /// Begins a new segment. Rows that are read from the database from now on may be in it. None,
+    /// if this process may not write, or another one is at it.
     pub(crate) fn draft(&self) -> io::Result<Option<Draft>> {
         if !self.is_writable {
             return Ok(None);

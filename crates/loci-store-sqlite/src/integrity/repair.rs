@@ -301,8 +301,8 @@ fn counts(connection: &Connection, all: bool) -> Outcome<Vec<String>> {
     Ok(done)
 }
 
-/// Removes rows whose checksums do not hold and that nobody filed; passages are left to the
-/// renewal. Returns what was done, in words.
+/// Removes derived rows whose checksums do not hold; passages are left to the renewal. Returns the
+/// actions, in words.
 fn broken_rows(connection: &Connection) -> Outcome<Vec<String>> {
     let mut done = Vec::new();
     let mut say = |count: usize, what: &str| {

@@ -66,7 +66,7 @@ pub(crate) fn inspect(file: &Path) -> Result<Inspected, OpenError> {
         .query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
         .map_err(failed)?;
     let is_current = schema == schema::VERSION;
-    // What is made of the words can be made again.
+    // Derived terms can be made again.
     let problems = if is_current {
         doctor::check(&connection, false)
     } else {

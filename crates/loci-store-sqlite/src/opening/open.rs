@@ -16,7 +16,7 @@ use crate::opening::open_error::{BYTES_MIN, DATABASE, LOCK, OpenError};
 use crate::opening::presence::wait_for;
 use crate::opening::{folder, identity, reanalysis, schema};
 
-/// What is in the file of the lock since there is a database.
+/// The content of the lock file once there is a database.
 const MADE: &[u8] = b"made\n";
 /// How a store behaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,8 +200,8 @@ fn make_current(
     }
     if found < latest {
         schema::migrate(&mut connection, migrations).map_err(|error| {
-            // The database is as it was. Whoever starts again and again must not fill the disk with
-            // copies.
+            // The database is as it was. A process that starts again and again must not fill the
+            // disk with copies.
             let _ = backup.map(std::fs::remove_file);
             upgrade_error(&error, database)
         })?;

@@ -11,7 +11,7 @@ pub(crate) const DATABASE: &str = "loci.db";
 /// The file that notes the store that a log belongs to.
 pub(crate) const IDENTITY_FILE: &str = "loci.identity";
 pub(crate) const LOCK: &str = "loci.lock";
-/// What SQLite takes for a database that is not made yet has fewer bytes.
+/// The fewest bytes of a database: SQLite takes a smaller file for one that is not made yet.
 pub(crate) const BYTES_MIN: u64 = 512;
 
 /// Why a store cannot be opened. Each text says what to do.
@@ -38,7 +38,7 @@ pub enum OpenError {
     },
     /// The folder or the database cannot be written.
     ReadOnly {
-        /// What cannot be written.
+        /// The path that cannot be written.
         path: PathBuf,
     },
     /// The folder is on a file system on which databases get damaged.
@@ -65,7 +65,7 @@ pub enum OpenError {
     Damaged {
         /// The database file.
         database: PathBuf,
-        /// What is wrong first of all.
+        /// The first problem.
         problem: String,
     },
     /// The database is gone and its write-ahead log is there.
@@ -80,15 +80,15 @@ pub enum OpenError {
     },
     /// The disk is full.
     Full {
-        /// What could not be written.
+        /// The path that could not be written.
         path: PathBuf,
     },
     /// Another process holds the database locked.
     Busy {
-        /// What is locked.
+        /// The locked path.
         path: PathBuf,
     },
-    /// Somebody has the store open, where it must be nobody.
+    /// Another process has the store open, and this needs it for itself.
     InUse {
         /// The folder.
         folder: PathBuf,
@@ -102,14 +102,14 @@ pub enum OpenError {
     Upgrade {
         /// The database file.
         database: PathBuf,
-        /// What the upgrade reported.
+        /// The error of the upgrade.
         problem: String,
     },
     /// Anything else that the operating system or the database reports.
     Io {
-        /// What could not be read or written.
+        /// The path that could not be read or written.
         path: PathBuf,
-        /// What was reported.
+        /// The reported error.
         problem: String,
     },
 }
@@ -202,7 +202,7 @@ impl From<OpenError> for Error {
 }
 
 impl OpenError {
-    /// What it is about.
+    /// Returns the path that it is about.
     fn path(&self) -> &Path {
         match self {
             OpenError::Newer { database: path, .. }

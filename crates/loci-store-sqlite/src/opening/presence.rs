@@ -12,7 +12,8 @@ use crate::opening::open_error::{DATABASE, OpenError};
 
 pub(crate) const LOCK: &str = "open.lock";
 
-/// The lock on the folder of a store that nobody has open, and that nobody opens while this lives.
+/// The lock on the folder of a store that no process has open, and that none opens while this
+/// lives.
 #[derive(Debug)]
 #[expect(dead_code, reason = "held, not read")]
 pub struct ExclusiveLock {
@@ -22,8 +23,8 @@ pub struct ExclusiveLock {
     database: Option<File>,
 }
 
-/// Says that the store in the folder is open, until the file is dropped. Waits that long for
-/// somebody who has the folder to itself.
+/// Takes the shared lock of an open store, until the file is dropped. Waits that long for a process
+/// that has the folder for itself.
 pub(crate) fn lock_shared(folder: &Path, limit: Duration) -> Result<File, OpenError> {
     let path = folder.join(LOCK);
     let lock = folder::create_file(&path).map_err(|error| OpenError::from_io(&error, &path))?;
@@ -77,8 +78,8 @@ pub(crate) fn lock_exclusive(folder: &Path) -> Result<ExclusiveLock, OpenError> 
 }
 
 /// Takes the lock on the database that every connection of SQLite shares in, if the file is there.
-/// SQLite itself is not asked for it: it would recover the log. Nobody in this process has the file
-/// open, who would not notice.
+/// SQLite itself is not asked for it: it would recover the log. No other code of this process has
+/// the file open, whose lock would end unnoticed.
 #[cfg(unix)]
 fn lock_database(database: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{FlockOperation::NonBlockingLockExclusive, fcntl_lock};

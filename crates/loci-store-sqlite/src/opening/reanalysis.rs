@@ -77,7 +77,7 @@ pub(crate) fn renew_memory(connection: &Connection, row: i64, embeds_text: bool)
     };
     add_source_path(connection, row, &mut memory)?;
     let ranges = passages(&memory.content);
-    // What is not as it was written has no vector that could stay.
+    // A corrupt passage has no vector that could stay.
     let forget = format!("DELETE FROM passage WHERE row BETWEEN ?1 AND ?2 AND NOT {PASSAGE_HOLDS}");
     connection
         .prepare_cached(&forget)?

@@ -64,14 +64,14 @@ pub(crate) fn migrations() -> Result<Vec<Migration>, refinery::Error> {
         .collect()
 }
 
-/// What the header says: the application and the version of its schema.
+/// Returns the application and the version of the schema from the header.
 pub(crate) fn identity(connection: &Connection) -> rusqlite::Result<(i64, i64)> {
     let read = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get(0));
     Ok((read("application_id")?, read("user_version")?))
 }
 
-/// Whether nobody has put a table into the database yet; the list of migrations, which a creation
-/// that was cut off may leave, does not count.
+/// Whether the database has no table yet; the list of migrations, which a creation that was cut off
+/// may leave, does not count.
 pub(crate) fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_master WHERE tbl_name <> 'refinery_schema_history')";
     connection.query_row(sql, [], |row| row.get(0))
@@ -98,8 +98,7 @@ pub(crate) struct Definition {
     pub(crate) sql: String,
 }
 
-/// What is defined in a database of this version, in the order in which it was. Made once in a
-/// process.
+/// Returns the definitions of a database of this version, in their order. Made once in a process.
 pub(crate) fn definitions() -> Result<&'static [Definition], Error> {
     static DEFINITIONS: OnceLock<Vec<Definition>> = OnceLock::new();
     if let Some(definitions) = DEFINITIONS.get() {

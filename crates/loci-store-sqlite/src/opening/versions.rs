@@ -38,8 +38,8 @@ pub(crate) fn refuse_upgraded(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The failure of a read for a caller. What this build cannot read is no damage if a newer one has
-/// upgraded the database meanwhile; the versions cost a look only then.
+/// Returns the failure of a read for a caller. A row that this build cannot read is not corrupt if
+/// a newer one has upgraded the database meanwhile; the versions cost a look only then.
 pub(crate) fn describe_read(failure: Failure, connection: &Connection) -> Error {
     refuse_upgraded(connection)
         .err()

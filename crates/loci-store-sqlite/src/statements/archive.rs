@@ -23,7 +23,8 @@ struct Kind {
     read: fn(&Row<'_>) -> Result<Record>,
 }
 
-/// What holds where nothing expires, so that every statement has the same parameters.
+/// A condition that always holds, for tables where nothing expires, so that every statement has the
+/// same parameters.
 const ALWAYS: &str = "?2 IS NOT NULL";
 
 fn kind(

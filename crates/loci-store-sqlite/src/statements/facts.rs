@@ -15,10 +15,10 @@ const HOLDS: &str = "f.checksum IS loci_checksum(f.row, f.space, f.id, f.subject
 /// Whether a row of `graph_name AS n` is as it was written.
 const NAME_HOLDS: &str =
     "n.checksum IS loci_checksum('graph_name', n.space, n.is_relation, n.key, n.spelling)";
-/// What a failure calls such a row, before the space.
+/// The noun of such a row in a failure, before the space.
 const NAME_NOUN: &str = "a name in the facts of";
 
-/// What [`read`] reads of `fact AS f`, in its order.
+/// The columns that [`read`] reads of `fact AS f`, in its order.
 pub(crate) fn columns() -> String {
     let spelling = |is_relation: bool, key: &str| {
         format!(

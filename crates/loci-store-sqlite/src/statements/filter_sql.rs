@@ -71,7 +71,7 @@ impl Conditions {
             }
             Superseded::Hide => {
                 let _ = write!(sql, " AND NOT EXISTS (SELECT 1 {successors})");
-                // What passes has none.
+                // A memory that passes has none.
                 "NULL".to_owned()
             }
         };
@@ -84,7 +84,7 @@ impl Conditions {
     }
 }
 
-/// What the access rule asks of a memory beside the other conditions.
+/// Returns the condition of the access rule, beside the other conditions.
 fn readable(reader: &Reader, name: &str) -> String {
     if reader.everything {
         return String::new();

@@ -66,8 +66,8 @@ pub(crate) fn settle(connection: &Connection, job: &Job, outcome: &JobOutcome) -
     Ok(())
 }
 
-/// What may be leased at `?1`, when leases end at `?3` at the latest; at most `?2`. Passes over
-/// what is under a lease, which is little.
+/// The jobs that may be leased at `?1`, when leases end at `?3` at the latest; at most `?2`. Passes
+/// over jobs under a lease, which are few.
 pub(crate) const DUE: &str = "SELECT j.memory, m.space, m.id, j.attempts + 1
     FROM job AS j JOIN memory AS m ON m.row = j.memory
     WHERE j.due_at <= ?1 AND (j.leased_until IS NULL OR j.leased_until <= ?1 OR j.leased_until > ?3)
@@ -165,7 +165,7 @@ pub(crate) fn failed(connection: &Connection, limit: usize) -> Result<Vec<Failed
     Ok(failed)
 }
 
-/// Whether somebody else has the lease of that name, and not since the clock ran ahead.
+/// Whether another holder has the lease of that name, and not since the clock ran ahead.
 pub(crate) fn is_leased(
     connection: &Connection,
     name: &str,
@@ -181,7 +181,7 @@ pub(crate) fn is_leased(
     ])?)
 }
 
-/// Takes a lease, unless somebody else has it.
+/// Takes a lease, unless another holder has it.
 pub(crate) fn lease(
     connection: &Connection,
     name: &str,

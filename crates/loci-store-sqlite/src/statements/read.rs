@@ -102,7 +102,7 @@ pub(crate) fn attribute_values(
     Ok(counts.into_iter().collect())
 }
 
-/// What is selected of each of the memories with these ids that meets the conditions.
+/// Selects from each of the memories with these ids that meets the conditions.
 fn one_by_one<T>(
     connection: &Connection,
     selected: &str,
@@ -178,7 +178,7 @@ pub(crate) fn list_sql(conditions: &Conditions) -> String {
     )
 }
 
-/// Rows are numbered as they come. What the page skips is counted before anything is joined.
+/// Rows are numbered as they come. The skipped rows are counted before anything is joined.
 pub(crate) fn filed_sql(filter: &Filter, conditions: &Conditions, order: FilingOrder) -> String {
     let Conditions {
         sql,
@@ -245,7 +245,7 @@ fn read_superseded(row: &Row<'_>) -> Result<Memory> {
     })
 }
 
-/// What makes a statement over all that passes read what the owner has, if the filter names one,
+/// Makes a statement read the rows of the owner through their index, if the filter names an owner
 /// and no thread. Other indexes have the order that it asks for, but an owner has few of a space's
 /// memories.
 pub(crate) fn by_owner(filter: &Filter) -> &'static str {
@@ -493,9 +493,9 @@ fn rows_without_vector(
     Ok(rows)
 }
 
-/// What is said of the passages whose own vector is not of the model of row `?1`: three ranges of
-/// one index, so that the cost is that of what is missing. While two models are kept, it is that of
-/// what the other one read last.
+/// The conditions for passages whose own vector is not of the model of row `?1`: three ranges of
+/// one index, so that the cost is that of the missing vectors. While two models are kept, it is
+/// that of the passages that the other one read last.
 pub(crate) const WITHOUT_MODEL: [&str; 3] = ["model IS NULL", "model < ?1", "model > ?1"];
 
 /// The memory of each passage, in the order of the index.

@@ -1,4 +1,4 @@
-//! Removal of what nobody may see any more: softly, of a user's data, and of what has had its time.
+//! Removal: soft deletes, wipes of a user's data, and sweeps of expired rows.
 
 use loci_core::{Filter, MemoryId, Space, Sweep, Timestamp, Wiped};
 use rusqlite::types::Value;
@@ -22,7 +22,8 @@ const CHANGES_TRIMMED_MAX: i64 = 5_000;
 /// Passages of a memory that a sweep removes at once: about half a millisecond's work.
 const PASSAGES_SWEPT_MAX: usize = 64;
 
-/// What to delete softly: what passes the filter, is no note and has the id, if there is one.
+/// Returns the conditions of a soft delete: memories that pass the filter, are not notes, and have
+/// the id, if there is one.
 pub(crate) fn chosen(filter: &Filter, id: Option<&MemoryId>) -> Conditions {
     let mut conditions = Conditions::of(filter);
     conditions.sql.push_str(&format!(
@@ -141,12 +142,13 @@ fn is_broken(connection: &Connection, row: i64) -> Result<bool> {
 pub(crate) const WIPED: &str =
     "SELECT row, visibility <> 'common' OR tier = 'short_term' OR enrichment IS NOT NULL
     FROM memory WHERE space = ?1 AND owner = ?2 AND (?3 IS NULL OR origin = ?3)";
-/// What else is a user's, which every wipe removes: one tool set alone keeps it.
+/// Further data of a user that every wipe removes: only one dialect keeps it.
 pub(crate) const WIPES: [&str; 2] = [
     "DELETE FROM cache_entry WHERE space = ?1 AND owner = ?2",
     "DELETE FROM decision WHERE space = ?1 AND owner = ?2",
 ];
-/// What of a user's is of no tool set, and goes with all of them. So does a tunnel that is damaged.
+/// The data of a user that belongs to no dialect, which a wipe of all dialects removes. So does a
+/// tunnel that is damaged.
 pub(crate) const WIPES_OF_ALL: [&str; 2] = [
     concat!(
         "DELETE FROM tunnel WHERE space = ?1 AND owner = ?2 AND NOT (is_common AND ",
@@ -294,7 +296,7 @@ fn leave_pseudonym(
     Ok(calls)
 }
 
-/// What a sweep finds: the rows of a table that a moment has reached, first the earliest.
+/// The rows of a table that a sweep removes, whose moment has come, the earliest first.
 pub(crate) struct Due {
     pub(crate) table: &'static str,
     /// A condition on that moment, `?1`.

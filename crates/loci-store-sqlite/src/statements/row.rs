@@ -19,7 +19,7 @@ pub(crate) const COLUMNS: &str = "m.space, m.id, m.collection, m.section, m.kind
 /// The first column after those.
 pub(crate) const NEXT_COLUMN: usize = 22;
 
-/// What a query for whole records selects from.
+/// The tables that a query for whole records selects from.
 pub(crate) const WHOLE_TABLES: &str =
     "memory AS m JOIN content AS c ON c.memory = m.row LEFT JOIN access AS a ON a.memory = m.row";
 /// Whether a row of `memory AS m` is as it was written.
@@ -50,7 +50,7 @@ pub(crate) const STORED_COLUMNS: &str = "m.row, m.space, m.id, m.collection, m.s
      m.position, m.origin, m.forgotten_at IS NOT NULL, \
      (SELECT t.row FROM memory AS t WHERE t.space = m.space AND t.id = m.supersedes), m.kind";
 
-/// What the index needs of the memory in the row, borrowed from it.
+/// Returns the properties that the index needs of the memory in the row, borrowed from it.
 pub(crate) fn read_stored<'a>(row: &'a Row<'_>) -> Result<StoredMemory<'a>> {
     let name = |column| text(row, column);
     let optional = |column| -> Result<Option<&str>> {
@@ -128,9 +128,9 @@ fn read_memory(row: &Row<'_>) -> Result<Memory> {
     })
 }
 
-/// The record in the row, without what supersedes it. What is not as it was written is a failure,
-/// never a record: a list with such a memory fails as a whole and names it, so that nobody takes
-/// the rest for all there is.
+/// Returns the record in the row, without the memory that supersedes it. A corrupt row is a
+/// failure, never a record: a list with such a memory fails as a whole and names it, so that no
+/// caller takes the rest for the whole list.
 pub(crate) fn read_whole(row: &Row<'_>) -> Result<Memory> {
     let column = |number: usize| NEXT_COLUMN + number;
     verify_checksum(row, column(11), "memory", 1)?;

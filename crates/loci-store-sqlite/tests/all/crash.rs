@@ -51,7 +51,7 @@ fn kill_after(acknowledgements: usize, folder: &Path, writer: &str) -> Vec<Memor
     let mut child = start_child("crash::child_that_writes_until_killed", folder, writer);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = Vec::new();
-    // What was on its way through the pipe at the kill is read to the end: it counts, too.
+    // The rest of the pipe at the kill is read to the end: it counts, too.
     for line in lines {
         if let Some(id) = line.unwrap().strip_prefix(ACKNOWLEDGED) {
             acknowledged.push(MemoryId::new(id));
@@ -84,7 +84,7 @@ fn child_that_writes_until_killed() {
                         passage("word three"),
                     ];
                     let batch = put(&written, passages);
-                    // What is not flushed outlives the process, too.
+                    // A commit that is not flushed outlives the process, too.
                     let done = if number % 2 == 0 {
                         store.commit(batch)
                     } else {

@@ -1,4 +1,4 @@
-//! Disks that are full, read-only or somebody else's. Where the system does not let us make one,
+//! Disks that are full, read-only or of another user. Where the system does not let us make one,
 //! the test says so on stderr and passes.
 
 #![cfg(target_os = "linux")]

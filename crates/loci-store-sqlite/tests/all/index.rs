@@ -158,7 +158,7 @@ fn a_memory_that_is_forgotten_or_brought_back_keeps_its_passages() {
         store.commit(replace(&new, None)).unwrap();
         let is_forgotten = forgotten_at.is_some();
         for store in [&store, &other, &open(folder.path())] {
-            // What is forgotten hides nothing, whoever asks.
+            // A forgotten memory hides no other, for any caller.
             let shown = if is_forgotten {
                 vec![new.id.clone(), old.id.clone()]
             } else {

@@ -114,7 +114,7 @@ fn a_killed_process_loses_no_job_and_none_is_done_twice() {
             assert_eq!(job.attempts, 1);
             work(&store, job);
         }
-        // What was in the hands of the child.
+        // The jobs under the leases of the child.
         for job in store
             .lease_jobs(lease_end(), lease_end().plus_seconds(60), "parent", JOBS)
             .unwrap()

@@ -1,4 +1,4 @@
-//! What the store promises, tried on real files, with other processes, crashes and full disks.
+//! The promises of the store, tried on real files, with other processes, crashes and full disks.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

@@ -1,4 +1,4 @@
-//! What a wipe leaves in the files.
+//! The remains of a wipe in the files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -116,7 +116,7 @@ fn a_wipe_leaves_no_text_in_the_files() {
     ] {
         assert!(occurrences(folder.path(), text) > 0, "{text} is stored");
     }
-    // Somebody who reads needs the old pages for as long.
+    // A reader needs the old pages for as long.
     let reader = rusqlite::Connection::open(folder.path().join("loci.db")).unwrap();
     let reading = reader.unchecked_transaction().unwrap();
     reading
@@ -214,7 +214,7 @@ fn a_wipe_leaves_nothing_of_an_owner_in_counts_tunnels_and_settings() {
         ..tunnel("common", true)
     };
     assert_eq!(store.tunnels(&Space::default()), Ok(vec![kept]));
-    // What is remembered of the wipe names the owner for some time.
+    // The record of the wipe names the owner for some time.
     let sweep = Sweep {
         wiped_before: NOW.plus_seconds(1),
         ..sweep_of_expired(NOW)

@@ -310,7 +310,7 @@ fn kept_answer(number: usize, space: &Space) -> Change {
     }))
 }
 
-/// What is no memory, of some number.
+/// Stores the other kinds of records, with this number.
 pub fn others(store: &SqliteStore, number: usize) {
     let space = space(number);
     let (id, owner) = (
@@ -372,7 +372,7 @@ pub fn others(store: &SqliteStore, number: usize) {
     }
 }
 
-/// What is in no archive: tokens and the audit log.
+/// Stores tokens and entries of the audit log, which are in no archive.
 fn records_of_use(store: &SqliteStore) {
     for number in 0..60_usize {
         let failure = AuditFailure {

@@ -15,7 +15,7 @@ use crate::trial::{Files, Fixed, Original, Outcome, run, try_each};
 use crate::{is_complete, new_folder};
 
 const PAGE: usize = 4_096;
-/// The tables that nobody filed.
+/// The tables of derived rows.
 const DERIVED: [&str; 11] = [
     "passage",
     "further_vector",
@@ -191,7 +191,7 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
             damages.push(Damage::Flip { place, bit });
         }
     }
-    // What a row of something derived says of its own form.
+    // The header of a derived row.
     for table in DERIVED {
         let leaf = |page: &Page| page.owner == table && page.kind == "leaf" && page.cells > 0;
         let Some(page) = pages.iter().position(leaf) else {
@@ -207,7 +207,7 @@ fn damages(whole: &[u8], pages: &[Page]) -> Vec<Damage> {
             bit: (bit % 8) as u8,
         }));
     }
-    // What the file begins with is of another kind than all else.
+    // The header of the file.
     let header = (0..100).step_by(if is_complete() { 1 } else { 5 });
     damages.extend(header.map(|place| Damage::Flip {
         place,

@@ -16,7 +16,7 @@ const FRAME: usize = 24 + 4_096;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Copied {
     Nothing,
-    /// Since somebody reads, who needs the rest as it was.
+    /// A part, since a reader needs the rest as it was.
     Part,
     All,
 }
@@ -26,7 +26,7 @@ struct Logged {
     database: Vec<u8>,
     log: Vec<u8>,
     index: Vec<u8>,
-    /// What the store handed out before the first of them and after each, and where it ends in the
+    /// The records of the store before the first of them and after each, and where each ends in the
     /// log.
     states: Vec<(usize, Vec<Archived>)>,
     /// Up to where the database has them.
@@ -161,7 +161,7 @@ fn try_damages(copied: Copied, has_index: bool) {
             continue;
         }
         let has = |kind: usize| is_complete() || is_end || frame % 5 == kind;
-        // What ends the log says how long the database is.
+        // The last frame says how long the database is.
         let places = if is_complete() || is_last {
             (0..24).collect()
         } else {

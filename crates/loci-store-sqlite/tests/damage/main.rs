@@ -1,11 +1,11 @@
 //! Any page and any file zeroed, cut off or with flipped bits: it is noticed, and the rest can be
 //! read.
 //!
-//! Each damage is tried in a copy of one database, which has something in every table. What must
-//! hold:
+//! Each damage is tried in a copy of one database, which has something in every table. These
+//! promises must hold:
 //!
-//! - Opening, the look at the log or the check of integrity names a problem; or else all that the
-//!   store hands out is as it was.
+//! - Opening, or the integrity check, names a problem; or else all that the store hands out is as
+//! it was.
 //! - Salvage hands out nothing that was not there, changed nothing, and leaves out nothing of the
 //!   pages that are whole.
 //!

@@ -122,7 +122,7 @@ fn roots_of_others(folder: &Path, fill: impl FnOnce(&Path)) -> Vec<Damaged> {
     damaged
 }
 
-/// What a repair may not take: what was salvaged before.
+/// The records that a repair must keep: those that were salvaged before.
 fn filed(archive: &[Archived]) -> BTreeSet<String> {
     archive.iter().map(key).collect()
 }

@@ -14,7 +14,7 @@ use loci_store_sqlite::{Options, SqliteStore, rebuild, salvage};
 use crate::content::{NOW, alone, archive, key};
 use crate::new_folder;
 
-/// What a database held before it was damaged.
+/// The records of a database before it was damaged.
 pub struct Original {
     pub archive: Vec<Archived>,
     by_key: BTreeMap<String, Archived>,
@@ -35,7 +35,7 @@ impl Original {
 pub struct Files<'a> {
     pub database: &'a [u8],
     pub log: &'a [u8],
-    /// What SQLite keeps beside the log, which outlasts the end of a process.
+    /// The index of the log, which outlasts the end of a process.
     pub index: &'a [u8],
 }
 
@@ -179,8 +179,8 @@ impl Outcome {
         !self.problems.is_empty()
     }
 
-    /// What of the original was not handed out. It is an error in words if anything else was, or
-    /// twice, or changed.
+    /// Returns the keys of the original that were not handed out; an error in words if another
+    /// record was, or one twice, or changed.
     pub fn missing<'a>(&self, original: &'a Original) -> Result<Vec<&'a str>, String> {
         let mut missing: BTreeMap<&str, &Archived> = original
             .by_key

@@ -330,8 +330,8 @@ fn an_upgrade_knows_the_local_person_for_an_administrator() {
     assert_eq!(store.structure_check(), Ok(Vec::new()));
 }
 
-/// A conversation was a place before schema 10. What was filed elsewhere since, and what is no
-/// conversation, stays; and no damaged row looks good afterwards.
+/// A conversation was a place before schema 10. Memories that were filed elsewhere since, or are
+/// not of a conversation, stay; and no damaged row looks good afterwards.
 #[test]
 fn an_upgrade_takes_conversations_out_of_their_places() {
     let folder = filled(9);
@@ -446,7 +446,7 @@ fn an_upgrade_takes_conversations_out_of_their_places() {
     assert_eq!(strings(&connection, &broken), ["a flipped id"]);
 }
 
-/// What of a row is not as it was written, with the checksum that was.
+/// A row that is not as it was written, with its old checksum.
 #[test]
 fn every_change_of_every_column_is_found() {
     let folder = filled(schema::VERSION as usize);
@@ -651,8 +651,8 @@ fn fill(connection: &Connection, rows: std::ops::Range<i64>) {
     }
 }
 
-/// What checksums cost: an upgrade, and commits and reads with and without them, by turns.
-/// `LOCI_MEASURED_MEMORIES=100000 cargo test -p loci-store-sqlite what_checksums_cost --
+/// Measures the cost of checksums: an upgrade, and commits and reads with and without them, by
+/// turns. `LOCI_MEASURED_MEMORIES=100000 cargo test -p loci-store-sqlite what_checksums_cost --
 /// --nocapture`, best of a build with `opt-level = 3`, prints it for as many; few are enough to see
 /// that all of them carry checksums afterwards.
 #[test]

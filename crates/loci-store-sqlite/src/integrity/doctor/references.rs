@@ -1,4 +1,4 @@
-//! What rows say of each other, and what is counted or made from them.
+//! References between rows, and the rows that are counted or derived from others.
 
 use loci_core::ProblemKind::{Damaged, Derived};
 use loci_core::{Problem, ProblemKind};
@@ -13,10 +13,10 @@ use crate::statements::tunnels::holds;
 pub(crate) struct Rule {
     pub(crate) what: &'static str,
     pub(crate) kind: ProblemKind,
-    /// What names each row that is it, and `memory`, the row of the memory that it belongs to; 0:
-    /// of none.
+    /// SQL that returns the name of each such row, and `memory`, the row of the memory that it
+    /// belongs to; 0 for none.
     pub(crate) found: &'static str,
-    /// What makes an end of it.
+    /// SQL that repairs it; empty if only a backup can.
     pub(crate) repair: &'static str,
 }
 
@@ -36,8 +36,8 @@ const fn rule(
 
 const _: () = assert!(POSITION_BITS == 20);
 
-/// What is told by a look at the rows alone. A row is repaired after those that refer to it. What
-/// is damaged is told without an index, which may itself be what is wrong.
+/// The rules that the rows alone can break. A row is repaired after those that refer to it. Rules
+/// for damage use no index, since the index may be wrong.
 pub(crate) const RULES: [Rule; 13] = [
     rule(
         "memories without content",
@@ -170,7 +170,7 @@ pub(crate) const VECTORS: Rule = rule(
 pub(crate) struct Count {
     pub(crate) table: &'static str,
     pub(crate) what: &'static str,
-    /// What it would be, counted now.
+    /// SQL that counts it again.
     pub(crate) afresh: &'static str,
 }
 

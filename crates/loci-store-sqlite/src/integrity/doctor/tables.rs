@@ -36,7 +36,7 @@ pub(crate) fn is_broken(connection: &Connection, table: &str) -> Result<String> 
     Ok(format!("checksum IS NOT loci_checksum({values})"))
 }
 
-/// What the rows say of themselves.
+/// The outcome of the check of all checksums.
 #[derive(Debug)]
 pub(super) struct Checked {
     /// The rows whose checksums do not hold, by table and key.
@@ -84,7 +84,7 @@ pub(super) fn check_checksums(
         let problem = damage(each(connection, &sql, |row| {
             let key = row.get_ref(0)?;
             broken.add(key);
-            // Whoever reads a memory reads both.
+            // A read of a memory reads both.
             checked.broken.insert((
                 if name == "content" { "memory" } else { name },
                 readable(key),
@@ -134,8 +134,8 @@ pub(super) fn check_values(
             continue;
         };
         let (mut odd, mut whole) = (Named::default(), 0);
-        // Whoever reads a fact reads its names, and whoever reads an answer its model: their damage
-        // does not say whose.
+        // A read of a fact reads its names, and a read of an answer its model: a damaged name does
+        // not say of which.
         let names = match name {
             "fact" => "graph_name",
             "cache_entry" => "model",

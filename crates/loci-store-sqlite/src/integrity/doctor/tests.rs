@@ -51,7 +51,7 @@ fn fix(folder: &tempfile::TempDir, store: SqliteStore) -> SqliteStore {
     SqliteStore::open(folder.path(), Options::default()).unwrap()
 }
 
-/// What loci never does, what is found then, and of which kind it is.
+/// Statements that loci never runs, the problem that is found then, and its kind.
 const ROWS: [(&str, &str, ProblemKind); 36] = [
     ("UPDATE content SET text = CAST(x'ff' AS TEXT)", "1 memories: `kept`, which loci did not write", Damaged),
     ("UPDATE memory SET tags = 'none'", "1 memories: `kept`, which loci did not write", Damaged),

@@ -155,8 +155,8 @@ impl DatabaseFile {
         Some(page)
     }
 
-    /// What the page is for, by its first byte, and how many records it says to have; none if it is
-    /// not a page of a table or an index.
+    /// Returns the kind of the page, by its first byte, and the number of records in its header;
+    /// none if it is not a page of a table or an index.
     pub(crate) fn kind(&self, number: u32) -> Option<(PageKind, usize)> {
         let page = self.read(number)?;
         let page = page.get(if number == 1 { HEADER_BYTES } else { 0 }..)?;

@@ -19,7 +19,7 @@ pub(crate) struct RowFormat {
     pub(crate) has_row_numbers: bool,
     /// In the order of the record.
     columns: Vec<Column>,
-    /// What the checksum is of.
+    /// The values that the checksum covers.
     summed: Vec<Summed>,
     /// The columns that rows from before they were added lack, in their order, with what they are
     /// for those.
@@ -92,8 +92,8 @@ impl RowFormats {
 impl RowFormat {
     fn of(connection: &Connection, name: String, sql: &str) -> Result<Self> {
         let has_row_numbers = !sql.contains("WITHOUT ROWID");
-        // What is computed whenever it is read (2) is not in the record. A key comes first where
-        // rows have no numbers; our tables name its columns first, in its order.
+        // A virtual generated column (2) is not in the record. A key comes first where rows have no
+        // numbers; our tables name its columns first, in its order.
         let query = "SELECT name, type, \"notnull\", pk, hidden, (SELECT count(*) FROM pragma_table_xinfo(?1) WHERE pk)
             FROM pragma_table_xinfo(?1) WHERE hidden <> 2 ORDER BY cid";
         let mut statement = connection.prepare_cached(query)?;
@@ -231,7 +231,8 @@ impl<'a> Row<'a> {
         self.values.get(place)?.as_i64().ok()
     }
 
-    /// What the [insertion](RowFormat::insertion) of the row needs, in its order.
+    /// Returns the values that the [insertion](RowFormat::insertion) of the row needs, in its
+    /// order.
     pub(crate) fn written(&self) -> impl Iterator<Item = ValueRef<'a>> {
         let pairs = self.format.columns.iter().zip(&self.values);
         pairs

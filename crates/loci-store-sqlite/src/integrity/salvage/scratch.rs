@@ -1,5 +1,5 @@
-//! Where whole rows are put together again: a database of our schema that nobody else sees and that
-//! goes with its connection. So what is handed out is read as from any store, each thing once.
+//! A temporary database of our schema that collects the rows that are whole. Records are read from
+//! it as from any store, each one once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -25,7 +25,8 @@ const RIGHT_TEXT: &str = "
     UPDATE content SET text = ?2 WHERE memory = ?1 AND EXISTS (
         SELECT 1 FROM memory WHERE row = ?1 AND text_checksum = loci_checksum(?2)
             AND text_checksum <> loci_checksum(content.text))";
-/// What is left of a memory in two pages may be of two times, or of two memories.
+/// Deletes texts that do not belong to their memory: the two rows may be of two times, or of two
+/// memories.
 const FOREIGN_TEXTS: &str = "
     DELETE FROM content WHERE EXISTS (
         SELECT 1 FROM memory WHERE row = content.memory AND text_checksum <> loci_checksum(content.text))";
@@ -247,7 +248,7 @@ const LOST_MEMORIES: &str = "
     WHERE (m.row IS NULL OR c.memory IS NULL)
         AND m.deleted_at IS NULL AND (m.expires_at IS NULL OR m.expires_at > ?1)
     ORDER BY row_of.row";
-/// Memories of which nobody knows any more how often they were returned.
+/// Memories whose count of returns is lost.
 const LOST_COUNTS: &str = "
     SELECT m.space, m.id FROM known JOIN memory AS m ON m.row = known.row JOIN content AS c ON c.memory = m.row
     WHERE known.tree = 'access' AND known.row NOT IN (SELECT memory FROM access) ORDER BY m.row";

@@ -265,7 +265,7 @@ fn what_was_behind_the_end_of_a_file_that_was_cut_off_is_told() {
             .lost
             .iter()
             .find(|lost| lost.contains("not in the file") && lost.ends_with("each is a memory"));
-        // Where the list of tables is cut off, too, nobody knows whose the pages were.
+        // Where the list of tables is cut off, too, the tables of the pages are not known.
         let told = told.or(report
             .lost
             .iter()

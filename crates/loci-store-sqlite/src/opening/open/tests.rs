@@ -202,7 +202,7 @@ const BOTH_DATA: &str = "
     INSERT INTO wipe VALUES ('main', 'bob', 5, 1);
     ANALYZE;";
 
-/// What [`BOTH_DATA`] shows.
+/// The memories of [`BOTH_DATA`].
 fn both() -> [Memory; 4] {
     let moment = Timestamp::from_microseconds;
     let thread = |name: &str, position| {
@@ -344,7 +344,7 @@ fn databases_of_versions_2_and_3_know_where_each_memory_came_from() {
             nearest(&store),
             [("enriched".to_owned(), Some(-127.0 / 128.0))]
         );
-        // What only an index forbids.
+        // Rows that only an index forbids.
         let [_, message, ..] = both();
         for taken in [
             Memory {
@@ -670,7 +670,7 @@ fn a_database_of_version_5_is_counted_and_listed_as_if_it_had_always_been() {
             .map(|memory| memory.id.to_string())
             .collect::<Vec<_>>()
     };
-    // What was updated last was filed first.
+    // The memory that was updated last was filed first.
     let order = [
         "common",
         "nobodys",
@@ -765,7 +765,7 @@ fn an_upgrade_that_fails_leaves_the_database_as_it_was() {
     let kept = memory("kept");
     assert_eq!(store.get(&kept.space, &kept.id), Ok(Some(kept)));
     assert_eq!(store.structure_check(), Ok(Vec::new()));
-    // Whoever starts again and again does not fill the disk.
+    // A process that starts again and again does not fill the disk.
     assert_eq!(
         fs::read_dir(folder.path().join(BACKUPS)).unwrap().count(),
         0
@@ -876,7 +876,7 @@ fn find(store: &SqliteStore, word: &str) -> Vec<String> {
     ids
 }
 
-/// What a search by meaning finds.
+/// Returns the results of a search by meaning.
 fn nearest(store: &SqliteStore) -> Vec<(String, Option<f32>)> {
     let vector = QueryVector {
         model: ModelId::new("test"),

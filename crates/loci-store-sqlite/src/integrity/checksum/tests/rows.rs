@@ -1,4 +1,4 @@
-//! What is damaged in tables besides those of memories.
+//! Damaged rows in the other tables than those of memories.
 use loci_core::Maintenance;
 
 use loci_core::{
@@ -518,7 +518,7 @@ fn a_wipe_leaves_nothing_damaged_that_looks_good() {
     store.wipe(&HOME(), "ann", None, None, NOW).unwrap();
     assert_eq!(count(folder.path(), "wipe WHERE at = 1000"), 1);
     assert_eq!(store.structure_check(), Ok(Vec::new()));
-    // What is as it was written stays, without the name.
+    // A whole row stays, without the name.
     let (folder, store) = damaged("words of a decision");
     for (owner, rows) in [
         ("eve", "tunnel WHERE id = 'lost' AND owner IS NULL"),
