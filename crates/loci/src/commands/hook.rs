@@ -1,7 +1,6 @@
 //! `loci hook`: handles the events of a host's session.
 
 mod install;
-mod rewriting;
 mod shell;
 
 use std::fs;

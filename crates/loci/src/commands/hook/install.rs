@@ -5,11 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::json;
 use loci_dialects::mememory;
 use loci_mine::plain_file::{self, Links};
-use serde_json::{Map, Value, json};
 
-use super::rewriting;
 use super::shell::{self, quoted};
 use crate::cli::{Cli, Command, Hook, HookInstall, HookSettings};
 use crate::exit::{Exit, Failure};
@@ -27,6 +28,21 @@ const EVENTS: [(&str, &str); 4] = [
     // interrupt.
     ("SessionEnd", "session-end"),
 ];
+/// The key of the hooks, in the settings and in each group.
+const HOOKS: &str = "hooks";
+/// The form of settings: JSON, in which hosts allow comments and trailing commas.
+const FORM: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 /// The seconds after which a host gives up on a hook.
 const TIMEOUT_SECONDS: u64 = 10;
 /// The largest size of a settings file, in bytes.
@@ -50,14 +66,14 @@ pub fn install(
         )
     })?;
     let program = program(settings, &executable)?;
-    let outcome = edit(place, |hooks| {
-        let installed = installed_dialect(hooks, &place.host);
+    let outcome = edit(place, |whole| {
+        let installed = installed_dialect(whole, &place.host);
         let dialect = dialect
             .as_deref()
             .or(installed.as_deref())
             .unwrap_or(mememory::DIALECT.name);
         let run = run_words(&place.host, Some(dialect), *shared, *verbatim).join(" ");
-        put(hooks, &place.host, &format!("{program} {run}"))
+        put(whole, &place.host, &format!("{program} {run}"))
     })?;
     let (host, file) = (&place.host, outcome.file.display());
     let said = if outcome.has_changed {
@@ -87,10 +103,7 @@ pub fn install(
 }
 
 pub fn uninstall(arguments: &HookSettings, output: Output) -> Result<(), Failure> {
-    let outcome = edit(arguments, |hooks| {
-        remove(hooks, &arguments.host);
-        Ok(())
-    })?;
+    let outcome = edit(arguments, |whole| remove(whole, &arguments.host))?;
     let (host, file) = (&arguments.host, outcome.file.display());
     let said = if outcome.has_changed {
         "removed loci's hooks from"
@@ -109,69 +122,137 @@ fn build_folder(program: &Path) -> Option<&Path> {
 }
 
 /// Replaces loci's command for each event, or adds it after all others.
-fn put(hooks: &mut Map<String, Value>, host: &str, command: &str) -> Result<(), String> {
+fn put(whole: &CstObject, host: &str, command: &str) -> Result<(), String> {
+    let hooks = match hooks_of(whole)? {
+        Some(hooks) => hooks,
+        None => whole.object_value_or_set(HOOKS),
+    };
     for (event, name) in EVENTS {
-        let groups = hooks.entry(event).or_insert_with(|| json!([]));
-        let groups = groups
-            .as_array_mut()
-            .ok_or_else(|| format!("`hooks.{event}` is no list"))?;
-        let mut command = Some(json!(format!("{command} {name}")));
-        replace(groups, host, &mut command);
+        let groups = match hooks.get(event) {
+            Some(groups) => groups
+                .array_value()
+                .ok_or_else(|| format!("`hooks.{event}` is no list"))?,
+            None => hooks.array_value_or_set(event),
+        };
+        let mut command = Some(format!("{command} {name}"));
+        replace(&groups, host, &mut command);
         if let Some(command) = command {
-            groups.push(json!({"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT_SECONDS}]}));
+            let hook = json!({"type": "command", "command": command, "timeout": TIMEOUT_SECONDS});
+            groups.append(json!({"hooks": [hook]}));
         }
     }
     Ok(())
 }
 
-/// Removes every command of loci for that host, and the groups that are empty without it.
-fn remove(hooks: &mut Map<String, Value>, host: &str) {
-    hooks.retain(|_, groups| {
-        let Some(groups) = groups.as_array_mut().filter(|groups| !groups.is_empty()) else {
-            return true;
+/// Removes every command of loci for that host, and the groups, events and hooks that are empty
+/// without it.
+fn remove(whole: &CstObject, host: &str) -> Result<(), String> {
+    let Some(hooks) = hooks_of(whole)? else {
+        return Ok(());
+    };
+    let events = hooks.properties();
+    let had_events = !events.is_empty();
+    for event in events {
+        let Some(groups) = event
+            .array_value()
+            .filter(|groups| !groups.elements().is_empty())
+        else {
+            continue;
         };
-        replace(groups, host, &mut None);
-        !groups.is_empty()
-    });
+        replace(&groups, host, &mut None);
+        if groups.elements().is_empty() {
+            event.remove();
+        }
+    }
+    if had_events
+        && hooks.properties().is_empty()
+        && let Some(property) = whole.get(HOOKS)
+    {
+        property.remove();
+    }
+    Ok(())
+}
+
+/// Returns the hooks in the settings of a host; none if there are none.
+fn hooks_of(whole: &CstObject) -> Result<Option<CstObject>, String> {
+    let mut found = whole
+        .properties()
+        .into_iter()
+        .filter(|property| property.decoded_name().as_deref() == Some(HOOKS));
+    let hooks = found.next();
+    // The host takes the last one.
+    if found.next().is_some() {
+        return Err("it has `hooks` twice".to_owned());
+    }
+    hooks
+        .map(|hooks| {
+            hooks
+                .object_value()
+                .ok_or_else(|| "`hooks` in it is no object".to_owned())
+        })
+        .transpose()
 }
 
 /// Replaces the first command of loci for that host by `command`, which is taken; removes the
 /// others, and the groups that had nothing else.
-fn replace(groups: &mut Vec<Value>, host: &str, command: &mut Option<Value>) {
-    groups.retain_mut(|group| {
-        let has_more = group.as_object().is_some_and(|group| group.len() > 1);
-        let Some(commands) = group.get_mut("hooks").and_then(Value::as_array_mut) else {
-            return true;
+fn replace(groups: &CstArray, host: &str, command: &mut Option<String>) {
+    for group in groups.elements() {
+        let Some(object) = group.as_object() else {
+            continue;
         };
-        let before = commands.len();
-        commands.retain_mut(|hook| match hook.get_mut("command") {
-            Some(of_loci) if is_ours(of_loci, host) => {
-                command.take().map(|command| *of_loci = command).is_some()
+        let Some(commands) = object.array_value(HOOKS) else {
+            continue;
+        };
+        let before = commands.elements().len();
+        for hook in commands.elements() {
+            let Some((property, old)) = command_of(&hook) else {
+                continue;
+            };
+            if !is_ours(&old, host) {
+                continue;
             }
-            _ => true,
-        });
-        has_more || commands.len() == before || !commands.is_empty()
-    });
+            match command.take() {
+                Some(new) if new == old => {}
+                Some(new) => property.set_value(new.into()),
+                None => hook.remove(),
+            }
+        }
+        let after = commands.elements().len();
+        if after == 0 && before > 0 && object.properties().len() == 1 {
+            group.remove();
+        }
+    }
+}
+
+/// Returns the command of a hook, and its property.
+fn command_of(hook: &CstNode) -> Option<(CstObjectProp, String)> {
+    let property = hook.as_object()?.get("command")?;
+    let text = property.value()?.as_string_lit()?.decoded_value().ok()?;
+    Some((property, text))
 }
 
 /// Returns the dialect of the installed hooks of loci for that host.
-fn installed_dialect(hooks: &Map<String, Value>, host: &str) -> Option<String> {
-    let groups = hooks.values().filter_map(Value::as_array).flatten();
-    let mut commands = groups
-        .filter_map(|group| group.get("hooks")?.as_array())
-        .flatten();
-    commands.find_map(|hook| dialect_of(hook.get("command")?, host))
+fn installed_dialect(whole: &CstObject, host: &str) -> Option<String> {
+    let events = hooks_of(whole).ok()??.properties();
+    let groups = events
+        .iter()
+        .filter_map(CstObjectProp::array_value)
+        .flat_map(|groups| groups.elements());
+    let mut hooks = groups
+        .filter_map(|group| group.as_object()?.array_value(HOOKS))
+        .flat_map(|hooks| hooks.elements());
+    hooks.find_map(|hook| dialect_of(&command_of(&hook)?.1, host))
 }
 
 /// Returns true for a command of loci for that host: a program of that name, its options,
 /// [`run_words`] and an event.
-fn is_ours(command: &Value, host: &str) -> bool {
+fn is_ours(command: &str, host: &str) -> bool {
     dialect_of(command, host).is_some()
 }
 
 /// Returns the dialect of a command of loci for that host.
-fn dialect_of(command: &Value, host: &str) -> Option<String> {
-    let words = command.as_str().and_then(shell::words)?;
+fn dialect_of(command: &str, host: &str) -> Option<String> {
+    let words = shell::words(command)?;
     let (program, arguments) = (words.first()?, &words[..words.len() - 1]);
     let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
     let own = std::env::current_exe().ok();
@@ -287,8 +368,9 @@ impl Outcome {
     fn report(&self, host: &str, output: Output, sentence: &str) -> Result<(), Failure> {
         let backup = self.backup.as_deref().map(Path::to_string_lossy);
         let file = self.file.to_string_lossy();
-        let value =
-            json!({"host": host, "file": file, "changed": self.has_changed, "backup": backup});
+        let value = serde_json::json!({
+            "host": host, "file": file, "changed": self.has_changed, "backup": backup,
+        });
         output.either(&value, format_args!("{sentence}\n"))?;
         if let Some(backup) = backup {
             status_line(format_args!("a copy of the file as it was is {backup}"));
@@ -297,11 +379,11 @@ impl Outcome {
     }
 }
 
-/// Changes the hooks in a settings file and keeps everything else, with a copy of the old file.
-/// Writes nothing if nothing changes, or if something else would be lost.
+/// Changes the hooks in a settings file, with a copy of the old file. Every other byte of the file
+/// stays, comments too. Writes nothing if nothing changes.
 fn edit(
     arguments: &HookSettings,
-    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
+    change: impl FnOnce(&CstObject) -> Result<(), String>,
 ) -> Result<Outcome, Failure> {
     let file = file_of(arguments)?;
     let shown = file.display();
@@ -327,46 +409,30 @@ fn edit(
         .as_deref()
         .filter(|text| !text.trim().is_empty())
         .unwrap_or("{}");
-    let old: Value =
-        serde_json::from_str(text).map_err(|error| refused(format!("it is no JSON ({error})")))?;
-    let new = changed(&old, change).map_err(refused)?;
-    let has_changed = new != old;
+    let root = CstRootNode::parse(text, &FORM)
+        .map_err(|error| refused(format!("it is no JSON ({error})")))?;
+    let whole = root
+        .object_value()
+        .ok_or_else(|| refused("it holds no JSON object".to_owned()))?;
+    change(&whole).map_err(refused)?;
+    let mut new = root.to_string();
+    let has_changed = new != text;
     let mut backup = None;
     if has_changed {
-        if let Some(loss) = rewriting::loss(text, &format!("{old:#}")) {
-            return Err(refused(loss));
+        if !new.ends_with('\n') {
+            new.push('\n');
         }
         if before.is_some() {
             writable(&real).map_err(|error| refused(format!("it cannot be written ({error})")))?;
             backup = Some(back_up(&real).map_err(|error| failed("backed up", error))?);
         }
-        file::replace(&real, &format!("{new:#}\n")).map_err(|error| failed("written", error))?;
+        file::replace(&real, &new).map_err(|error| failed("written", error))?;
     }
     Ok(Outcome {
         file,
         has_changed,
         backup,
     })
-}
-
-/// Returns the settings with changed hooks.
-fn changed(
-    settings: &Value,
-    change: impl FnOnce(&mut Map<String, Value>) -> Result<(), String>,
-) -> Result<Value, String> {
-    let mut settings = settings.clone();
-    let whole = settings.as_object_mut().ok_or("it holds no JSON object")?;
-    let was_empty = whole
-        .get("hooks")
-        .and_then(Value::as_object)
-        .is_some_and(Map::is_empty);
-    let hooks = whole.entry("hooks").or_insert_with(|| json!({}));
-    let hooks = hooks.as_object_mut().ok_or("`hooks` in it is no object")?;
-    change(hooks)?;
-    if hooks.is_empty() && !was_empty {
-        whole.shift_remove("hooks");
-    }
-    Ok(settings)
 }
 
 /// Returns the file to write, which is the target of a link; `None` if that does not exist.
@@ -409,6 +475,8 @@ fn back_up(file: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     const QUIET: Output = Output {
@@ -425,7 +493,7 @@ mod tests {
 
     fn install(file: &Path) -> Result<bool, Failure> {
         let command = "/bin/loci hook run --host claude-code --dialect mememory --event";
-        edit(&arguments(file), |hooks| put(hooks, "claude-code", command))
+        edit(&arguments(file), |whole| put(whole, "claude-code", command))
             .map(|outcome| outcome.has_changed)
     }
 
@@ -535,19 +603,18 @@ mod tests {
             ),
             ("", false),
         ] {
-            assert_eq!(
-                is_ours(&json!(command), "claude-code"),
-                expected,
-                "{command}"
-            );
+            assert_eq!(is_ours(command, "claude-code"), expected, "{command}");
         }
-        assert!(!is_ours(&json!(["loci"]), "claude-code"));
     }
 
     #[test]
     fn the_dialect_of_hooks_that_are_there_is_known() {
         let ours = |rest: &str| json!({"Stop": [{"hooks": [{"command": "say"}, {"command": format!("loci hook run {rest}")}]}]});
-        let found = |hooks: Value, host: &str| installed_dialect(hooks.as_object().unwrap(), host);
+        let found = |hooks: Value, host: &str| {
+            let text = json!({"hooks": hooks}).to_string();
+            let root = CstRootNode::parse(&text, &FORM).unwrap();
+            installed_dialect(&root.object_value().unwrap(), host)
+        };
         let engram = ours("--host codex --dialect engram --event stop");
         assert_eq!(found(engram.clone(), "codex").as_deref(), Some("engram"));
         assert_eq!(found(engram, "claude-code"), None);
@@ -628,9 +695,9 @@ mod tests {
             "[]",
             "{\"hooks\": 3}",
             "{\"hooks\": {\"Stop\": {}}}",
-            "// a comment\n{}",
-            "{\"a\": 12345678901234567890123}",
-            "{\"a\": 1, \"a\": 1}",
+            "{\"hooks\": {}, \"hooks\": {}}",
+            "{'a': 1}",
+            "{\"a\": 1} x",
         ] {
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("settings.json");
@@ -679,6 +746,26 @@ mod tests {
         let file = folder.path().join("new").join("hooks.json");
         install(&file).unwrap();
         uninstall(&arguments(&file), QUIET).unwrap();
-        assert_eq!(fs::read_to_string(&file).unwrap(), "{}\n");
+        assert_eq!(read(&file), json!({}));
+    }
+
+    #[test]
+    fn every_other_byte_of_the_settings_stays() {
+        let text = "// of mine\n{\n\t\"a\": 12345678901234567890123, // long\n\t\"b\": 1, \"b\": 0.10,\n}\n";
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        fs::write(&file, text).unwrap();
+        assert!(install(&file).unwrap());
+        let installed = fs::read_to_string(&file).unwrap();
+        for kept in [
+            "// of mine\n",
+            "12345678901234567890123, // long\n",
+            "\"b\": 1, \"b\": 0.10",
+        ] {
+            assert!(installed.contains(kept), "{installed}");
+        }
+        assert!(installed.contains("--event stop"), "{installed}");
+        uninstall(&arguments(&file), QUIET).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), text);
     }
 }
