@@ -5,7 +5,7 @@
 //! promises must hold:
 //!
 //! - Opening, or the integrity check, names a problem; or else all that the store hands out is as
-//! it was.
+//!   it was.
 //! - Salvage hands out nothing that was not there, changed nothing, and leaves out nothing of the
 //!   pages that are whole.
 //!
