@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use loci::exit::{Exit, Failure};
-use loci::mining::{self, Report, project};
 use loci::output::{Output, status_line};
 use loci::progress::Progress;
 use loci::wiring::SystemClock;
@@ -17,6 +16,7 @@ use loci_core::{Caller, Embedder, Store};
 use loci_dialects::{Context, mempalace};
 use loci_embed::LocalModel;
 use loci_engine::{Engine, Import, Imported, Remember, SearchMode};
+use loci_filing::{Report, project};
 use loci_mine::project::propose;
 use loci_store_sqlite::{Options, SqliteStore};
 use serde_json::{Map, Value, json};
@@ -87,7 +87,7 @@ fn fill(engine: &Engine, drawers: usize) -> Result<(), Failure> {
     while stored < drawers {
         let count = STORED_TOGETHER.min(drawers - stored);
         let imports: Vec<Import> = (0..count).map(|_| drawer(&mut random)).collect();
-        engine.import(&mining::caller(), &imports, &mut Imported::default())?;
+        engine.import(&loci_filing::caller(), &imports, &mut Imported::default())?;
         stored += count;
     }
     while engine.embed_pending()? > 0 {}
@@ -365,7 +365,7 @@ fn mines(folder: &Path) -> Result<Vec<Figure>, Failure> {
     let model = Arc::new(LocalModel::bundled());
     let embedder: Arc<dyn Embedder> = Arc::<LocalModel>::clone(&model);
     let engine = Engine::new(shared, embedder, Arc::new(SystemClock), SearchMode::Hybrid);
-    let root = mining::absolute(&root)?;
+    let root = loci_filing::absolute(&root)?;
     let plan = propose(Path::new(&root))?;
     let mining = project::Mining {
         root: &root,

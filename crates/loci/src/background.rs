@@ -10,9 +10,9 @@ use loci_core::{JobStore, Result};
 use loci_engine::{Engine, Wakeup, catch_panic};
 use loci_vault::{FolderWatch, Watched};
 
-use crate::mining::conversation;
 use crate::settings::Settings;
 use crate::wiring::Parts;
+use loci_filing::conversation;
 
 /// The time that a shutdown waits for the rounds that run. With the drain of the server it stays
 /// below two seconds.

@@ -17,7 +17,6 @@ mod commands;
 mod damage;
 pub mod exit;
 mod former_models;
-pub mod mining;
 pub mod output;
 mod panics;
 pub mod progress;

@@ -101,6 +101,11 @@ pub fn status_line(words: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{}", Visible(words));
 }
 
+/// Writes a message of a library to stderr, as [`status_line`] does.
+pub fn notice(words: &str) {
+    status_line(words);
+}
+
 /// Writes the lines of the log to stderr, with hidden characters made visible.
 pub struct LogWriter;
 

@@ -63,3 +63,17 @@ impl Drop for Progress {
         self.0.finish_and_clear();
     }
 }
+
+impl loci_filing::Progress for Progress {
+    fn begin(&self, length: u64) {
+        Progress::begin(self, length);
+    }
+
+    fn advance(&self, by: u64) {
+        Progress::advance(self, by);
+    }
+
+    fn reach(&self, position: u64) {
+        Progress::reach(self, position);
+    }
+}

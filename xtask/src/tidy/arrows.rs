@@ -76,6 +76,7 @@ pub static RULES: Rules = Rules {
         ("loci-store-sqlite", 3),
         ("loci-archive", 3),
         ("loci-dialects", 4),
+        ("loci-filing", 5),
         ("loci-server", 5),
         ("loci", 6),
         ("loci-bench", 7),

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use loci::exit::{Exit, Failure};
-use loci::mining::{self, project};
 use loci::output::status_line;
 use loci::progress::Progress;
 use loci::wiring::Parts;
 use loci_core::{Caller, Filter, Memory, MemoryId, Timestamp, limits};
 use loci_engine::SOURCE_FILE;
+use loci_filing::project;
 use loci_mine::project::propose;
 use serde_json::{Value, json};
 
@@ -54,7 +54,9 @@ impl Stored {
         let data = set.folder.join(format!("store-{name}"));
         let list = set.folder.join(format!("store-{name}.json"));
         let root = match set.about.through {
-            Through::Mined => Some(PathBuf::from(mining::absolute(&set.folder.join(FILES))?)),
+            Through::Mined => Some(PathBuf::from(loci_filing::absolute(
+                &set.folder.join(FILES),
+            )?)),
             _ => None,
         };
         if let Ok(kept) = fs::read_to_string(&list) {
@@ -175,7 +177,7 @@ impl Stored {
 /// Mines the folder as `loci palace mine` does. The path of each file identifies its text.
 fn mine(root: &Path, parts: &Parts) -> Result<HashMap<String, String>, Failure> {
     let plan = propose(root)?;
-    let root = mining::in_utf8(root.to_owned())?;
+    let root = loci_filing::in_utf8(root.to_owned())?;
     let mining = project::Mining {
         root: &root,
         plan: &plan,

@@ -18,12 +18,12 @@ use serde_json::{Value, json};
 
 use crate::cli::Hook;
 use crate::exit::{Exit, Failure};
-use crate::mining::trust::Trust;
-use crate::mining::{self, conversation};
-use crate::output::{Output, counted, print, status_line};
+use crate::output::{Output, counted, notice, print, status_line};
 use crate::settings::Settings;
 use crate::store::StoreSettings;
 use crate::wiring::Parts;
+use loci_filing::conversation;
+use loci_filing::trust::Trust;
 
 /// The time for which a hook reads a transcript; another process reads the rest. With the start of
 /// the process and the last step, a hook takes less than 300 ms.
@@ -136,7 +136,7 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
         .as_deref()
         .map_or_else(std::env::current_dir, |cwd| Ok(cwd.into()))
         .unwrap_or_default();
-    let trust = Trust::read_or_none(&settings.data);
+    let trust = Trust::read_or_none(&settings.data, notice);
     let session = Session {
         engine: &parts.engine,
         trust: &trust,
@@ -175,7 +175,7 @@ fn run_event(settings: &Settings, event: &str, dialect: &str, kept: Kept) -> Res
 fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Failure> {
     let context = Context {
         engine,
-        caller: &mining::caller(),
+        caller: &loci_filing::caller(),
     };
     let dialect = loci_dialects::dialect(dialect)
         .ok_or_else(|| Failure::new(Exit::Usage, format!("there is no dialect {dialect}")))?;
@@ -186,10 +186,10 @@ fn session_start(engine: &Engine, dialect: &str, wing: &str) -> Result<Value, Fa
 
 /// Returns the number of bytes of a transcript that were read before.
 fn bytes_read(engine: &Engine, transcript: &Path) -> Result<u64, Failure> {
-    let Ok(real) = mining::transcript(transcript) else {
+    let Ok(real) = loci_filing::transcript(transcript) else {
         return Ok(0);
     };
-    let known = engine.sources_at(&mining::caller(), real.to_str().unwrap_or_default())?;
+    let known = engine.sources_at(&loci_filing::caller(), real.to_str().unwrap_or_default())?;
     let bytes = fs::metadata(&real).map_or(0, |file| file.len());
     // A transcript that was rewritten shorter is read from its beginning.
     Ok(known
@@ -265,14 +265,14 @@ fn save(
         );
         Failure::new(Exit::Failure, message)
     };
-    let real = match mining::transcript(Path::new(named)) {
+    let real = match loci_filing::transcript(Path::new(named)) {
         // Nothing was said in the session.
         Err(error) if error.kind() == io::ErrorKind::NotFound && event == "session-end" => {
             return Ok(None);
         }
         found => found.map_err(unreadable)?,
     };
-    let path = mining::in_utf8(real.clone())?;
+    let path = loci_filing::in_utf8(real.clone())?;
     let wing = conversation::wing_of(engine, trust, &real, folder)?;
     let root = real.parent().and_then(Path::to_str).unwrap_or_default();
     let Kept {
@@ -296,7 +296,7 @@ fn save(
             ),
         ));
     };
-    let caller = mining::caller();
+    let caller = loci_filing::caller();
     let settings = mempalace::hook_settings(Context {
         engine,
         caller: &caller,
@@ -316,7 +316,7 @@ fn save(
 /// Asks the agent to save what matters, each time a transcript has [`MESSAGES_UNASKED_MAX`] more
 /// messages.
 fn ask(engine: &Engine, path: &str, said: u64) -> Result<Option<Value>, Failure> {
-    let caller = mining::caller();
+    let caller = loci_filing::caller();
     let mut asked: Vec<Asked> = engine
         .setting(&caller, ASKED)?
         .and_then(|text| serde_json::from_str(&text).ok())
@@ -401,7 +401,7 @@ mod tests {
             stop_hook_active: false,
         };
         // The deadline leaves time for one step only.
-        let trust = Trust::read_or_none(folder.path());
+        let trust = Trust::read_or_none(folder.path(), notice);
         let kept = Kept {
             is_shared: false,
             is_verbatim: false,
@@ -415,7 +415,7 @@ mod tests {
         save(&session, &input, Instant::now(), "stop").unwrap();
         let context = Context {
             engine: &engine,
-            caller: &mining::caller(),
+            caller: &loci_filing::caller(),
         };
         let saved = || {
             mempalace::checkpoint(context)
@@ -510,7 +510,7 @@ mod tests {
         let engine = engine();
         engine
             .put_setting(
-                &mining::caller(),
+                &loci_filing::caller(),
                 ASKED,
                 r#"{"transcript": "a", "messages": 30}"#.to_owned(),
             )

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 
 use crate::cli::{Mine, Palace};
 use crate::exit::{Exit, Failure};
-use crate::mining::trust::{Trust, plan_in};
-use crate::mining::{self, Report, absolute, conversation, project};
-use crate::output::{Output, counted, status_line};
+use crate::output::{Output, counted, notice, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::visible::OneLine;
 use crate::wiring::Parts;
+use loci_filing::trust::{Trust, plan_in};
+use loci_filing::{Report, absolute, conversation, project};
 
 pub fn run(settings: &Settings, command: &Palace, output: Output) -> Result<(), Failure> {
     match command {
@@ -76,7 +76,7 @@ fn init(settings: &Settings, folder: &Path, write: bool, output: Output) -> Resu
             .and_then(|()| new.sync_all())
             .map_err(refused)?;
         // The user who has the plan written agrees to it.
-        Trust::read(&settings.data)?.add(&root, &text)?;
+        Trust::read(&settings.data, notice)?.add(&root, &text)?;
     }
     output.either(
         &json!({"wing": plan.wing, "rooms": rooms, "written": write}),
@@ -143,7 +143,7 @@ fn mine(settings: &Settings, arguments: &Mine, output: Output) -> Result<(), Fai
     let root = absolute(&arguments.folder)?;
     let wing = arguments.wing.as_deref();
     let is_dry = arguments.dry_run;
-    let trust = Trust::read(&settings.data)?;
+    let trust = Trust::read(&settings.data, notice)?;
     let (parts, report) = if arguments.mode == "convos" {
         let wing = wing
             .map(|wing| mempalace::place_name("--wing", wing))
@@ -308,7 +308,7 @@ fn sync(
     let request = Sync {
         // A folder that was deleted is named by its former path.
         root: folder
-            .map(|folder| absolute(folder).or_else(|_| mining::named(folder)))
+            .map(|folder| absolute(folder).or_else(|_| loci_filing::named(folder)))
             .transpose()?,
         collections: match wing {
             Some(wing) => mempalace::wing_filter(&mempalace::place_name("--wing", wing)?),
@@ -318,7 +318,7 @@ fn sync(
     };
     let synced = Parts::open(settings)?
         .engine
-        .sync(&mining::caller(), &request)?;
+        .sync(&loci_filing::caller(), &request)?;
     let Synced {
         scanned,
         kept,
@@ -368,7 +368,7 @@ fn wake_up(
     let parts = Parts::open_current(settings)?;
     let context = Context {
         engine: &parts.engine,
-        caller: &mining::caller(),
+        caller: &loci_filing::caller(),
     };
     let text = mempalace::wake_up(
         context,
@@ -406,7 +406,7 @@ fn compress(
     };
     let browsed = Parts::open_current(settings)?
         .engine
-        .browse(&mining::caller(), request)?;
+        .browse(&loci_filing::caller(), request)?;
     let drawers: Vec<(&Memory, String)> = browsed
         .memories
         .iter()

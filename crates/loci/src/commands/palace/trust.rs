@@ -7,9 +7,9 @@ use loci_mine::project::{PLAN_FILE, Plan, plan_folders};
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
-use crate::mining::trust::{Trust, plan_in};
-use crate::mining::{absolute, named};
-use crate::output::{Output, status_line};
+use crate::output::{Output, notice, status_line};
+use loci_filing::trust::{Trust, plan_in};
+use loci_filing::{absolute, named};
 
 /// The action that the user asks for.
 pub enum Wish {
@@ -34,7 +34,7 @@ impl Wish {
 
 pub fn run(data: &Path, folder: Option<&Path>, wish: Wish, output: Output) -> Result<(), Failure> {
     let folder = folder.unwrap_or(Path::new("."));
-    let mut trust = Trust::read(data)?;
+    let mut trust = Trust::read(data, notice)?;
     match wish {
         Wish::Agree => agree(&mut trust, folder, output),
         Wish::Revoke => revoke(&mut trust, folder, output),

@@ -7,19 +7,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use loci_core::{
-    Caller, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility, limits,
+    Caller, Error, ErrorCode, FileStamp, Redacted, Redactions, SPEAKER, SourceFile, Visibility,
+    limits,
 };
 use loci_dialects::{Context, mempalace};
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check, kind_of};
 use loci_mine::conversation::{self, Conversation, Format, Mark, Reading, Said, Transcript};
 use loci_mine::project::{self, Walked};
 
-use super::left_unread::{self, SHARED, VERBATIM};
-use super::project::FORMAT;
-use super::trust::Trust;
-use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
-use crate::exit::{Exit, Failure};
-use crate::progress::Progress;
+use crate::left_unread::{self, SHARED, VERBATIM};
+use crate::project::FORMAT;
+use crate::trust::Trust;
+use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, reason, settled, unreadable};
 
 /// The room of the messages.
 pub const ROOM: &str = mempalace::CONVERSATIONS;
@@ -118,8 +117,12 @@ pub fn wing_of(
 /// Files the transcripts of a folder, or a single one, in a wing, or each in its [own](wing_of).
 ///
 /// # Errors
-/// [`Exit::Usage`] if the folder cannot be read; the report names the files that cannot be filed.
-pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
+/// `invalid_argument` if the folder cannot be read; the report names the files that cannot be filed.
+pub fn mine(
+    engine: &Engine,
+    mining: &Mining<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
     let Mining {
         wing,
         root,
@@ -128,12 +131,7 @@ pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result
         is_verbatim,
         trust,
     } = *mining;
-    let unreadable = |error: io::Error| {
-        Failure::new(
-            Exit::Usage,
-            format!("{} cannot be read: {error}", root.display()),
-        )
-    };
+    let unreadable = |error| unreadable(root, &error);
     let (walked, folder) = if root.is_dir() {
         (project::walk_all(root).map_err(unreadable)?, root)
     } else {
@@ -376,9 +374,8 @@ impl<'a> Reader<'a> {
         before: Option<SourceFile>,
         told: &mut Told,
     ) -> loci_core::Result<Option<SourceFile>> {
-        let unreadable = |error: io::Error| {
-            loci_core::Error::unavailable(format!("{path} cannot be read: {error}"))
-        };
+        let unreadable =
+            |error: io::Error| Error::unavailable(format!("{path} cannot be read: {error}"));
         if let Some(known) = &before {
             if known.format == FORMAT {
                 return Ok(None);
@@ -516,7 +513,7 @@ impl<'a> Reader<'a> {
             } else {
                 self.engine.file_source(&self.caller, &id_of, read)?
             };
-            Ok::<u64, loci_core::Error>(filed.added)
+            Ok::<u64, Error>(filed.added)
         };
         for conversation in conversations {
             let made = parts_of(&file, counted, conversation, &redact);

@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
 use loci_archive::files::{create_private_folder, write_privately};
+use loci_core::{Error, ErrorCode};
 use loci_mine::plain_file;
 use loci_mine::project::{PLAN_FILE, Plan, is_gone, place_name, plan_folders, read_plan, top_of};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::parse_plan;
-use crate::exit::{Exit, Failure};
-use crate::output::status_line;
+use crate::{Notice, parse_plan};
 
 /// The file in the data folder that holds the plans which the user agreed to.
 const FILE_NAME: &str = "trusted-plans.json";
@@ -45,15 +44,16 @@ pub struct Trust {
     plans: Vec<TrustedPlan>,
     /// The notes about other plans that were shown, to show each once.
     said: RefCell<BTreeSet<String>>,
+    notice: Notice,
 }
 
 impl Trust {
     /// Reads the plans of a data folder.
     ///
     /// # Errors
-    /// [`Exit::DataFolder`] if their file exists and cannot be read, is not a list of them, or
+    /// `unavailable` if their file exists and cannot be read, is not a list of them, or
     /// could have been written by another user.
-    pub fn read(data: &Path) -> Result<Self, Failure> {
+    pub fn read(data: &Path, notice: Notice) -> Result<Self, Error> {
         let file = data.join(FILE_NAME);
         let unusable = |problem: String| {
             let message = format!(
@@ -61,7 +61,7 @@ impl Trust {
                  `loci palace trust`",
                 file.display()
             );
-            Failure::new(Exit::DataFolder, message)
+            Error::new(ErrorCode::Unavailable, message)
         };
         let plans = match plain_file::read_own(&file, FILE_BYTES_MAX) {
             Ok(bytes) => {
@@ -74,17 +74,19 @@ impl Trust {
             file,
             plans,
             said: RefCell::default(),
+            notice,
         })
     }
 
-    /// Reads the plans like [`read`](Trust::read), but on an error prints it and uses no plan.
-    pub fn read_or_none(data: &Path) -> Self {
-        Trust::read(data).unwrap_or_else(|failure| {
-            status_line(format_args!("note: {}", failure.message));
+    /// Reads the plans like [`read`](Trust::read), but reports an error and then uses no plan.
+    pub fn read_or_none(data: &Path, notice: Notice) -> Self {
+        Trust::read(data, notice).unwrap_or_else(|error| {
+            notice(&format!("note: {}", error.message));
             Trust {
                 file: data.join(FILE_NAME),
                 plans: Vec::new(),
                 said: RefCell::default(),
+                notice,
             }
         })
     }
@@ -105,8 +107,8 @@ impl Trust {
     /// folder.
     ///
     /// # Errors
-    /// [`Exit::DataFolder`] if the list cannot be written.
-    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), Failure> {
+    /// `unavailable` if the list cannot be written.
+    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), Error> {
         self.plans.retain(|plan| plan.folder != folder);
         self.plans.push(TrustedPlan::new(folder, text));
         self.write()
@@ -115,8 +117,8 @@ impl Trust {
     /// Removes the user's agreement to a plan in that folder. Returns false if there was none.
     ///
     /// # Errors
-    /// [`Exit::DataFolder`] if the list cannot be written.
-    pub fn remove(&mut self, folder: &str) -> Result<bool, Failure> {
+    /// `unavailable` if the list cannot be written.
+    pub fn remove(&mut self, folder: &str) -> Result<bool, Error> {
         let before = self.plans.len();
         self.plans.retain(|plan| plan.folder != folder);
         if self.plans.len() == before {
@@ -125,7 +127,7 @@ impl Trust {
         self.write().map(|()| true)
     }
 
-    fn write(&self) -> Result<(), Failure> {
+    fn write(&self) -> Result<(), Error> {
         let list = serde_json::to_vec_pretty(&self.plans).map_err(io::Error::from);
         let made = self.file.parent().map_or(Ok(()), create_private_folder);
         made.and(list)
@@ -135,7 +137,7 @@ impl Trust {
                     "the list of trusted plans {} cannot be written: {error}",
                     self.file.display()
                 );
-                Failure::new(Exit::DataFolder, message)
+                Error::new(ErrorCode::Unavailable, message)
             })
     }
 
@@ -196,7 +198,7 @@ impl Trust {
 
     fn say(&self, words: String) {
         if self.said.borrow_mut().insert(words.clone()) {
-            status_line(words);
+            (self.notice)(&words);
         }
     }
 }

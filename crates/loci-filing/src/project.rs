@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use loci_core::{
-    Caller, ContentHash, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH,
+    Caller, ContentHash, Error, ErrorCode, FileStamp, LINES, Redacted, Redactions, SOURCE_PATH,
     SourceFile, Timestamp, Visibility,
 };
 use loci_dialects::mempalace;
 use loci_engine::{Engine, ReadSource, SourceFiled, SourcePart, check};
 use loci_mine::project::{self, Plan, TextFile, Unread};
 
-use super::{ATTEMPTS_MAX, Report, id_of, is_gone, reason, settled};
-use crate::exit::{Exit, Failure};
-use crate::progress::Progress;
+use crate::{ATTEMPTS_MAX, Progress, Report, id_of, is_gone, reason, settled, unreadable};
 
 /// The format name of project files.
 pub const FORMAT: &str = "project";
@@ -66,16 +64,15 @@ struct Filing {
 /// Files a folder. After an interruption the filed files stay, and the next call knows them.
 ///
 /// # Errors
-/// [`Exit::Usage`] if the folder cannot be read, and failures of the store; files that cannot be
+/// `invalid_argument` if the folder cannot be read, and failures of the store; files that cannot be
 /// filed are in the report.
-pub fn mine(engine: &Engine, mining: &Mining<'_>, progress: &Progress) -> Result<Report, Failure> {
+pub fn mine(
+    engine: &Engine,
+    mining: &Mining<'_>,
+    progress: &dyn Progress,
+) -> Result<Report, Error> {
     let root = Path::new(mining.root);
-    let walked = project::walk(root).map_err(|error| {
-        Failure::new(
-            Exit::Usage,
-            format!("{} cannot be read: {error}", mining.root),
-        )
-    })?;
+    let walked = project::walk(root).map_err(|error| unreadable(root, &error))?;
     let caller = super::caller();
     let collection = mempalace::collection(&mining.plan.wing);
     let known = engine
@@ -165,7 +162,7 @@ impl Work<'_> {
         before: Option<SourceFile>,
         path: String,
         stamp: FileStamp,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let is_known = |file: &&SourceFile| file.stamp == stamp && !file.is_pending;
         if let Some(known) = before.as_ref().filter(is_known)
             && !self.mining.rereads
@@ -320,7 +317,7 @@ impl Work<'_> {
     }
 
     /// Files the waiting files. Those that another process has read meanwhile are read again.
-    fn file(&mut self) -> Result<(), Failure> {
+    fn file(&mut self) -> Result<(), Error> {
         for attempt in 1.. {
             let waiting = std::mem::take(&mut self.waiting);
             let filings: Vec<Filing> = waiting.iter().map(Filing::of).collect();

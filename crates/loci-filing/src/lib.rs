@@ -1,4 +1,16 @@
 //! Files projects and transcripts in the engine, as `loci-mine` reads them.
+//!
+//! [`project`] files the texts of a folder as drawers, [`conversation`] the transcripts of agents,
+//! and [`trust`] keeps the plans of projects that the user agreed to. Nothing here prints: messages
+//! for people go to a [`Notice`], and progress to a [`Progress`].
+//!
+//! ```
+//! let folder = std::env::temp_dir();
+//! assert!(loci_filing::absolute(&folder)?.starts_with('/'));
+//! # Ok::<(), loci_core::Error>(())
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a failed test may panic"))]
 
 pub mod conversation;
 mod left_unread;
@@ -10,14 +22,29 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use loci_core::{Caller, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp};
+use loci_core::{
+    Caller, Error, ErrorCode, FileStamp, MemoryId, Redacted, Redactions, SourceFile, Timestamp,
+};
 use loci_dialects::mempalace;
 use loci_engine::{Engine, SourceFiled, SourcePart};
 use loci_mine::plain_file::Refusal;
 use loci_mine::project::{Plan, Unread};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure};
+/// A function that shows a one-line message to the user.
+pub type Notice = fn(&str);
+
+/// The progress of long work.
+pub trait Progress {
+    /// Begins work of this length.
+    fn begin(&self, length: u64);
+
+    /// Adds to the work that is done.
+    fn advance(&self, by: u64);
+
+    /// Sets the work that is done in all.
+    fn reach(&self, position: u64);
+}
 
 /// Files younger than this when they were read are read again, since their time may not show a
 /// change right after.
@@ -114,6 +141,12 @@ impl Report {
     }
 }
 
+/// Returns the error for a path that cannot be read.
+fn unreadable(path: &Path, error: &io::Error) -> Error {
+    let message = format!("{} cannot be read: {error}", path.display());
+    Error::new(ErrorCode::InvalidArgument, message)
+}
+
 /// Returns the word for the reason why a file is not read.
 fn reason(unread: Unread) -> &'static str {
     match unread {
@@ -134,11 +167,11 @@ pub fn caller() -> Caller {
 /// Returns the path of a folder or file as its memories name it: absolute, without links.
 ///
 /// # Errors
-/// [`Exit::Usage`] if it does not exist, or its name is not UTF-8.
-pub fn absolute(path: &Path) -> Result<String, Failure> {
+/// `invalid_argument` if it does not exist, or its name is not UTF-8.
+pub fn absolute(path: &Path) -> Result<String, Error> {
     let real = path.canonicalize().map_err(|error| {
-        Failure::new(
-            Exit::Usage,
+        Error::new(
+            ErrorCode::InvalidArgument,
             format!(
                 "{} cannot be read: {error}; give a folder that is there",
                 path.display()
@@ -151,11 +184,11 @@ pub fn absolute(path: &Path) -> Result<String, Failure> {
 /// Returns the path as text.
 ///
 /// # Errors
-/// [`Exit::Usage`] if it is not UTF-8.
-pub fn in_utf8(path: PathBuf) -> Result<String, Failure> {
+/// `invalid_argument` if it is not UTF-8.
+pub fn in_utf8(path: PathBuf) -> Result<String, Error> {
     path.into_os_string().into_string().map_err(|path| {
-        Failure::new(
-            Exit::Usage,
+        Error::new(
+            ErrorCode::InvalidArgument,
             format!("{} is no path in UTF-8", path.display()),
         )
     })
@@ -183,12 +216,12 @@ pub fn transcript(named: &Path) -> io::Result<PathBuf> {
 /// Returns the absolute path of a folder that does not exist, as it is written.
 ///
 /// # Errors
-/// [`Exit::Usage`] if it is not an absolute path in UTF-8.
-pub fn named(path: &Path) -> Result<String, Failure> {
+/// `invalid_argument` if it is not an absolute path in UTF-8.
+pub fn named(path: &Path) -> Result<String, Error> {
     let text = path.to_str().filter(|_| path.is_absolute());
     text.map(str::to_owned).ok_or_else(|| {
-        Failure::new(
-            Exit::Usage,
+        Error::new(
+            ErrorCode::InvalidArgument,
             format!("{} is not there; give an absolute path", path.display()),
         )
     })
