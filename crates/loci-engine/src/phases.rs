@@ -1,21 +1,21 @@
-//! What an agent needs to know in each phase of its work.
+//! The phases of an agent's work, with the knowledge that each needs.
 
 use std::collections::BTreeMap;
 
 /// A phase of work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phase {
-    /// What is asked of the memory.
+    /// The query for memories of the phase.
     pub query: String,
     /// Tags of memories that matter more in it.
     pub tags: Vec<String>,
 }
 
-/// The phases that are known, by name.
+/// The known phases, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phases(pub BTreeMap<String, Phase>);
 
-/// Name, query and tags of each phase that every installation knows.
+/// The name, query and tags of each phase that every installation knows.
 const KNOWN: [(&str, &str, &[&str]); 7] = [
     (
         "setup",
@@ -110,7 +110,7 @@ const KNOWN: [(&str, &str, &[&str]); 7] = [
 ];
 
 impl Default for Phases {
-    /// `setup`, `plan`, `work`, `review`, `release`, `bugfix` and `documenter`.
+    /// Returns `setup`, `plan`, `work`, `review`, `release`, `bugfix` and `documenter`.
     fn default() -> Self {
         let phase = |(name, query, tags): (&str, &str, &[&str])| {
             let tags = tags.iter().map(|&tag| tag.to_owned()).collect();
@@ -127,7 +127,7 @@ impl Default for Phases {
 }
 
 impl Phases {
-    /// What is asked in the phase of this name; of one that is not known, the name itself.
+    /// Returns the phase of this name; for an unknown one, a phase whose query is the name.
     pub(crate) fn named(&self, name: &str) -> Phase {
         self.0.get(name).cloned().unwrap_or_else(|| Phase {
             query: name.to_owned(),
