@@ -196,8 +196,8 @@ pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Chang
     )
 }
 
-/// Sets the visibility. A common memory is shared already, and stays common: other callers write it,
-/// too, and no argument could make it common again.
+/// Sets the visibility. A common memory is shared already, and stays common: other callers write
+/// it, too, and no argument could make it common again.
 fn share(memory: &mut Memory, shared: Option<bool>) -> Result<()> {
     match (shared, memory.visibility) {
         (Some(true), Visibility::Private) => memory.visibility = Visibility::Shared,
