@@ -1,5 +1,5 @@
-//! The audit log and the counts of returned memories: kept in memory for a moment, written in the
-//! background, so that no call waits for the disk to have been noted.
+//! The audit log and the access counts: buffered in memory and written in the background, so that
+//! no call waits for the disk.
 
 use std::collections::HashMap;
 use std::mem;
@@ -13,18 +13,18 @@ use loci_core::{
 
 use crate::Engine;
 
-/// Things that one transaction writes, so that a caller's write never waits long.
+/// The most entries that one transaction writes, so that a caller's write never waits long.
 const FLUSH_BATCH: usize = 500;
-/// The entries that stay of a full buffer that cannot be written. Less than all of it, so that not
-/// every call from then on waits for a write that fails.
+/// The entries that stay in a full buffer that cannot be written. Fewer than its limit, so that not
+/// every later call waits for a write that fails.
 const KEPT_MAX: usize = BUFFERED_MAX / 10 * 9;
 
-/// The entries that wait for the next flush.
+/// The audit entries and access counts that wait for the next flush.
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     noted: Mutex<PendingAudit>,
-    /// Held through a flush: two at once would write things twice, or in another order. Why the
-    /// last one failed, if it did.
+    /// Held during a flush: two at once would write entries twice, or in another order. Contains
+    /// the error of the last flush, if it failed.
     flushing: Mutex<Option<Error>>,
 }
 
@@ -35,7 +35,7 @@ struct PendingAudit {
     /// Oldest first.
     entries: Vec<AuditEntry>,
     accesses: Accesses,
-    /// In the hands of a flush, and counted here until the store has them.
+    /// Taken by a flush, and counted here until the store has them.
     in_flight: Accesses,
 }
 
@@ -55,8 +55,8 @@ impl PendingAudit {
         self.entries.len().max(self.accesses.len()) > BUFFERED_MAX
     }
 
-    /// Drops the oldest entries of a full buffer, and counts of whichever memories; returns how
-    /// many.
+    /// Drops the oldest entries of a full buffer, and counts of arbitrary memories; returns the
+    /// number dropped.
     fn make_room(&mut self) -> usize {
         let excess = |len: usize| {
             if len > BUFFERED_MAX {
@@ -71,8 +71,8 @@ impl PendingAudit {
     }
 }
 
-/// The act of a change on a record, for the audit log: the verb, the id, and whether a wipe of the
-/// caller would remove it.
+/// Returns the act of a change on a record, for the audit log: the verb, the id, and whether a wipe
+/// of the caller would remove the record.
 fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a str, Option<bool>)> {
     let is_callers = |owner: &Option<String>| *owner == caller.principal.subject;
     match change {
@@ -109,11 +109,10 @@ fn touched<'a>(caller: &Caller, change: &'a Change) -> Option<(RecordVerb, &'a s
 }
 
 impl Engine {
-    /// Commits changes in the space of the caller, and notes on its trail the records that they are
-    /// of.
+    /// Commits changes in the space of the caller, and adds their records to its trail.
     ///
     /// # Errors
-    /// As for [`Store::commit`](loci_core::Store::commit). Then nothing is noted.
+    /// As for [`Store::commit`](loci_core::Store::commit). Then the trail stays as it was.
     pub(crate) fn commit(&self, caller: &Caller, changes: Vec<Change>) -> Result<()> {
         let noted: Vec<(RecordVerb, String, Option<bool>)> = changes
             .iter()
@@ -130,8 +129,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Notes a call, and writes that down before it returns, unless the store cannot be written:
-    /// then the entry waits for the next [`flush`](Engine::flush).
+    /// Records a call and writes it before it returns, unless the store cannot be written: then the
+    /// entry waits for the next [`flush`](Engine::flush).
     pub fn audit_durably(&self, entry: AuditEntry) {
         self.audit(entry);
         if let Err(error) = self.flush() {
@@ -139,12 +138,12 @@ impl Engine {
         }
     }
 
-    /// Notes a call. It is durable after the next [`flush`](Engine::flush).
+    /// Records a call. It is durable after the next [`flush`](Engine::flush).
     pub fn audit(&self, entry: AuditEntry) {
         self.note(|noted| noted.entries.push(entry));
     }
 
-    /// Counts a return of this memory.
+    /// Counts an access to this memory.
     pub(crate) fn count_access(&self, space: &Space, id: &MemoryId) {
         let access = Access {
             count: 1,
@@ -153,9 +152,9 @@ impl Engine {
         self.note(|noted| noted.count((space.clone(), id.clone()), access));
     }
 
-    /// Notes something and tells the background if it is the first thing, or if it completes
-    /// another `audit_buffer` of entries. Beyond the bound it writes everything itself, and drops
-    /// the oldest if that fails: a store that cannot be written must not fill the memory.
+    /// Records an entry, and signals the background if it is the first one, or if it completes
+    /// another `audit_buffer` of entries. Beyond the limit it flushes at once, and drops the oldest
+    /// entries if that fails: an unwritable store must not exhaust memory.
     fn note(&self, note: impl FnOnce(&mut PendingAudit)) {
         let (rings, is_full) = {
             let mut noted = self.buffers.noted();
@@ -178,14 +177,15 @@ impl Engine {
         }
     }
 
-    /// Audit entries and memories with counted returns that wait for a [`flush`](Engine::flush).
+    /// Returns the number of audit entries and of memories with access counts that wait for a
+    /// [`flush`](Engine::flush).
     pub fn buffered(&self) -> usize {
         let noted = self.buffers.noted();
         noted.entries.len() + noted.accesses.len()
     }
 
-    /// Returns of these memories that the store does not know of yet, of those that have any. Ask
-    /// before the store is asked for the rest: in the other order a flush between the two would
+    /// Returns the accesses to these memories that are not in the store yet, for memories that have
+    /// any. Call it before reading from the store: in the other order, a flush in between would
     /// hide them.
     pub(crate) fn unwritten_accesses<'a>(
         &self,
@@ -206,11 +206,11 @@ impl Engine {
         ids.into_iter().filter_map(of).collect()
     }
 
-    /// Writes the noted calls and the counted returns of memories. Does nothing if there are none.
+    /// Writes the recorded calls and the access counts. Does nothing if there are none.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written; then they are kept for the next time. It ends
-    /// at the first write that fails, so that a store which is busy does not hold it up twice.
+    /// `unavailable` if the store cannot be written; then they are kept for the next flush. Stops
+    /// at the first failed write, so that a busy store does not delay it twice.
     pub fn flush(&self) -> Result<()> {
         let mut last_failure = match self.buffers.flushing.try_lock() {
             Ok(last_failure) => last_failure,
@@ -221,8 +221,7 @@ impl Engine {
                     .flushing
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner);
-                // A caller that waited for the failed flush would fail as well, after as long a
-                // wait.
+                // A caller that waited for a failed flush would fail as well, after as long a wait.
                 if let Some(error) = &*last_failure {
                     return Err(error.clone());
                 }
@@ -277,8 +276,8 @@ impl Engine {
         outcome
     }
 
-    /// Entries of the audit log with their numbers, oldest first; those of this process that are
-    /// not written yet included, since they are written first.
+    /// Returns entries of the audit log with their numbers, oldest first; flushes first, so that
+    /// they include those of this process.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written or read.

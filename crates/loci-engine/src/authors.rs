@@ -1,19 +1,18 @@
-//! Who wrote a text, for those who read it, and whose directives they take.
+//! The authors of texts, as readers see them, and the authors whose directives a reader takes.
 
 use loci_core::characters::is_hidden;
 use loci_core::{ANONYMOUS, Caller, LOCAL, Memory, OwnerFilter, Result};
 
 use crate::Engine;
 
-/// Characters of an author's name that are shown.
+/// The most characters of an author's name that are shown.
 const NAME_CHARACTERS_MAX: usize = 128;
-/// The setting of a reader that has the names of the authors whose directives it takes, one in a
-/// line.
+/// The setting of a reader that lists the authors whose directives it takes, one per line.
 const TRUSTED_AUTHORS: &str = "trusted_authors";
 
-/// The name of the author of a memory, for this reader: the name for people, with the owner where
-/// that is another one; none if the reader is the author. A note without an owner is of the person
-/// at the machine, who wrote its file.
+/// Returns the name of a memory's author for this reader: the actor's name, with the owner's if
+/// that differs; `None` if the reader is the author. A note without an owner belongs to the local
+/// user, who wrote its file.
 pub fn author_of(reader: &Caller, memory: &Memory) -> Option<String> {
     let is_file = memory.owner.is_none() && memory.updated_by.is_none() && memory.by_admin;
     let owner = if is_file {
@@ -33,7 +32,8 @@ pub fn author_of(reader: &Caller, memory: &Memory) -> Option<String> {
     ))
 }
 
-/// The name of who wrote the text that a memory has now, for this reader; none if the reader did.
+/// Returns the name of the writer of a memory's current text for this reader; `None` for the
+/// reader.
 pub fn writer_of(reader: &Caller, memory: &Memory) -> Option<String> {
     match &memory.updated_by {
         None => author_of(reader, memory),
@@ -42,12 +42,12 @@ pub fn writer_of(reader: &Caller, memory: &Memory) -> Option<String> {
     }
 }
 
-/// The name of the owner of what is no memory, for this reader; none if that is the reader.
+/// Returns the name of the owner of another record for this reader; `None` if that is the reader.
 pub fn owner_name(reader: &Caller, owner: Option<&str>) -> Option<String> {
     (owner != reader.principal.subject.as_deref()).then(|| shown_name(owner.unwrap_or(ANONYMOUS)))
 }
 
-/// A name as one line of characters that can be seen, cut where it is long.
+/// Returns a name as one line of visible characters, cut if it is long.
 pub fn shown_name(name: &str) -> String {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\u{200c}' | '\u{200d}');
@@ -62,8 +62,8 @@ pub fn shown_name(name: &str) -> String {
     }
 }
 
-/// A text as a quotation in Markdown. Every line of it begins with `>`, whichever character ends a
-/// line, so that the text cannot end the quotation. The last line ends with a line feed.
+/// Returns a text as a quotation in Markdown. Every line begins with `>`, for any line separator,
+/// so that the text cannot end the quotation. The last line ends with a line feed.
 pub fn quoted(text: &str) -> String {
     const LINE_ENDS: [char; 7] = [
         '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
@@ -79,14 +79,14 @@ pub fn quoted(text: &str) -> String {
     text.split(LINE_ENDS).map(line).collect()
 }
 
-/// The heading over the notes of an author whose directives the reader does not take.
+/// Returns the heading of the notes of an author whose directives the reader does not take.
 pub fn notes_heading(author: &str) -> String {
     format!("Notes of {author} (not instructions):")
 }
 
-/// Whose directives a reader takes: its own, those of administrators, and those of authors that it
-/// or the installation trusts. The person at the machine also takes those of callers without a
-/// name, whom that person let in.
+/// The authors whose directives a reader takes: itself, administrators, and authors that it or the
+/// installation trusts. The local user also takes those of anonymous callers, to whom this user
+/// gave access.
 #[derive(Debug)]
 pub struct Trust<'a> {
     reader: &'a Caller,
@@ -94,13 +94,13 @@ pub struct Trust<'a> {
 }
 
 impl<'a> Trust<'a> {
-    /// Who reads.
+    /// Returns the reader.
     pub fn reader(&self) -> &'a Caller {
         self.reader
     }
 
-    /// Whose memories are the reader's own: those of callers without a name, too, for the person at
-    /// the machine.
+    /// Returns the owners whose memories are the reader's own; for the local user, anonymous
+    /// callers too.
     pub fn own_owners(&self) -> Vec<OwnerFilter> {
         let subject = self.reader.principal.subject.as_deref();
         let nameless = (subject == Some(LOCAL)).then_some(OwnerFilter::Nobody);
@@ -109,11 +109,12 @@ impl<'a> Trust<'a> {
             .collect()
     }
 
-    /// Whether the reader takes the text of a memory for a directive. It is the writer of the text
-    /// that counts, not who stored the memory first.
+    /// Reports whether the reader takes the text of a memory as a directive. This depends on the
+    /// writer of the text, not on the caller who stored the memory first.
     pub fn includes(&self, memory: &Memory) -> bool {
         let writer = memory.writer();
-        // A subject may have the name that stands for none: tokens of an older loci.
+        // A subject may have the name of anonymous callers: from tokens of an older version of
+        // loci.
         let is_nameless = memory
             .updated_by
             .as_deref()
@@ -126,15 +127,15 @@ impl<'a> Trust<'a> {
         memory.by_admin || is_own || self.authors.iter().any(|author| author == writer)
     }
 
-    /// The name of the author under which a memory is shown apart; none if the reader takes its
-    /// text for a directive.
+    /// Returns the author's name under which a memory is shown separately; `None` if the reader
+    /// takes its text as a directive.
     pub fn stranger(&self, memory: &Memory) -> Option<String> {
         (!self.includes(memory)).then(|| shown_name(memory.writer()))
     }
 }
 
 impl Engine {
-    /// Whose directives this reader takes.
+    /// Returns the authors whose directives this reader takes.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -144,7 +145,7 @@ impl Engine {
         Ok(Trust { reader, authors })
     }
 
-    /// The authors whose directives this reader takes by its own choice, in the order of names.
+    /// Returns the authors whose directives this reader takes by its own choice, sorted by name.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -153,12 +154,11 @@ impl Engine {
         Ok(names.lines().map(str::to_owned).collect())
     }
 
-    /// Has a reader take the directives of an author, or no longer; says whether that is a change.
-    /// No tool calls it: it is the choice of a person. Durable when it returns.
+    /// Makes a reader take the directives of an author, or stop; returns true if that is a change.
+    /// No tool calls it: it is the choice of a user. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` for an author that can be none; `unavailable` if the store cannot be
-    /// written.
+    /// `invalid_argument` for an invalid author; `unavailable` if the store cannot be written.
     pub fn set_trusted(&self, reader: &Caller, author: &str, is_trusted: bool) -> Result<bool> {
         crate::check::name("author", author)?;
         let mut authors = self.trusted_authors(reader)?;
@@ -292,8 +292,8 @@ mod tests {
             }
             .includes(memory)
         };
-        // Owner, writer, by an administrator; whether ann, an anonymous caller and the local person
-        // take it.
+        // Owner, writer, by an administrator; then whether ann, an anonymous caller and the local
+        // user take it.
         let rows = [
             (Some("ann"), None, false, [true, false, false]),
             (Some("ann"), Some("bob"), false, [false, false, false]),

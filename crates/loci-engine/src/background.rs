@@ -1,4 +1,4 @@
-//! When background work has something to do, and what it remembers from round to round.
+//! Signals for background work, and its state from round to round.
 
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
@@ -12,18 +12,19 @@ use uuid::Uuid;
 use crate::Engine;
 use crate::sweep_clock::ClockReading;
 
-/// Seconds that a lease on a kind of background work lasts if the process that has it ends. Half of
-/// it is more than the longest wait for an embedding model.
+/// Seconds for which a lease on background work lasts if its holder ends. Half of it is more than
+/// the longest wait for an embedding model.
 const LEASE_SECONDS: i64 = 120;
-/// Seconds that a model counts as used after a process that used it ended without a word. Long, so
-/// that keeping it alive costs a write every few minutes.
+/// Seconds for which a model counts as used after a process that used it ended without releasing
+/// it. Long, so that a renewal costs one write every few minutes.
 const USE_SECONDS: i64 = 600;
-/// Memories that are remembered at most because searches lacked their vectors: a few searches.
+/// The most memories that are remembered because searches lacked their vectors: a few searches.
 const WANTED_MAX: usize = 256;
 const _: () =
     assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
 
-/// Wakes the thread that waits for it; a ring while no thread waits counts for the next wait.
+/// Signals the thread that waits for it; a signal without a waiting thread counts for the next
+/// wait.
 #[derive(Debug, Default)]
 pub struct Wakeup {
     rung: Mutex<bool>,
@@ -31,13 +32,13 @@ pub struct Wakeup {
 }
 
 impl Wakeup {
-    /// Wakes the waiting thread.
+    /// Wakes the waiting threads.
     pub fn ring(&self) {
         *self.rung.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.ringing.notify_all();
     }
 
-    /// Waits for a ring, at most that long; says whether there was one.
+    /// Waits for a signal, at most that long; returns true if there was one.
     pub fn wait(&self, timeout: Duration) -> bool {
         let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
@@ -48,14 +49,14 @@ impl Wakeup {
     }
 }
 
-/// Does work of the background. The message of a panic may quote contents, and goes no further than
-/// the panic hook.
+/// Runs background work. The message of a panic may quote contents, so it goes no further than the
+/// panic hook.
 ///
 /// # Errors
 /// Those of the work; `internal` if it panics.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // Nothing is half changed: locks are taken over from the thread that panicked, and the data
-    // that they guard is valid at every line; the store makes all of a change or none.
+    // No state is left half changed: locks are taken over from a thread that panicked, and the
+    // state that they guard is valid at every line; a commit of the store is atomic.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     done.unwrap_or_else(|_| Err(Error::internal("the work panicked; please report this")))
 }
@@ -65,9 +66,9 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 #[derive(Debug)]
 pub(crate) struct Lease {
     name: String,
-    /// How long it lasts.
+    /// The duration in seconds.
     seconds: i64,
-    /// When it runs out; none while this engine does not have it.
+    /// The time at which it expires; `None` while this engine does not hold it.
     until: Mutex<Option<Timestamp>>,
 }
 
@@ -84,32 +85,32 @@ impl Lease {
         self.until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether this engine took it and has not given it back; it may have run out.
+    /// Returns true if this engine took it and has not released it; it may have expired.
     pub(crate) fn is_held(&self) -> bool {
         self.until().is_some()
     }
 }
 
-/// The state of a model between the rounds of one engine.
+/// The state of one engine's rounds for one model.
 #[derive(Debug)]
 pub(crate) struct ModelRounds {
-    /// Says to other engines that this or another one uses the model, so that they leave its
-    /// vectors alone. The engine that removes these holds it meanwhile.
+    /// Tells other engines that the model is in use, so that they keep its vectors. An engine that
+    /// removes these holds it meanwhile.
     pub(crate) in_use: Lease,
-    /// On embedding what waits for the model.
+    /// The lease for embedding the memories that wait for the model.
     pub(crate) embedding: Lease,
-    /// The memories without embedding that the next round passes over, because the model refused
-    /// them.
+    /// Memories without embedding that the next round skips, because the model refused them.
     pub(crate) refused: Mutex<BTreeSet<TextName>>,
-    /// The memories that the next rounds embed before all others.
+    /// Memories that the next rounds embed before all others.
     pub(crate) wanted: Wanted,
-    /// How many rounds there were.
+    /// The number of rounds.
     pub(crate) count: AtomicUsize,
-    /// How many the model refused when all others had been embedded: it will never have read these.
+    /// The number of memories that the model refused after all others had been embedded; it will
+    /// never embed these.
     pub(crate) unreadable: AtomicUsize,
-    /// The number of components that the stored vectors were compared with; 0 before.
+    /// The number of components with which the stored vectors were compared; 0 before.
     pub(crate) dimensions: AtomicUsize,
-    /// Whether some have another one, so that all of them are to go.
+    /// True if some vectors have another number, so that all of them must be removed.
     pub(crate) is_outdated: AtomicBool,
 }
 
@@ -127,28 +128,28 @@ impl ModelRounds {
         }
     }
 
-    /// The memories that were refused, which count as not refused from now on.
+    /// Returns the refused memories and clears the set.
     pub(crate) fn take_refused(&self) -> BTreeSet<TextName> {
         std::mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has the next round pass over these.
+    /// Makes the next round skip these.
     pub(crate) fn pass_over(&self, refused: BTreeSet<TextName>) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
     }
 }
 
-/// A memory, as the queue of texts that wait for a vector names it.
+/// The key of a memory in the queue for embedding.
 pub(crate) type TextName = (Space, MemoryId);
 
 /// The memories that searches of this process had as candidates without a vector: those of the last
-/// search first, each search's best first. Of more than [`WANTED_MAX`] the last ones wait like all
+/// search first, best first within each search. Memories beyond [`WANTED_MAX`] wait like all
 /// others.
 #[derive(Debug, Default)]
 pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
 
 impl Wanted {
-    /// Puts these before the others, in their order.
+    /// Puts these before the others, in order.
     pub(crate) fn put(&self, texts: impl IntoIterator<Item = TextName>) {
         let mut wanted: VecDeque<TextName> = texts.into_iter().take(WANTED_MAX).collect();
         let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,7 +160,7 @@ impl Wanted {
         *before = wanted;
     }
 
-    /// Takes so many away, the first ones.
+    /// Removes and returns the first `count`.
     pub(crate) fn take(&self, count: usize) -> Vec<TextName> {
         let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = count.min(wanted.len());
@@ -167,23 +168,23 @@ impl Wanted {
     }
 }
 
-/// The state between the rounds of one engine.
+/// The state of one engine's rounds.
 #[derive(Debug)]
 pub(crate) struct Rounds {
-    /// Names this engine among all that work on the store.
+    /// The name of this engine among all that work on the store.
     holder: String,
-    /// On sweeping.
+    /// The lease for sweeping.
     pub(crate) sweeping: Lease,
-    /// The state of the clock in the last round of sweeping.
+    /// The state of the clock in the last sweep round.
     pub(crate) clock_look: Mutex<Option<ClockReading>>,
     models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
-    /// Whether the enricher failed the last time.
+    /// True if the last call of the enricher failed.
     pub(crate) is_enricher_failing: AtomicBool,
-    /// Until when the enricher is not asked, in microseconds since 1970.
+    /// The time before which the enricher is not called, in microseconds since 1970.
     pub(crate) enricher_pauses_until: AtomicI64,
-    /// The job under way.
+    /// The job in progress.
     pub(crate) job: Mutex<Option<Job>>,
-    /// Whether no lease is taken any more.
+    /// True if no further lease is taken.
     pub(crate) is_ending: AtomicBool,
 }
 
@@ -203,7 +204,7 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// Returns the state of this model.
+    /// Returns the state for this model.
     pub(crate) fn of(&self, model: &ModelId) -> Arc<ModelRounds> {
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         let of_model = models
@@ -223,8 +224,8 @@ impl Rounds {
 }
 
 impl Engine {
-    /// Does a round of work that one engine at a time should do; nothing if another one has the
-    /// lease. After a round that did something, the lease is kept for the next one.
+    /// Runs a round of work that one engine at a time does, unless another engine holds the lease.
+    /// After a round that did something, the lease is kept for the next one.
     ///
     /// # Errors
     /// Those of the work; `unavailable` if the store cannot be written.
@@ -245,16 +246,15 @@ impl Engine {
         }
     }
 
-    /// Takes a lease, or makes sure that at least half of its time is left; says whether this
-    /// engine has it. Mostly without a write. Where the clock was put back meanwhile, others may
-    /// have it: it is taken again. An engine that ends takes none.
+    /// Takes a lease, or checks that at least half of its time is left; returns true if this engine
+    /// holds it. Usually needs no write. If the clock was set back meanwhile, others may hold it,
+    /// so it is taken again. An engine that is ending takes none.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
     pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
         let mut until = lease.until();
-        // Read under the lock, so that the thread that gives all leases back after setting it
-        // misses none.
+        // Checked under the lock, so that releasing all leases after setting the flag misses none.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             return Ok(false);
         }
@@ -273,7 +273,7 @@ impl Engine {
 
     pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
         let mut until = lease.until();
-        // Under the lock, so that who is told of an end by it comes after this.
+        // Under the lock, so that an engine that is told of an end by it comes after this.
         if until.take().is_some() {
             let now = self.now();
             self.store
@@ -282,8 +282,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Gives back the leases on sweeping and embedding, as far as that succeeds: the others run out
-    /// some time.
+    /// Releases the leases for sweeping and embedding, as far as possible; the others expire.
     pub(crate) fn give_back_work(&self) {
         let models = self.rounds.of_all_models();
         let embedding = models.iter().map(|model| &model.embedding);
@@ -292,7 +291,7 @@ impl Engine {
         }
     }
 
-    /// The same for the use of models.
+    /// Releases the leases for the use of models in the same way.
     pub(crate) fn give_up_models(&self) {
         for model in self.rounds.of_all_models() {
             let _ = self.give_back(&model.in_use);

@@ -1,4 +1,4 @@
-//! How much of each text a reply shows.
+//! The token budget of a reply, and the part of each text that it shows.
 
 use std::ops::Range;
 
@@ -8,56 +8,56 @@ use loci_search::excerpt::{beginning, estimated_tokens, page_end};
 
 use crate::{Engine, shown_title};
 
-/// Tokens of a text that are shown at least, if it has as many.
+/// The least tokens of a text that are shown, if it has as many.
 const TEXT_TOKENS_MIN: usize = 200;
-/// Tokens of the parts of a file that a search shows of its first results, and of each further one:
-/// a definition or a few paragraphs. A file has many parts, and a search is asked for the one that
-/// answers.
+/// The tokens of the parts of a file that a search shows for its first results, and for each
+/// further one: a definition or a few paragraphs. A file has many parts, and a search asks for the
+/// one that answers.
 const FILE_TOKENS: [usize; 2] = [500, 300];
 const FURTHER_FILE_TOKENS: usize = 200;
-/// About how many tokens the names of a record's fields, its id and its times have.
+/// The estimated tokens of the names of a record's fields, its id and its times.
 const FIELDS_TOKENS: usize = 100;
-/// About how many tokens a link of a memory has.
+/// The estimated tokens of a link of a memory.
 const LINK_TOKENS: usize = 30;
 
-/// The tokens of a reply, which its texts share, best first.
+/// The token budget of a reply, which its texts share, best first.
 pub struct ReplyBudget<'a> {
     engine: &'a Engine,
     left: usize,
     shown: usize,
 }
 
-/// A memory as a reply shows it.
+/// A memory in the form that a reply shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shown {
     /// The memory. If there is a `length`, its content or the excerpts of its citations are cut,
     /// and one without a title has the [shown one](shown_title).
     pub memory: Memory,
-    /// Characters of the whole content, if not all is shown.
+    /// The number of characters of the whole content, if not all of it is shown.
     pub length: Option<usize>,
 }
 
-/// A part of a text, word for word.
+/// A part of a text, verbatim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TextPage {
     /// The memory, with this part as its content.
     pub memory: Memory,
-    /// Characters of the whole content, if this is not all of it.
+    /// The number of characters of the whole content, if this is not all of it.
     pub length: Option<usize>,
-    /// Where the next page begins, in characters; none if this is the last.
+    /// The offset of the next page in characters; `None` if this is the last.
     pub next_offset: Option<usize>,
 }
 
 impl ReplyBudget<'_> {
-    /// Cuts a memory to what it may have, if so many share the rest of the budget, this one
-    /// included: the first ones get more, and what one does not need goes to those that follow. A
-    /// text that is too long shows what answers the `terms` of the query, and the passage that the
-    /// search found. Of what was read of a file a search shows no more than such parts, whatever
-    /// room there is, and their lines instead of those of the whole. The first memory is always
-    /// shown.
+    /// Cuts a memory to its share if `sharing` memories share the rest of the budget, this one
+    /// included: the first ones get more, and unused tokens go to those that follow. A text that is
+    /// too long shows the parts that answer the `terms` of the query, and the passage that the
+    /// search found. A text that was read from a file only ever shows such parts in a search, with
+    /// their lines instead of those of the whole, even if there is room for more. The first memory
+    /// is always shown.
     ///
-    /// Returns the characters of the whole text if it was cut; none of this if the budget has no
-    /// room for it.
+    /// Returns the number of characters of the whole text if it was cut; the outer `None` if the
+    /// budget has no room for the memory.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -119,8 +119,8 @@ impl ReplyBudget<'_> {
 }
 
 impl Engine {
-    /// A budget of so many tokens: `reply_tokens` of the [`Policy`](crate::Policy), if none, and
-    /// [`REPLY_TOKENS_MAX`] at most.
+    /// Returns a budget of `tokens`, or of `reply_tokens` of the [`Policy`](crate::Policy) if
+    /// `None`; at most [`REPLY_TOKENS_MAX`].
     pub fn reply_budget(&self, tokens: Option<usize>) -> ReplyBudget<'_> {
         ReplyBudget {
             engine: self,
@@ -129,14 +129,14 @@ impl Engine {
         }
     }
 
-    /// How many tokens such a budget has.
+    /// Returns the number of tokens of such a budget.
     pub fn reply_tokens(&self, tokens: Option<usize>) -> usize {
         tokens
             .unwrap_or(self.policy.reply_tokens)
             .min(REPLY_TOKENS_MAX)
     }
 
-    /// As many of these memories as a budget has room for, in their order.
+    /// Returns as many of these memories as fit into a budget, in order.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -156,9 +156,8 @@ impl Engine {
         Ok(shown)
     }
 
-    /// The text of a memory from an offset, in characters: as much as a budget of so many tokens
-    /// has room for, word for word. A page ends after a line, a sentence or a word, where there is
-    /// one.
+    /// Returns the text of a memory from an offset in characters, verbatim, as much as fits into a
+    /// budget of `tokens`. A page ends after a line, a sentence or a word, if there is one.
     ///
     /// # Errors
     /// `invalid_argument`, naming `offset`, if the text ends before it.
@@ -225,15 +224,15 @@ impl Engine {
     }
 }
 
-/// Gives a memory the title that it is shown under, before the beginning of its text is lost.
+/// Stores the title under which a memory is shown, before the beginning of its text is lost.
 fn keep_title(memory: &mut Memory) {
     if memory.title.is_none() {
         memory.title = Some(shown_title(memory).into_owned());
     }
 }
 
-/// The lines of a file that parts of a text hold, of which the whole holds those `lines`; none if
-/// these are not as many as the text has, as where a secret of several lines was taken out.
+/// Returns the line ranges of parts of a text that has those `lines` of a file; `None` if that is
+/// not the number of its lines, such as after the redaction of a secret of several lines.
 fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String> {
     let (first, last) = lines.split_once('-')?;
     let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
@@ -250,7 +249,7 @@ fn lines_of(lines: &str, content: &str, parts: &[Range<usize>]) -> Option<String
     Some(shown.collect::<Vec<_>>().join(", "))
 }
 
-/// About how many tokens a record has beside the content.
+/// Returns the estimated tokens of a record without its content.
 fn field_tokens(memory: &Memory) -> usize {
     let texts = memory
         .title
@@ -272,8 +271,8 @@ fn citation_tokens(memory: &Memory) -> usize {
         .sum()
 }
 
-/// Cuts the excerpts of the citations, so that they have about so many tokens together; returns
-/// whether any was cut.
+/// Cuts the excerpts of the citations so that they have about `tokens` tokens together; returns
+/// true if any was cut.
 fn cut_citations(memory: &mut Memory, tokens: usize) -> bool {
     let each = tokens / memory.citations.len().max(1);
     let mut is_cut = false;

@@ -1,5 +1,5 @@
-//! The checks that operations make of their arguments and callers. `argument` is the name that the
-//! caller knows the value by.
+//! Checks of the arguments and callers of operations. `argument` is the name under which the caller
+//! knows the value.
 
 use loci_core::limits::{
     CITATIONS_MAX, CITED_CONTENT_BYTES_MAX, CONTENT_BYTES_MAX, EXCERPT_BYTES_MAX,
@@ -12,7 +12,7 @@ use uuid::fmt::Hyphenated;
 mod record;
 pub(crate) use record::record;
 
-/// Content: not blank, no NUL, at most 1 MiB.
+/// Checks content: not blank, no NUL, at most 1 MiB.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -20,8 +20,8 @@ pub fn content(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, CONTENT_BYTES_MAX)
 }
 
-/// The content of a memory with these citations: as [`content`], and at most 64 KiB if there are
-/// any.
+/// Checks the content of a memory with these citations: as [`content`], and at most 64 KiB if there
+/// are any.
 ///
 /// # Errors
 /// As for [`content`].
@@ -34,7 +34,7 @@ pub fn cited_content(argument: &str, text: &str, citations: &[Citation]) -> Resu
     self::text(argument, text, bytes_max)
 }
 
-/// A query: not blank, no NUL, at most 64 KiB.
+/// Checks a query: not blank, no NUL, at most 64 KiB.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -42,7 +42,7 @@ pub fn query(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, QUERY_BYTES_MAX)
 }
 
-/// A name: 1 to 256 characters, not blank, without control characters.
+/// Checks a name: 1 to 256 characters, not blank, without control characters.
 ///
 /// # Errors
 /// `invalid_argument`, naming `argument`.
@@ -62,7 +62,7 @@ pub fn name(argument: &str, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Tags: at most 128, each 1 to 128 bytes, not blank, without control characters.
+/// Checks tags: at most 128, each 1 to 128 bytes, not blank, without control characters.
 ///
 /// # Errors
 /// `invalid_argument`, naming `argument`.
@@ -79,7 +79,7 @@ pub fn tags(argument: &str, tags: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// One tag: 1 to 128 bytes, not blank, without control characters.
+/// Checks a tag: 1 to 128 bytes, not blank, without control characters.
 ///
 /// # Errors
 /// `invalid_argument`, naming `argument`.
@@ -93,8 +93,8 @@ pub fn tag(argument: &str, tag: &str) -> Result<()> {
     Ok(())
 }
 
-/// Checks a line about a memory, such as a path, a URL or a summary: not blank, no NUL, at most
-/// 4,096 bytes.
+/// Checks a short text about a memory, such as a path, a URL or a summary: not blank, no NUL, at
+/// most 4,096 bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -102,7 +102,7 @@ pub fn reference(argument: &str, text: &str) -> Result<()> {
     self::text(argument, text, REFERENCE_BYTES_MAX)
 }
 
-/// Citations: at most 50, each part of them as [`citation_part`] says.
+/// Checks citations: at most 50, each part as in [`citation_part`].
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes of a part, naming the part of `argument`.
@@ -136,8 +136,8 @@ pub fn citations(argument: &str, citations: &[Citation]) -> Result<()> {
     Ok(())
 }
 
-/// One part of a citation (`ref`, `locator`, `pin`, `excerpt`): not blank, no NUL; an excerpt of at
-/// most 16 KiB, anything else of at most 4,096 bytes.
+/// Checks one part of a citation (`ref`, `locator`, `pin`, `excerpt`): not blank, no NUL; at most
+/// 16 KiB in an excerpt, 4,096 bytes in any other part.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming the part of `citation`.
@@ -150,10 +150,10 @@ pub fn citation_part(citation: &str, part: &str, text: &str) -> Result<()> {
     self::text(&format!("{citation}.{part}"), text, bytes_max)
 }
 
-/// The id that a UUID with hyphens stands for, in lower case.
+/// Returns the id that a UUID with hyphens represents, in lower case.
 ///
 /// # Errors
-/// `invalid_argument` for what is none, naming `argument`.
+/// `invalid_argument` for any other text, naming `argument`.
 pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
     let uuid = Uuid::try_parse(id)
         .ok()
@@ -167,10 +167,10 @@ pub fn uuid(argument: &str, id: &str) -> Result<MemoryId> {
     Ok(MemoryId::new(uuid.to_string()))
 }
 
-/// The name under which the caller owns what is kept for one user alone.
+/// Returns the subject under which the caller owns data that is kept for one user alone.
 ///
 /// # Errors
-/// `forbidden` to an anonymous caller.
+/// `forbidden` for an anonymous caller.
 pub(crate) fn subject(caller: &Caller) -> Result<&str> {
     let message =
         "this is kept for one user alone, and the caller has no name; give a token or a user";
@@ -181,10 +181,10 @@ pub(crate) fn subject(caller: &Caller) -> Result<&str> {
         .ok_or_else(|| Error::new(ErrorCode::Forbidden, message))
 }
 
-/// As [`subject`], for what deletes.
+/// Does the same as [`subject`] for a call that deletes.
 ///
 /// # Errors
-/// `forbidden` to an anonymous caller or without the scope `write`.
+/// `forbidden` for an anonymous caller or without the scope `write`.
 pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
     if !caller.principal.scopes.allow(Scope::Write) {
         return Err(Error::new(
@@ -195,7 +195,7 @@ pub(crate) fn deleting_subject(caller: &Caller) -> Result<&str> {
     subject(caller)
 }
 
-/// A text: not blank, no NUL, at most that many bytes.
+/// Checks a text: not blank, no NUL, at most that many bytes.
 ///
 /// # Errors
 /// `invalid_argument`, or `too_large` beyond the bytes, naming `argument`.
@@ -207,10 +207,10 @@ pub fn text(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     Ok(())
 }
 
-/// A text that may be blank: no NUL, at most that many bytes.
+/// Checks a text that may be blank: no NUL, at most that many bytes.
 fn bounded(argument: &str, text: &str, bytes_max: usize) -> Result<()> {
     if text.len() > bytes_max {
-        // A short text has no parts.
+        // A text with a small limit is not made of parts.
         let advice = if bytes_max < CITED_CONTENT_BYTES_MAX {
             "shorten it"
         } else {

@@ -1,37 +1,37 @@
-//! Whether a new statement contradicts an older one, as far as words and a model of meaning tell.
+//! Detects whether a new statement contradicts an older one, from its words and an embedding model.
 //!
-//! A logistic formula: each sign has a weight, and a contradiction is told where their sum is above
-//! zero. The weights were fitted to the dev half of
-//! `crates/loci/src/commands/bench/contradictions.tsv` and to pairs across its rows, and judged by
-//! the other half (`loci-bench contradictions`). They belong to a model, since each has a scale of
-//! its own for how near two texts are.
+//! A logistic formula: each feature has a weight, and a contradiction is reported if their sum is
+//! above zero. The weights were fitted to the dev half of
+//! `crates/loci-bench/src/contradictions.tsv` and to pairs across its rows, and evaluated on the
+//! other half (`loci-bench contradictions`). They belong to one model, since each model has its own
+//! scale of cosine similarities.
 
 use loci_core::ModelId;
 use loci_search::statement::{Difference, Differences, Statement, closest, statements};
 
-/// The weight of each sign.
+/// The weight of each feature.
 struct Weights {
     /// The beginning of the model's fingerprint.
     model: &'static str,
     bias: f64,
-    /// For each unit of the cosine.
+    /// For each unit of the cosine similarity.
     cosine: f64,
     /// For each unit of the share of topics that both have.
     shared: f64,
-    /// For each unit of the cosine, if something excludes something.
+    /// For each unit of the cosine similarity, if the two exclude each other in some respect.
     conflict_cosine: f64,
-    /// For each unit of the share of topics that both have, if something excludes something.
+    /// For each unit of the share of topics that both have, if the two exclude each other.
     conflict_shared: f64,
     numbers: f64,
     names: f64,
     opposites: f64,
     alternatives: f64,
     change: f64,
-    /// If one says all that the other says, and more.
+    /// If one contains everything of the other, and more.
     refinement: f64,
 }
 
-/// The model in the binary.
+/// The weights for the model in the binary.
 const WEIGHTS: [Weights; 1] = [Weights {
     model: "all-minilm-l6-v2-int8:",
     bias: -3.9,
@@ -47,7 +47,7 @@ const WEIGHTS: [Weights; 1] = [Weights {
     refinement: -1.1,
 }];
 
-/// For other models, and where there is none: their cosine is not looked at.
+/// The weights for other models and for none, without the cosine similarity.
 const WORDS_ALONE: Weights = Weights {
     model: "",
     bias: -2.9,
@@ -63,7 +63,7 @@ const WORDS_ALONE: Weights = Weights {
     refinement: -0.8,
 };
 
-/// A new text, taken apart once for all that it is compared with.
+/// A new text, parsed once for all comparisons.
 pub(crate) struct Judge {
     newer: Vec<Statement>,
 }
@@ -75,7 +75,7 @@ impl Judge {
         }
     }
 
-    /// The sum of what speaks for and against it that the text contradicts the older one: above
+    /// Returns the weighted sum of the evidence that the text contradicts the older one: above
     /// zero, it does.
     pub(crate) fn contradiction(&self, older: &str, cosine: Option<(&ModelId, f32)>) -> f64 {
         let differences =

@@ -1,4 +1,4 @@
-//! The engine: concrete parts behind the seams of `loci-core`.
+//! The engine, which combines implementations of the traits of `loci-core`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,47 +21,48 @@ use crate::phases::Phases;
 use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
 
-/// How searches find candidates.
+/// The method by which searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SearchMode {
     /// By words and by meaning, fused.
     #[default]
     Hybrid,
-    /// By meaning alone: the relevance is the cosine.
+    /// By meaning alone: the relevance is the cosine similarity.
     Vector,
     /// By words alone; the model is never loaded.
     Words,
 }
 
-/// The one memory. Cheap to share behind an `Arc`; every operation takes `&self`.
+/// The memory of one installation. Cheap to share behind an `Arc`; every operation takes `&self`.
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     /// The model that the settings choose.
     pub(crate) embedder: Arc<dyn Embedder>,
-    /// The models that may serve in its place while it has not read everything.
+    /// Models that may be active in its place while it has not embedded everything.
     pub(crate) former_models: Option<Arc<dyn FormerModels>>,
     pub(crate) standing: Mutex<ModelSwitch>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) search_mode: SearchMode,
     pub(crate) policy: Policy,
     pub(crate) weights: Weights,
-    /// The enricher that judges memories before the local rules do.
+    /// Assesses memories before the local rules do.
     pub(crate) enricher: Option<Arc<dyn Enricher>>,
     pub(crate) web_search: Option<Arc<dyn WebSearch>>,
     /// The folder of the notes of the default space.
     pub(crate) notes: Option<Notes>,
-    /// The files that memories were made from.
+    /// Checks the files that memories were made from.
     pub(crate) source_tree: Option<Arc<dyn SourceTree>>,
     pub(crate) token_counter: Arc<dyn TokenCounter>,
     /// The authors whose directives every reader takes.
     pub(crate) trusted_authors: Vec<String>,
     pub(crate) phases: Phases,
-    /// How long a search for a caller waits until the store is ready to search; without it, until
-    /// it is.
+    /// The time for which a caller's search waits until the store is ready; without it, there is no
+    /// limit.
     pub(crate) search_wait: Option<Duration>,
     pub(crate) redaction: Redaction,
     pub(crate) locks: Locks,
-    /// Of calls under one key. They are apart, since the work under a key may take one of `locks`.
+    /// Locks of calls by idempotency key. They are separate, since the work of such a call may take
+    /// one of `locks`.
     pub(crate) key_locks: Locks,
     pub(crate) to_write: Arc<Wakeup>,
     pub(crate) to_enrich: Arc<Wakeup>,
@@ -71,7 +72,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over these parts.
+    /// Creates an engine from these parts.
     pub fn new(
         store: Arc<dyn Store>,
         embedder: Arc<dyn Embedder>,
@@ -106,20 +107,19 @@ impl Engine {
         }
     }
 
-    /// The same engine with this policy.
+    /// Returns the engine with this policy.
     #[must_use]
     pub fn with_policy(self, policy: Policy) -> Self {
         Engine { policy, ..self }
     }
 
-    /// The same engine with these weights in its ranking, to measure what each gives.
+    /// Returns the engine with these weights of the ranking, to measure the effect of each.
     #[must_use]
     pub fn with_weights(self, weights: Weights) -> Self {
         Engine { weights, ..self }
     }
 
-    /// The same engine with something that judges memories before the local rules do; these still
-    /// serve when it fails.
+    /// Returns the engine with an enricher that assesses memories; if it fails, the local rules do.
     #[must_use]
     pub fn with_enricher(self, enricher: Arc<dyn Enricher>) -> Self {
         Engine {
@@ -128,9 +128,9 @@ impl Engine {
         }
     }
 
-    /// The same engine with models that may have made the vectors which are stored. While memories
-    /// lack vectors of the engine's own model, one of these embeds questions and new texts, if it
-    /// has read more.
+    /// Returns the engine with models that may have made the stored vectors. While memories lack
+    /// vectors of the engine's own model, one of these embeds questions and new texts if it has
+    /// embedded more of them.
     #[must_use]
     pub fn with_former_models(self, former_models: Arc<dyn FormerModels>) -> Self {
         Engine {
@@ -139,7 +139,7 @@ impl Engine {
         }
     }
 
-    /// The same engine with a web search.
+    /// Returns the engine with a web search.
     #[must_use]
     pub fn with_web_search(self, web_search: Arc<dyn WebSearch>) -> Self {
         Engine {
@@ -148,8 +148,8 @@ impl Engine {
         }
     }
 
-    /// The same engine with a folder whose files are the notes of the default space. Files that
-    /// users put there count as stored through the dialect `origin`.
+    /// Returns the engine with a folder whose files are the notes of the default space. Files that
+    /// users put there have the tool set `origin` as their origin.
     #[must_use]
     pub fn with_notes(self, folder: Arc<dyn NoteFolder>, origin: &'static str) -> Self {
         Engine {
@@ -158,7 +158,7 @@ impl Engine {
         }
     }
 
-    /// The same engine with something that looks after files which memories were made from.
+    /// Returns the engine with a source tree, which checks the files that memories were made from.
     #[must_use]
     pub fn with_source_tree(self, source_tree: Arc<dyn SourceTree>) -> Self {
         Engine {
@@ -167,7 +167,7 @@ impl Engine {
         }
     }
 
-    /// The same engine with something that counts tokens, in place of an estimate.
+    /// Returns the engine with a token counter, which replaces the estimate.
     #[must_use]
     pub fn with_token_counter(self, token_counter: Arc<dyn TokenCounter>) -> Self {
         Engine {
@@ -176,8 +176,8 @@ impl Engine {
         }
     }
 
-    /// The same engine, whose searches for callers fail where the store is not ready to search
-    /// within that time, and say how far it is. Without it they wait.
+    /// Returns the engine with a limit for callers' searches: if the store is not ready within that
+    /// time, they fail with its progress. Without a limit they wait.
     #[must_use]
     pub fn with_search_wait(self, wait: Duration) -> Self {
         Engine {
@@ -186,7 +186,7 @@ impl Engine {
         }
     }
 
-    /// The same engine, in which every reader takes directives from these authors, too.
+    /// Returns the engine in which every reader also takes directives from these authors.
     #[must_use]
     pub fn with_trusted_authors(self, trusted_authors: Vec<String>) -> Self {
         Engine {
@@ -195,13 +195,13 @@ impl Engine {
         }
     }
 
-    /// The same engine with these phases of work.
+    /// Returns the engine with these phases of work.
     #[must_use]
     pub fn with_phases(self, phases: Phases) -> Self {
         Engine { phases, ..self }
     }
 
-    /// How searches find candidates.
+    /// Returns the method by which searches find candidates.
     pub fn search_mode(&self) -> SearchMode {
         self.search_mode
     }
@@ -211,32 +211,32 @@ impl Engine {
         &self.policy
     }
 
-    /// Rings when there is something for [`flush`](Engine::flush) to write.
+    /// Returns the wakeup that signals data for [`flush`](Engine::flush) to write.
     pub fn audit_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_write
     }
 
-    /// Rings when there is a job for [`enrich`](Engine::enrich).
+    /// Returns the wakeup that signals a job for [`enrich`](Engine::enrich).
     pub fn enrich_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_enrich
     }
 
-    /// Rings when there is something for [`embed_pending`](Engine::embed_pending).
+    /// Returns the wakeup that signals work for [`embed_pending`](Engine::embed_pending).
     pub fn embed_wakeup(&self) -> &Arc<Wakeup> {
         &self.to_embed
     }
 
-    /// The moment now, by the engine's clock.
+    /// Returns the current time by the engine's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// How many tokens a language model makes of a text.
+    /// Returns the number of tokens that a language model counts in a text.
     pub fn count_tokens(&self, text: &str) -> usize {
         self.token_counter.count(text)
     }
 
-    /// A number that grows with every change that any process commits.
+    /// Returns a number that grows with every change that any process commits.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -244,17 +244,16 @@ impl Engine {
         self.store.version()
     }
 
-    /// Whether the store can be read and written.
+    /// Checks that the store can be read and written.
     ///
     /// # Errors
-    /// `unavailable` if it cannot, with what to do.
+    /// `unavailable` if it cannot, with advice.
     pub fn check_ready(&self) -> Result<()> {
         self.store.version()?;
         self.store.check_writable()
     }
 
-    /// A [version](Engine::version), with the index loaded, so that its size is that of a process
-    /// that searches.
+    /// Returns the [size](Engine::size) with the index loaded, as in a process that searches.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -264,7 +263,7 @@ impl Engine {
         self.store.size()
     }
 
-    /// Returns the size of the store, over all spaces.
+    /// Returns the contents and the size of the store, over all spaces.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -272,9 +271,9 @@ impl Engine {
         self.store.size()
     }
 
-    /// The filter that every read by this caller begins with. Messages of conversations, unlisted
-    /// memories and forgotten ones pass only where the request asks for them; of the unlisted ones,
-    /// only those of the caller's own dialect.
+    /// Returns the filter with which every read by this caller begins. It hides short-term,
+    /// unlisted and forgotten memories; a call that requests unlisted ones gets only those of the
+    /// caller's own tool set.
     pub(crate) fn filter(&self, caller: &Caller, collections: CollectionFilter) -> Filter {
         let filter = Filter::of(caller.space.clone(), caller.reader(), self.clock.now());
         let apart_origin = Some(caller.origin.to_owned());
@@ -287,13 +286,13 @@ impl Engine {
         }
     }
 
-    /// The live memory with this id, if the caller may read it; one that is kept apart, too.
+    /// Returns the live memory with this id, long-term or unlisted, if the caller may read it.
     pub(crate) fn readable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         self.readable_among(caller, id, Forgotten::Hide)
     }
 
-    /// The same, be it forgotten or not, if forgotten ones are shown. A caller without the scope
-    /// `read` learns of nothing but what it stored itself, by the same way through the store.
+    /// Returns the same, with forgotten memories if `forgotten` shows them. A caller without the
+    /// scope `read` gets only memories that it stored itself, through the same query of the store.
     pub(crate) fn readable_among(
         &self,
         caller: &Caller,
@@ -303,7 +302,7 @@ impl Engine {
         self.readable_of(caller, id, &[Tier::LongTerm, Tier::Unlisted], forgotten)
     }
 
-    /// The same of these tiers alone.
+    /// Returns the same for these tiers alone.
     pub(crate) fn readable_of(
         &self,
         caller: &Caller,
@@ -340,12 +339,12 @@ impl Engine {
         Ok(found)
     }
 
-    /// The live memory with this id, if the caller may change it.
+    /// Returns the live memory with this id, if the caller may change it.
     pub(crate) fn writable(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         self.writable_among(caller, id, Forgotten::Hide)
     }
 
-    /// The same, be it forgotten or not, if forgotten ones are shown.
+    /// Returns the same, with forgotten memories if `forgotten` shows them.
     pub(crate) fn writable_among(
         &self,
         caller: &Caller,
@@ -363,20 +362,20 @@ impl Engine {
         ))
     }
 
-    /// The passages that the index keeps of a memory, before any model has read it.
+    /// Returns the passages that the index keeps of a memory, before any model has embedded it.
     pub(crate) fn passages_of(memory: &Memory) -> Vec<Passage> {
         Engine::passages_with(memory, &memory.metadata())
     }
 
-    /// The same with other metadata.
+    /// Returns the same with other metadata.
     pub(crate) fn passages_with(memory: &Memory, metadata: &[String]) -> Vec<Passage> {
         let marks = document::marks_of_origin(memory.source_path(), memory.is_tool_output());
         Engine::passages(&memory.content, metadata, &marks, memory.updated_at)
     }
 
-    /// The passages that the index keeps of a text that was stored then, before any model has read
-    /// it. Metadata and [marks of origin](document::marks_of_origin) go into the terms of the
-    /// passages, never into what the model reads.
+    /// Returns the passages that the index keeps of a text that was stored at `stored_at`, before
+    /// any model has embedded it. Metadata and [marks of origin](document::marks_of_origin) go into
+    /// the terms of the passages, but not into the model's input.
     pub(crate) fn passages(
         content: &str,
         metadata: &[String],
@@ -402,12 +401,12 @@ impl Engine {
     }
 }
 
-/// Mutual exclusion, within this process, of the changes of one thing: a memory, a conversation.
-/// Its writers would otherwise share a commit, where all but one fail and try again.
+/// Locks, within this process, for changes of one thing, such as a memory or a conversation.
+/// Without them its writers would share a commit, in which all but one fail and retry.
 #[derive(Debug)]
 pub(crate) struct Locks([Mutex<()>; LOCKS]);
 
-/// Things that share a lock wait for each other without need, seldom enough.
+/// The number of locks. Unrelated keys share a lock rarely enough.
 const LOCKS: usize = 64;
 
 impl Default for Locks {
@@ -417,7 +416,7 @@ impl Default for Locks {
 }
 
 impl Locks {
-    /// Locks this key. No thread takes a second lock while it holds one.
+    /// Takes the lock of this key. No thread takes a second one while it holds one.
     pub(crate) fn lock(&self, key: &impl Hash) -> MutexGuard<'_, ()> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
@@ -426,9 +425,9 @@ impl Locks {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Repeats a read-change-write of whatever has this key until no other process came between.
-    /// Every failed attempt is another's success, so the number of attempts need only exceed that
-    /// of the processes which write one thing at once.
+    /// Repeats a read-change-write of the thing with this key until no other process interferes.
+    /// Every failed attempt is another process's success, so the number of attempts need only
+    /// exceed the number of processes that write one thing at once.
     pub(crate) fn change<T>(
         &self,
         key: &impl Hash,

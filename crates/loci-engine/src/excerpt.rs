@@ -1,4 +1,4 @@
-//! Excerpts: the part of a text that is shown where there is no room for the whole.
+//! Excerpts: the parts of a text that are shown if there is no room for the whole.
 
 use std::borrow::Cow;
 use std::iter;
@@ -9,33 +9,33 @@ use loci_search::excerpt::{self, estimated_tokens};
 
 use crate::Engine;
 
-/// A text has at least a token for so many bytes, however few the counter finds in runs of blanks:
-/// a reply has bytes, too.
+/// The bytes of a text that count as at least one token, however few the counter finds in runs of
+/// blanks: a reply has bytes, too.
 const BYTES_PER_TOKEN_MAX: usize = 8;
-/// How often an excerpt is made shorter, if it has more tokens than were estimated.
+/// The most times that an excerpt is shortened because it has more tokens than estimated.
 const ATTEMPTS_MAX: usize = 8;
 
 /// The part of a text that is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt<'a> {
-    /// The whole text, or parts of it in its order, with an ellipsis in a line of its own for each
-    /// stretch between them.
+    /// The whole text, or parts of it in order, with an ellipsis on a line of its own for each gap
+    /// between them.
     pub text: Cow<'a, str>,
-    /// Whether it is the whole.
+    /// True if it is the whole text.
     pub is_whole: bool,
-    /// The bytes of those parts.
+    /// The byte ranges of those parts.
     pub ranges: Vec<Range<usize>>,
-    /// Its tokens.
+    /// The number of its tokens.
     pub tokens: usize,
 }
 
 impl Engine {
-    /// The text, if it has at most `tokens_max` tokens; else those parts of it that answer a query
-    /// best, at most 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole
+    /// Returns the text if it has at most `tokens_max` tokens; otherwise the parts of it that best
+    /// answer a query, at most 1,000 tokens or a quarter of `tokens_max`, whichever is more: whole
     /// paragraphs, or sentences of one that alone is too long. `terms` are those of the query
-    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the range of bytes of the
-    /// passage that the search found; without either it is the beginning. A text without any break
-    /// may be shown with more tokens where `tokens_max` is less than about ten.
+    /// ([`query_terms`](loci_search::analysis::query_terms)), `near` the byte range of the passage
+    /// that the search found; without either it is the beginning. A text without any break may be
+    /// shown with more tokens if `tokens_max` is less than about ten.
     pub fn excerpt<'a>(
         &self,
         content: &'a str,
@@ -71,7 +71,7 @@ impl Engine {
         }
     }
 
-    /// The tokens of a text, if it has at most so many.
+    /// Returns the tokens of a text if it has at most `tokens_max`.
     pub(crate) fn tokens_within(&self, text: &str, tokens_max: usize) -> Option<usize> {
         // A text that is far too long is not counted.
         let may_fit = text.len() / BYTES_PER_TOKEN_MAX <= tokens_max
@@ -81,14 +81,14 @@ impl Engine {
             .filter(|tokens| *tokens <= tokens_max)
     }
 
-    /// The tokens of a text as a reply counts them.
+    /// Returns the tokens of a text as a reply counts them.
     pub(crate) fn tokens(&self, text: &str) -> usize {
         self.token_counter
             .count(text)
             .max(text.len() / BYTES_PER_TOKEN_MAX)
     }
 
-    /// The range of bytes of a passage of a memory, by its order in it; none if the store knows no
+    /// Returns the byte range of a passage of a memory, by its index; `None` if the store has no
     /// such passage.
     ///
     /// # Errors

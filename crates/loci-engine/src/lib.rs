@@ -1,8 +1,9 @@
-//! The operations of loci: remember, recall, update and forget, for any caller and any store.
+//! The operations of the memory, such as remember, recall, update and forget, for any caller and
+//! any store.
 //!
-//! One operation is one file under `ops`. Operations are shaped for an ideal client: they know
-//! nothing of the dialects that ask, of protocols or of SQL. Everything blocks; the server calls
-//! from threads made for that.
+//! Each operation is one file under `ops`. Operations are shaped for an ideal client: they do not
+//! know about dialects, protocols or SQL. All of them block; the server calls them on dedicated
+//! threads.
 //!
 //! ```
 //! use std::sync::Arc;

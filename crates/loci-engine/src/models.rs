@@ -1,8 +1,8 @@
-//! Which model embeds questions and texts, while one takes the place of another
+//! The models that embed questions and texts, and the switch from one to another
 //! (`docs/adr/0022-two-models-for-a-while.md`).
 //!
-//! A question is compared with vectors of its own model alone. So that a change of model leaves no
-//! gap, the former one goes on serving until the new one has read every memory.
+//! A question is compared only with vectors of its own model. So that a switch leaves no gap, the
+//! former model stays active until the new one has embedded every memory.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -17,31 +17,30 @@ use loci_search::document;
 
 use crate::{Engine, SearchMode};
 
-/// A text that every model reads: whether it answers at all.
+/// A text that every model accepts, to test whether it answers.
 pub(crate) const PROBE_TEXT: &str = "Is the model there?";
-/// Seconds until rounds weigh the models against each other again, which counts what each lacks.
+/// Seconds between two comparisons of the models, which count what each lacks.
 const REVIEW_SECONDS: i64 = 60;
-/// Seconds for which a former model that failed is not asked.
+/// Seconds for which a failed former model is not called.
 const PAUSE_SECONDS: i64 = 60;
-/// Passages that one transaction takes a model's vectors from, so that a caller's write never waits
-/// long.
+/// The most passages from which one transaction removes a model's vectors, so that a caller's write
+/// never waits long.
 const RETIRE_BATCH: usize = 256;
 
-/// How the models stand to each other, as far as this engine has looked.
+/// The state of a switch of models, as this engine last saw it.
 #[derive(Default)]
 pub(crate) struct ModelSwitch {
-    /// The version of the store at the last look, and when that was; none before the first.
+    /// The version of the store at the last check, and its time; `None` before the first.
     looked: Option<(u64, Timestamp)>,
-    /// The other models of stored vectors that can be had, while memories wait for the engine's
-    /// own.
+    /// The other available models of stored vectors, while memories wait for the engine's own.
     others: Vec<Arc<dyn Embedder>>,
-    /// Which of them serves.
+    /// The index of the one that is active.
     former: Option<usize>,
-    /// Whether there may be memories that it has not read.
+    /// True if there may be memories that it has not embedded.
     former_lacks: bool,
-    /// Whether other models have read anything, be it that they can be had or not.
+    /// True if other models have embedded anything, whether these are available or not.
     has_several: bool,
-    /// Until when that is not asked, because it failed.
+    /// The time until which it is not called, because it failed.
     pauses_until: Option<Timestamp>,
     /// The version of the store when a search last lacked vectors.
     lacked: Option<u64>,
@@ -52,33 +51,34 @@ impl ModelSwitch {
         self.others.get(self.former?)
     }
 
-    /// The engine's own model has read everything.
+    /// Ends the switch: the engine's own model has embedded everything.
     fn complete(&mut self) {
         (self.others, self.former) = (Vec::new(), None);
     }
 }
 
-/// How models of embeddings stand to each other.
+/// The state of the embedding models.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelState {
     /// The model that the settings choose.
     pub chosen: ModelId,
-    /// The model that questions and new texts are embedded with: a former one, as long as it has
-    /// read more.
+    /// The model that embeds questions and new texts: a former one, as long as it has embedded
+    /// more.
     pub serving: ModelId,
     /// Memories that wait for the chosen model.
     pub pending: u64,
-    /// Memories that lack vectors of the serving model: search by meaning does not find them.
+    /// Memories without a vector of the active model, which search by meaning does not find.
     pub not_found: u64,
-    /// Models other than the chosen one that have vectors of passages, with the number of these. In
-    /// the background they are removed, once the chosen model has read everything and no other
-    /// process uses them.
+    /// Models other than the chosen one that have vectors of passages, with the number of these
+    /// passages. The background removes these vectors once the chosen model has embedded everything
+    /// and no other process uses them.
     pub others: Vec<(ModelId, u64)>,
 }
 
 impl Engine {
-    /// How many memories wait for the embedding by the chosen model: search by meaning does not
-    /// find them yet, unless a former model serves. None, while search goes by words alone.
+    /// Returns the number of memories that wait for their embedding by the chosen model; search by
+    /// meaning does not find them yet, unless a former model is active. 0 if search uses words
+    /// alone.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -89,8 +89,8 @@ impl Engine {
         }
     }
 
-    /// How the models stand to each other now; none, while search goes by words alone. Counts
-    /// passages, which may take a while.
+    /// Returns the current state of the models; `None` if search uses words alone. Counts passages,
+    /// which may take a while.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -117,11 +117,11 @@ impl Engine {
         }))
     }
 
-    /// Keeps other processes from removing the vectors of this engine's model, and removes some of
-    /// models that no engine uses any more, once its own has read everything. Returns from how many
-    /// passages it did; after a round with any there may be more. Leave the store to others for a
-    /// while in between, as after [`sweep`](Engine::sweep); and call it at least every 150 seconds,
-    /// so that the others know.
+    /// Keeps other processes from removing the vectors of this engine's model, and removes some
+    /// vectors of unused models once its own has embedded everything. Returns the number of
+    /// passages; if it is not 0, there may be more. Pause between rounds, as with
+    /// [`sweep`](Engine::sweep), and call this at least every 150 seconds, so that the lease does
+    /// not expire.
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -130,7 +130,7 @@ impl Engine {
             return Ok(0);
         }
         let chosen = self.embedder.model();
-        // If another process of the same model has it, that will do.
+        // If another process with the same model holds it, that is sufficient.
         self.hold(&self.rounds.of(chosen).in_use)?;
         if !self.is_complete()? {
             return Ok(0);
@@ -142,7 +142,7 @@ impl Engine {
         drop(standing);
         for (model, _) in models {
             let in_use = &self.rounds.of(&model).in_use;
-            // Given back after each batch, so that an engine that begins to use the model does not
+            // Given back after each batch, so that a process that begins to use the model need not
             // wait.
             if model != *chosen && self.hold(in_use)? {
                 let retired = self.store.retire_model(&model, RETIRE_BATCH);
@@ -153,7 +153,7 @@ impl Engine {
         Ok(0)
     }
 
-    /// Whether the engine's own model has read everything that it can read.
+    /// Reports whether the engine's own model has embedded all texts that it can.
     fn is_complete(&self) -> Result<bool> {
         let model = self.embedder.model();
         let unreadable = self.rounds.of(model).unreadable.load(Ordering::Relaxed);
@@ -164,17 +164,17 @@ impl Engine {
             <= unreadable)
     }
 
-    /// The model that embeds questions and texts now. Where the engine's own has read everything,
-    /// the store is not asked for it.
+    /// Returns the model that embeds questions and texts now. Does not query the store if the
+    /// engine's own model has embedded everything.
     pub(crate) fn active(&self) -> Arc<dyn Embedder> {
         self.former().unwrap_or_else(|| Arc::clone(&self.embedder))
     }
 
-    /// The former model, if it serves.
+    /// Returns the former model, if it is active.
     pub(crate) fn former(&self) -> Option<Arc<dyn Embedder>> {
         self.former_models.as_ref()?;
         let mut standing = self.model_switch();
-        // The caller learns from the next read that the store cannot be read.
+        // The caller meets the error of an unreadable store soon enough.
         let _ = self.refresh(&mut standing);
         let is_paused = standing
             .pauses_until
@@ -182,9 +182,8 @@ impl Engine {
         standing.former().filter(|_| !is_paused).cloned()
     }
 
-    /// Weighs the models against each other, at the first time and every minute while memories
-    /// wait; else looks whether what serves in the place of the engine's own model is needed any
-    /// more.
+    /// Compares the models at the first call, and every minute while memories wait; otherwise only
+    /// checks whether the former model is still needed.
     pub(crate) fn review(&self) -> Result<()> {
         if self.former_models.is_none() {
             return Ok(());
@@ -197,7 +196,8 @@ impl Engine {
         }
     }
 
-    /// Looks for the first time; then only whether a former model still has to serve.
+    /// Compares the models at the first call; later only checks whether a former model is still
+    /// needed.
     fn refresh(&self, standing: &mut ModelSwitch) -> Result<()> {
         let Some((seen, at)) = standing.looked else {
             return self.weigh(standing);
@@ -215,7 +215,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Weighs the models against each other. If the store cannot be read, all stays as it was.
+    /// Compares the models. If the store cannot be read, the state stays as it was.
     fn weigh(&self, standing: &mut ModelSwitch) -> Result<()> {
         let looked = Some((self.store.version()?, self.now()));
         let Some(former_models) = &self.former_models else {
@@ -227,7 +227,7 @@ impl Engine {
             return Ok(());
         }
         let chosen = self.embedder.model();
-        // A loaded model stays loaded.
+        // Loaded models stay loaded.
         let known = |model: &ModelId| {
             standing
                 .others
@@ -250,8 +250,7 @@ impl Engine {
             .iter()
             .map(|other| self.store.pending_embeddings(other.model()));
         let lacking = lacking.collect::<Result<Vec<u64>>>()?;
-        // Both models read the passages that it lacks, so that a model which has read few is not
-        // worth it.
+        // Both models embed the texts that it lacks, so one that lacks many is not worth it.
         let lacking_max = if others.is_empty() {
             0
         } else {
@@ -272,8 +271,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Reacts to a search that lacked vectors of the model of its question: they are made soon.
-    /// Returns whether another model serves by now.
+    /// Makes the background embed texts after a search that lacked vectors of the question's model.
+    /// Returns true if another model is active by now.
     pub(crate) fn active_model_changed(&self, question: &QueryVector) -> bool {
         let used = &question.model;
         if let Err(error) = self.is_outdated(used, question.values.len()) {
@@ -283,8 +282,7 @@ impl Engine {
             return false;
         };
         let mut standing = self.model_switch();
-        // Once for each version, so that a passage that no model can read is not tried at every
-        // search.
+        // Once for each version, so that texts no model can embed are not tried at every search.
         if standing.lacked.replace(version) != Some(version) {
             if self.rounds.of(used).unreadable.load(Ordering::Relaxed) == 0 {
                 self.to_embed.ring();
@@ -297,9 +295,9 @@ impl Engine {
         self.active().model() != used
     }
 
-    /// Whether stored vectors of this model have another number of components than those that it
-    /// gives now: another model answers by its name. Checks once. Begins at once to remove them
-    /// all, so that every process sees that texts wait, and goes on in the background.
+    /// Reports whether stored vectors of this model have another number of components than it
+    /// returns now: then another model has the same name. Checks once. Begins at once to remove all
+    /// of these vectors, so that every process sees that texts wait; the background continues.
     pub(crate) fn is_outdated(&self, model: &ModelId, dimensions: usize) -> Result<bool> {
         let rounds = self.rounds.of(model);
         if rounds.dimensions.load(Ordering::Relaxed) == 0 {
@@ -314,14 +312,14 @@ impl Engine {
         Ok(rounds.is_outdated.load(Ordering::Relaxed))
     }
 
-    /// Removes some of the vectors of a model that is another one now; from how many passages it
-    /// did. The caller holds the lease on embedding, and held it before if `is_under_way`.
+    /// Removes some of the vectors of an outdated model; returns the number of passages. The caller
+    /// holds the lease for embedding, and held it before if `is_under_way`.
     pub(crate) fn retire_outdated(&self, model: &ModelId, is_under_way: bool) -> Result<usize> {
         let rounds = self.rounds.of(model);
         if !rounds.is_outdated.load(Ordering::Relaxed) {
             return Ok(0);
         }
-        // Another process may have ended it, and read texts since.
+        // Another process may have finished it, and embedded texts since.
         let dimensions = rounds.dimensions.load(Ordering::Relaxed);
         let is_outdated = is_under_way || self.store.has_other_dimensions(model, dimensions)?;
         let retired = if is_outdated {
@@ -335,13 +333,13 @@ impl Engine {
         Ok(retired)
     }
 
-    /// Tells the background that there is a memory which the model that serves has not read.
+    /// Signals the background that the active model has not embedded a memory.
     pub(crate) fn embed_waiting(&self) {
         self.model_switch().former_lacks = true;
         self.to_embed.ring();
     }
 
-    /// Whether there may be memories that the former model has not read; asked once.
+    /// Returns true if the former model may lack memories, and clears the flag.
     pub(crate) fn take_backlog_flag(&self) -> bool {
         std::mem::take(&mut self.model_switch().former_lacks)
     }
@@ -350,7 +348,7 @@ impl Engine {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does this with the model that serves; if that is a former one and fails, with the engine's
+    /// Does the work with the active model; if that is a former one and fails, with the engine's
     /// own.
     fn by_serving<T>(&self, work: impl Fn(&dyn Embedder) -> Result<T>) -> Result<T> {
         if let Some(former) = self.former() {
@@ -365,7 +363,7 @@ impl Engine {
         work(&*self.embedder)
     }
 
-    /// The vector of a question by the model that serves, and how that model is to be taken.
+    /// Returns the vector of a question by the active model, and how to read that model's cosines.
     pub(crate) fn embed_query(&self, question: &str) -> Result<(QueryVector, QueryReading)> {
         self.by_serving(|embedder| {
             let values = embedder.embed_query(question)?;
@@ -385,8 +383,8 @@ impl Engine {
         })
     }
 
-    /// A cosine of vectors of this model as thresholds are meant: where the cosines of the bundled
-    /// model lie.
+    /// Converts a cosine of this model's vectors to the scale of thresholds, which is that of the
+    /// bundled model.
     pub(crate) fn comparable(&self, model: &ModelId, cosine: f32) -> f32 {
         if self.embedder.model() == model {
             return comparable(self.embedder.cosine_scale(), cosine);
@@ -398,7 +396,7 @@ impl Engine {
         )
     }
 
-    /// Gives every passage of a text with this title its vector; returns them unquantised, too.
+    /// Embeds the passages of a text with this title; also returns the vectors before quantization.
     pub(crate) fn embed(
         &self,
         title: Option<&str>,
@@ -413,8 +411,8 @@ impl Engine {
         Ok(vectors)
     }
 
-    /// The vectors of passages, each given with the title and the content that it is of, all by one
-    /// model.
+    /// Returns the vectors of passages, all by one model. Each passage comes with its title and
+    /// content.
     pub(crate) fn passage_vectors<'a>(
         &self,
         passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
@@ -423,7 +421,7 @@ impl Engine {
         self.vectors(&texts.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
 
-    /// One vector for each text, all by one model.
+    /// Returns one vector for each text, all by one model.
     pub(crate) fn vectors(&self, texts: &[&str]) -> Result<Vec<QueryVector>> {
         if texts.is_empty() {
             return Ok(Vec::new());
@@ -432,7 +430,7 @@ impl Engine {
     }
 }
 
-/// Returns the texts that a model reads of passages, each given with its title and content.
+/// Returns the texts of passages that a model reads. Each passage comes with its title and content.
 pub(crate) fn texts_of<'a>(
     passages: impl Iterator<Item = (Option<&'a str>, &'a str, &'a Passage)>,
 ) -> Vec<Cow<'a, str>> {
@@ -443,7 +441,7 @@ pub(crate) fn texts_of<'a>(
         .collect()
 }
 
-/// One vector for each text by this model.
+/// Returns one vector for each text by this model.
 pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<QueryVector>> {
     let vectors = embedder.embed(texts)?;
     let model = embedder.model();
@@ -461,16 +459,16 @@ pub(crate) fn vectors_by(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<
         .collect())
 }
 
-/// How the model that read a question is to be taken.
+/// The properties of the model that embedded a question.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct QueryReading {
-    /// Where its cosines lie.
+    /// The scale of its cosines.
     pub(crate) scale: CosineScale,
-    /// Whether the question is in a language that it does not know.
+    /// True if it does not know the language of the question.
     pub(crate) is_foreign: bool,
 }
 
-/// A cosine of a model with that scale, on the scale of the bundled model.
+/// Converts a cosine of a model with that scale to the scale of the bundled model.
 pub(crate) fn comparable(scale: CosineScale, cosine: f32) -> f32 {
     if scale == CosineScale::BUNDLED {
         return cosine;
@@ -480,7 +478,7 @@ pub(crate) fn comparable(scale: CosineScale, cosine: f32) -> f32 {
     (unrelated + place * (same - unrelated)).clamp(-1.0, 1.0)
 }
 
-/// Symmetric eight-bit quantisation: the largest component becomes 127.
+/// Quantizes a vector symmetrically to eight bits: the largest component becomes 127.
 pub(crate) fn quantised(vector: &QueryVector) -> Vector {
     let largest = vector
         .values

@@ -1,21 +1,21 @@
-//! The phases of an agent's work, and the memories that matter in each.
+//! The phases of an agent's work, with the knowledge that each needs.
 
 use std::collections::BTreeMap;
 
 /// A phase of work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phase {
-    /// The query that finds memories for the phase.
+    /// The query for memories of the phase.
     pub query: String,
     /// Tags of memories that matter more in it.
     pub tags: Vec<String>,
 }
 
-/// The phases that are known, by name.
+/// The known phases, by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phases(pub BTreeMap<String, Phase>);
 
-/// Name, query and tags of each phase that every installation knows.
+/// The name, query and tags of each phase that every installation knows.
 const KNOWN: [(&str, &str, &[&str]); 7] = [
     (
         "setup",
@@ -110,7 +110,7 @@ const KNOWN: [(&str, &str, &[&str]); 7] = [
 ];
 
 impl Default for Phases {
-    /// `setup`, `plan`, `work`, `review`, `release`, `bugfix` and `documenter`.
+    /// Returns `setup`, `plan`, `work`, `review`, `release`, `bugfix` and `documenter`.
     fn default() -> Self {
         let phase = |(name, query, tags): (&str, &str, &[&str])| {
             let tags = tags.iter().map(|&tag| tag.to_owned()).collect();

@@ -1,51 +1,50 @@
-//! The settings of an installation that the engine follows.
+//! The settings of an installation.
 
-/// Times, thresholds and weights that a person may set. The defaults are those of the
-/// documentation.
+/// Times, thresholds and weights that a user may set. The defaults are those of the documentation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
-    /// Seconds that a message of a conversation is kept.
+    /// Seconds for which a message of a conversation is kept.
     pub message_ttl_seconds: u64,
-    /// Results of one search of a conversation's memories; a larger number clamps to it.
+    /// The most results of one search of a conversation's memories; a larger number clamps to it.
     pub results_max: usize,
-    /// Tokens of a reply that shows several texts, or a part of one, where the caller names no
-    /// number.
+    /// The token budget of a reply that shows several texts, or a part of one, if the caller names
+    /// none.
     pub reply_tokens: usize,
-    /// Seconds from a soft deletion to the removal for good.
+    /// Seconds from a soft deletion to the permanent removal.
     pub purge_after_seconds: u64,
-    /// The similarity from which a cached answer serves, where the caller names none: a cosine.
+    /// The cosine similarity from which a cached answer is used, if the caller names none.
     pub cache_cosine_min: f32,
-    /// Seconds that a cached answer is kept.
+    /// Seconds for which a cached answer is kept.
     pub cache_ttl_seconds: u64,
     /// Weights in reciprocal rank fusion.
     pub fusion: FusionWeights,
     /// Weights in the ranking of conversations' memories.
     pub ranking: RankingWeights,
-    /// Seconds that an entry of the audit log is kept.
+    /// Seconds for which an entry of the audit log is kept.
     pub audit_retention_seconds: u64,
-    /// Seconds that an answer is kept under its key.
+    /// Seconds for which a reply is kept under its idempotency key.
     pub keyed_answer_ttl_seconds: u64,
-    /// Audit entries that are written without waiting for their time.
+    /// The number of audit entries that triggers a write at once.
     pub audit_buffer: usize,
 }
 
-/// The weights of ranks in reciprocal rank fusion.
+/// The weights of the two ranks in reciprocal rank fusion.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FusionWeights {
-    /// By meaning.
+    /// The rank by meaning.
     pub vector: f64,
-    /// By words.
+    /// The rank by words.
     pub text: f64,
 }
 
-/// The weights of recency, importance and relevance in the ranking.
+/// Weights in the ranking by recency, importance and relevance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RankingWeights {
-    /// Recency.
+    /// The weight of recency.
     pub recency: f64,
-    /// Importance.
+    /// The weight of importance.
     pub importance: f64,
-    /// Relevance.
+    /// The weight of relevance.
     pub relevance: f64,
     /// Days in which recency falls to 1/e.
     pub decay_days: f64,

@@ -1,4 +1,4 @@
-//! Taking secrets out of what is stored.
+//! Redaction: the removal of secrets from texts before they are stored.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use loci_core::{Citation, Redacted, Redactions, Redactor};
 
 use crate::{Engine, Remember};
 
-/// The texts that secrets are taken out of before they are stored.
+/// The texts from which secrets are removed before they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RedactionScope {
-    /// None.
+    /// No texts.
     Nothing,
     /// The texts of files and transcripts.
     #[default]
     Mined,
-    /// The same, and what callers write, ask for, and leave in the audit log.
+    /// These, and the texts and queries of callers, also in the audit log.
     Everything,
 }
 
-/// The finder of secrets, and the texts that it takes them out of.
+/// The redactor, and the texts that it redacts.
 #[derive(Default)]
 pub(crate) struct Redaction {
     redactor: Option<Arc<dyn Redactor>>,
@@ -27,7 +27,7 @@ pub(crate) struct Redaction {
 }
 
 impl Engine {
-    /// The same engine with something that finds secrets, and the texts that it takes them out of.
+    /// Returns the engine with a redactor and the scope of its redactions.
     #[must_use]
     pub fn with_redactor(self, redactor: Arc<dyn Redactor>, scope: RedactionScope) -> Self {
         Engine {
@@ -39,12 +39,13 @@ impl Engine {
         }
     }
 
-    /// Whether secrets are taken out of what callers write.
+    /// Reports whether secrets are removed from texts that callers write.
     pub(crate) fn redacts_everything(&self) -> bool {
         self.redaction.scope == RedactionScope::Everything
     }
 
-    /// The text of a transcript without its secrets; as it is, if the scope leaves transcripts out.
+    /// Returns the text of a transcript without its secrets; unchanged if the scope excludes
+    /// transcripts.
     pub fn redact_mined<'a>(&self, text: &'a str) -> Redacted<'a> {
         if self.redaction.scope == RedactionScope::Nothing {
             Redacted::unchanged(text)
@@ -53,7 +54,8 @@ impl Engine {
         }
     }
 
-    /// The text of a project's file without its secrets; as it is, if the scope leaves files out.
+    /// Returns the text of a project's file without its secrets; unchanged if the scope excludes
+    /// files.
     pub fn redact_file<'a>(&self, text: &'a str) -> Redacted<'a> {
         match (&self.redaction.redactor, self.redaction.scope) {
             (None, _) | (_, RedactionScope::Nothing) => Redacted::unchanged(text),
@@ -61,7 +63,8 @@ impl Engine {
         }
     }
 
-    /// The text that a caller wrote, without its secrets; as it is, if the scope leaves that out.
+    /// Returns a text that a caller wrote without its secrets; unchanged if the scope excludes
+    /// those.
     pub fn redact_written<'a>(&self, text: &'a str) -> Redacted<'a> {
         if self.redacts_everything() {
             self.redact(text)
@@ -70,7 +73,7 @@ impl Engine {
         }
     }
 
-    /// The text without its secrets, whatever the scope.
+    /// Returns the text without its secrets, in any scope.
     pub fn redact<'a>(&self, text: &'a str) -> Redacted<'a> {
         self.redaction.redactor.as_ref().map_or_else(
             || Redacted::unchanged(text),
@@ -78,8 +81,8 @@ impl Engine {
         )
     }
 
-    /// The text without its secrets, whatever the scope. It may be of a file: a mark of what is
-    /// private counts only with its end and outside of backticks.
+    /// Returns the text without its secrets, in any scope. As it may come from a file, a private
+    /// mark counts only if it is closed and outside of backticks.
     pub(crate) fn redact_known<'a>(&self, text: &'a str) -> Redacted<'a> {
         let redactor = self.redaction.redactor.as_ref();
         redactor.map_or_else(
@@ -88,12 +91,12 @@ impl Engine {
         )
     }
 
-    /// As [`Engine::redact`] in place, counted in `found`.
+    /// Does the same as [`Engine::redact`] in place, and counts the secrets in `found`.
     pub(crate) fn redact_in_place(&self, text: &mut String, found: &mut Redactions) {
         replace(text, found, |text| self.redact(text));
     }
 
-    /// Takes the secrets out of a text that a caller wrote, if the scope has that.
+    /// Returns a text that a caller wrote without its secrets, if the scope covers it.
     pub(crate) fn redacted_text(&self, mut text: String) -> String {
         if self.redacts_everything() {
             self.redact_in_place(&mut text, &mut Redactions::default());
@@ -101,8 +104,8 @@ impl Engine {
         text
     }
 
-    /// The request without secrets, if the scope has what callers write. Its attributes say what
-    /// was taken out.
+    /// Returns the request without secrets, if the scope covers what callers write. Its attributes
+    /// list the redactions.
     pub(crate) fn redacted_request(&self, mut request: Remember) -> Remember {
         if self.redacts_everything() {
             let Remember {
@@ -120,7 +123,7 @@ impl Engine {
     }
 }
 
-/// Takes the secrets out of the parts of a memory, and writes into its attributes which these were;
+/// Removes the secrets from the parts of a memory, records the redactions in its attributes, and
 /// returns them.
 pub(crate) fn redact_parts<'a>(
     texts: impl Iterator<Item = &'a mut String>,
@@ -153,7 +156,7 @@ pub(crate) fn redact_parts<'a>(
     found
 }
 
-/// Takes the secrets that `redact` finds out of a text, counted in `found`.
+/// Removes the secrets that `redact` finds from a text, and counts them in `found`.
 fn replace(
     text: &mut String,
     found: &mut Redactions,

@@ -1,27 +1,27 @@
 //! The sentences of a text.
 
-/// Marks that end a sentence where something blank follows.
+/// Marks that end a sentence if white space follows.
 const ENDS: [char; 7] = ['.', '!', '?', '…', '‽', '⁇', '⁈'];
-/// Marks that end a sentence whatever follows.
+/// Marks that end a sentence before any character.
 const FULL_ENDS: [char; 7] = ['。', '！', '？', '؟', '\u{37e}', '፧', '﹖'];
-/// Marks that end a question: of Latin and other scripts, the Greek one (U+037E) among them.
+/// Marks that end a question, of Latin and other scripts, including the Greek one (U+037E).
 const ASKING: [char; 9] = ['?', '？', '؟', '\u{37e}', '፧', '﹖', '‽', '⁇', '⁈'];
-/// The characters that may stand between the mark and the end of its sentence: quotes, brackets,
-/// and the marks of a text's form.
+/// Characters that may stand between the mark and the end of its sentence: quotes, brackets, and
+/// markup.
 const CLOSING: [char; 20] = [
     '"', '\'', '”', '’', '“', '»', '«', '›', '」', '』', ')', ']', '}', '）', '】', '》', '*', '_',
     '`', '~',
 ];
-/// Bytes of a tag, such as `</query>`.
+/// The most bytes of a tag, such as `</query>`.
 const TAG_BYTES_MAX: usize = 64;
-/// Bytes of a word that is not cut.
+/// The most bytes of a word that is not cut.
 const WORD_BYTES_MAX: usize = 40;
 /// Marks at the end of a sentence that no space follows.
 const FULL_WIDTH_ENDS: [char; 7] = ['。', '！', '？', '」', '』', '）', '】'];
-/// The mark behind a text of which not all is shown.
+/// The mark at the end of a text that is cut.
 pub const CUT: &str = " […]";
 
-/// The sentences, none of them blank; a line ends one, too.
+/// Returns the sentences that are not blank; a line break ends one, too.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -36,9 +36,9 @@ pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// As many of the first sentences as have so many characters, in one line, with the mark [`CUT`]
-/// where that is not all. A first sentence that is longer is cut, at a space if the last word is
-/// not very long.
+/// Returns as many of the first sentences as fit into `characters_max` characters, in one line,
+/// with the mark [`CUT`] if that is not all. A longer first sentence is cut, at a space unless the
+/// last word is very long.
 pub fn opening(text: &str, characters_max: usize) -> String {
     let mut opening = String::new();
     let mut room = characters_max;
@@ -69,7 +69,7 @@ pub fn opening(text: &str, characters_max: usize) -> String {
     opening
 }
 
-/// Where the first sentence ends.
+/// Returns the end of the first sentence.
 fn end(text: &str) -> usize {
     let is_mark = |character: char| ENDS.contains(&character) || FULL_ENDS.contains(&character);
     let mut place = 0;
@@ -100,8 +100,8 @@ fn end(text: &str) -> usize {
     text.len()
 }
 
-/// The bytes of what closes a sentence, if the text begins with such: a sign, a tag, or one of the
-/// further marks.
+/// Returns the bytes of a closing element at the beginning of the text: a character of [`CLOSING`],
+/// a closing tag, or a further mark.
 fn closing(text: &str, is_mark: impl Fn(char) -> bool) -> Option<usize> {
     let first = text.chars().next()?;
     if CLOSING.contains(&first) || is_mark(first) {
@@ -115,7 +115,8 @@ fn closing(text: &str, is_mark: impl Fn(char) -> bool) -> Option<usize> {
     text[..tag].starts_with("</").then_some(tag + 1)
 }
 
-/// Whether it is a question: but for what closes it, and exclamation marks, it ends as one.
+/// Reports whether a sentence is a question: ends in a question mark, ignoring closing characters
+/// and exclamation marks.
 pub fn asks(sentence: &str) -> bool {
     let mut rest = sentence.trim_end();
     loop {

@@ -1,13 +1,12 @@
-//! How far a sweep trusts the clock: what it removes for good does not come back when the clock is
-//! set right.
+//! The trust of a sweep in the clock: permanently removed records do not come back when the clock
+//! is corrected.
 //!
-//! The store keeps the newest moment that was trusted. A clock that shows more than a day beyond
-//! what has passed since then has jumped, as far as anyone can tell; so has one that shows more
-//! than a day before it. Until the jump is confirmed, a sweep goes by the moment that it should be.
-//! A person confirms it ([`Engine::trust_clock`]). Where no process saw it happen, so that the
-//! machine may have been off, it is also confirmed when the clock has gone on from there for a day
-//! of running time, in however many processes. Reads go by the clock: all that has expired by it is
-//! hidden.
+//! The store keeps the latest trusted time. A clock that is more than a day ahead of the time that
+//! has passed since then, or more than a day behind it, counts as having jumped. Until the jump is
+//! confirmed, a sweep uses the expected time. A user confirms it ([`Engine::trust_clock`]). If no
+//! process saw the jump, so that the machine may have been off, it is also confirmed once the clock
+//! has continued from there for a day of running time, over any number of processes. Reads use the
+//! clock: records that have expired by it are hidden.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -16,28 +15,28 @@ use loci_core::{ClockJump, Result, SweepClock, Timestamp};
 
 use crate::Engine;
 
-/// How far the clock may be from what is expected, in seconds, and how long it must go on after a
-/// jump.
+/// The most seconds by which the clock may differ from the expected time, and the seconds for which
+/// it must continue after a jump.
 const DAY_SECONDS: i64 = 86_400;
-/// How far the moment that is trusted goes on before it is written down.
+/// Seconds by which the trusted time advances before it is written to the store.
 const TRUSTED_NOTED_SECONDS: i64 = 3_600;
-/// How long the clock goes on after a jump before that is written down.
+/// Seconds for which the clock continues after a jump before that is written to the store.
 const STOOD_NOTED_SECONDS: i64 = 600;
 
-/// The knowledge that this process has of the clock since its last look.
+/// The knowledge of this process about the clock since its last reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClockReading {
-    /// The state that the store kept then.
+    /// The state that was stored then.
     stored: Option<SweepClock>,
-    /// The state that it came to, which may not have been worth a write.
+    /// The state that was computed then, which may not have been worth a write.
     clock: SweepClock,
-    /// When it was, by a clock that never jumps.
+    /// The time of the reading, by a monotonic clock.
     at: Duration,
 }
 
 impl Engine {
-    /// The moment by which to remove for good. Notes in the store how far the clock is trusted, at
-    /// most once an hour, or every ten minutes after a jump.
+    /// Returns the time by which to remove records permanently. Writes the state of the clock to
+    /// the store at most once an hour, or every ten minutes after a jump.
     pub(crate) fn sweep_moment(&self) -> Result<Timestamp> {
         let mut look = self
             .rounds
@@ -46,7 +45,7 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner);
         let (now, at) = (self.now(), self.clock.monotonic());
         let stored = self.store.sweep_clock()?;
-        // A note of another process since then counts, and is as of now.
+        // A state that another process has written since then counts, and is as of now.
         let last = look.filter(|last| last.stored == stored);
         let known = last.map_or(stored, |last| Some(last.clock));
         let passed = last.map_or(Duration::ZERO, |last| at.saturating_sub(last.at));
@@ -77,8 +76,8 @@ impl Engine {
         Ok(moment)
     }
 
-    /// Trusts the clock as it is now, because a person says that it is right: what has expired by
-    /// it may be removed.
+    /// Trusts the clock as it is now, because a user says that it is right: records that have
+    /// expired by it may be removed.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.
@@ -90,8 +89,8 @@ impl Engine {
     }
 }
 
-/// The state of the clock now, and the moment by which to remove, after that many seconds since
-/// `known`. `is_watched` says that a process has looked at the clock all that time.
+/// Returns the state of the clock now, and the time by which to remove records, `passed` seconds
+/// after `known`. `is_watched` means that a process has watched the clock all that time.
 fn judge(
     known: Option<SweepClock>,
     now: Timestamp,
@@ -117,7 +116,7 @@ fn judge(
         return trusted;
     }
     let went_on = jump.filter(|jump| is_near(now, jump.seen.plus_seconds(passed)));
-    // Several processes that run at once are no longer time.
+    // Several processes at once do not make time pass faster.
     let stood_since = |jump: ClockJump| {
         Some(jump.stood_seconds? + passed.min(seconds_between(jump.seen, now)).max(0))
     };
@@ -142,7 +141,7 @@ fn is_near(now: Timestamp, expected: Timestamp) -> bool {
     seconds_between(expected, now).abs() <= DAY_SECONDS
 }
 
-/// Seconds from one moment to another; negative if that is earlier.
+/// Returns the seconds from one time to another; negative if that is earlier.
 fn seconds_between(from: Timestamp, to: Timestamp) -> i64 {
     to.microseconds().saturating_sub(from.microseconds()) / 1_000_000
 }
@@ -216,7 +215,7 @@ mod tests {
         }
     }
 
-    /// In any number of processes, of which each sees a part of the time.
+    /// Holds for any number of processes, of which each sees a part of the time.
     #[test]
     fn a_jump_is_confirmed_when_the_clock_has_gone_on_for_a_day() {
         let mut now = NOON.plus_seconds(YEAR);

@@ -1,13 +1,13 @@
-//! The title that a memory is shown under.
+//! The title under which a memory is shown.
 
 use std::borrow::Cow;
 
 use loci_core::Memory;
 
-/// Characters of a title that is taken from a text.
+/// The most characters of a title that is taken from a text.
 const TITLE_CHARACTERS_MAX: usize = 80;
 
-/// The title of a memory; of one without, the first line of its text that is not blank, cut after
+/// Returns the title of a memory, or else the first line of its text that is not blank, cut after
 /// 80 characters.
 pub fn shown_title(memory: &Memory) -> Cow<'_, str> {
     if let Some(title) = &memory.title {

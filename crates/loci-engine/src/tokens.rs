@@ -1,9 +1,9 @@
-//! How many tokens a language model will count.
+//! The number of tokens that a language model counts in a text.
 
 use loci_core::TokenCounter;
 pub use loci_search::excerpt::estimated_tokens;
 
-/// Counts by [`estimated_tokens`], where there is no tokenizer.
+/// Counts by [`estimated_tokens`], for an engine without a tokenizer.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EstimatedTokens;
 

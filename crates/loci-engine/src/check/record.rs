@@ -1,4 +1,4 @@
-//! The limits of calls, for records that come from an archive.
+//! Limits of calls, applied to records of an archive.
 
 use loci_core::limits::{
     ATTRIBUTES_MAX, CONTENT_BYTES_MAX, ENTITY_BYTES_MAX, KEYED_ANSWERS_BYTES_MAX, LINKS_MAX,
@@ -11,10 +11,10 @@ use loci_core::{
 
 use super::{bounded, citations, cited_content, content, name, query, reference, tags};
 
-/// Checks each field of a record as the tool call that writes it does.
+/// Checks each field of a record like the tool call that writes it.
 ///
 /// # Errors
-/// `invalid_argument` or `too_large`, naming the first field that is out of its limits.
+/// `invalid_argument` or `too_large`, naming the first field that exceeds its limits.
 pub fn record(archived: &Archived) -> Result<()> {
     match &archived.record {
         Record::Memory(memory) => self::memory(memory),
@@ -121,7 +121,7 @@ fn fact(fact: &Fact) -> Result<()> {
         ("object", &fact.object),
     ] {
         let Name { key, spelling } = part;
-        // Lower case has more bytes than upper case at times.
+        // Lower case can have more bytes than upper case.
         super::text(argument, key, REFERENCE_BYTES_MAX)?;
         super::text(argument, spelling, ENTITY_BYTES_MAX)?;
         if key.chars().chain(spelling.chars()).any(char::is_control) {

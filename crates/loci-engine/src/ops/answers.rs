@@ -1,4 +1,4 @@
-//! Answers that a user may want again: a cache by meaning.
+//! Cached answers of users, found by meaning.
 
 use loci_core::limits::PATTERN_BYTES_MAX;
 use loci_core::{CacheEntry, Caller, Error, MemoryId, QueryVector, RecordVerb, Result};
@@ -9,30 +9,30 @@ use regex::{Regex, RegexBuilder};
 use crate::models::quantised;
 use crate::{Engine, SearchMode, check};
 
-/// Bytes of a compiled pattern: matching costs its size times that of the text.
+/// The most bytes of a compiled pattern: the cost of a match is its size times that of the text.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 
-/// The nearest questions that are compared with the one that is asked.
+/// The number of nearest questions that are compared with the given one.
 const QUESTIONS_COMPARED: usize = 10;
 
-/// A cached answer that serves.
+/// A cached answer that fits a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CachedAnswer {
     /// The entry.
     pub entry: CacheEntry,
-    /// Cosine of the two questions; 1 if they are the same.
+    /// The cosine similarity of the two questions; 1 if they are the same.
     pub cosine: f32,
 }
 
 impl Engine {
-    /// Keeps an answer for the caller, for `cache_ttl_seconds` of the [`Policy`](crate::Policy). A
-    /// question of more than a passage is found again by the same words alone: the model would
-    /// compare how such questions begin.
+    /// Caches an answer for the caller, for `cache_ttl_seconds` of the [`Policy`](crate::Policy). A
+    /// question longer than a passage is found only by the same words: the model would compare only
+    /// the beginnings of such questions.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large`, naming `query` or `response`; `forbidden` to an anonymous
-    /// caller; `conflict` if the caller's data was wiped meanwhile; `unavailable` if the store
-    /// cannot be written.
+    /// `invalid_argument` or `too_large`, naming `query` or `response`; `forbidden` for an
+    /// anonymous caller; `conflict` if the caller's data was wiped meanwhile; `unavailable` if the
+    /// store cannot be written.
     pub fn cache_answer(
         &self,
         caller: &Caller,
@@ -68,10 +68,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The caller's cached answer to the nearest question that asks for the same, if it is as near
-    /// as `cosine_min` (the [`Policy`](crate::Policy)'s, if none): one with the same words, or with
-    /// equal numbers, units, names, negations and order of named things. The second value says in a
-    /// sentence why only the same words were looked for, if the model did not answer.
+    /// Returns the caller's cached answer to the nearest question with the same meaning, if its
+    /// cosine similarity is at least `cosine_min` (the [`Policy`](crate::Policy)'s if `None`): a
+    /// question with the same words, or with equal numbers, units, names, negations and order of
+    /// named things. The second value is the reason, in a sentence, why only the same words were
+    /// searched, if the model did not answer.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `query`; `unavailable` if the store cannot be
@@ -113,13 +114,13 @@ impl Engine {
         ))
     }
 
-    /// Forgets those of the caller's cached answers whose question the pattern matches (a regular
-    /// expression, matched in linear time; where it is none, a part of the text), or all without a
-    /// pattern; returns how many.
+    /// Deletes the caller's cached answers whose question matches the pattern, or all without a
+    /// pattern; returns their number. The pattern is a regular expression, matched in linear time,
+    /// or if it is not valid as one, a part of the text.
     ///
     /// # Errors
-    /// `invalid_argument` for a pattern that is blank or beyond [`PATTERN_BYTES_MAX`], or whose
-    /// compiled form is too large; `unavailable` if the store cannot be written.
+    /// `invalid_argument` for a pattern that is blank or longer than [`PATTERN_BYTES_MAX`], or
+    /// whose compiled form is too large; `unavailable` if the store cannot be written.
     pub fn forget_answers(&self, caller: &Caller, pattern: Option<&str>) -> Result<u64> {
         let matcher = pattern.map(matcher).transpose()?;
         let Some(owner) = &caller.principal.subject else {
@@ -143,8 +144,8 @@ impl Engine {
         Ok(deleted)
     }
 
-    /// The vector of a question that the model can read whole; with the reason, if it did not
-    /// answer.
+    /// Returns the vector of a question that fits into one passage, or the reason if the model did
+    /// not answer.
     pub(crate) fn question_vector(&self, query: &str) -> (Option<QueryVector>, Option<String>) {
         if self.search_mode == SearchMode::Words || passages(query).len() > 1 {
             return (None, None);
@@ -171,7 +172,7 @@ impl Engine {
     }
 }
 
-/// The regular expression that the pattern is, or the one that finds it as a part of the text.
+/// Returns the pattern as a regular expression, or else one that finds it as a part of the text.
 fn matcher(pattern: &str) -> Result<Regex> {
     const ARGUMENT: &str = "pattern";
     if pattern.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Writing a note: a file first, then its index.
+//! Writing a note: first the file, then its index.
 
 use loci_core::{
     Caller, Change, Created, Error, ErrorCode, FileRead, Memory, MemoryId, Note, NoteContent,
@@ -13,48 +13,49 @@ use crate::{Embedding, Engine, KeyedRequest, check};
 
 /// A note to write.
 pub struct AppendNote<'a> {
-    /// Its title, by which the file is named: 1 to 256 characters.
+    /// The title, which gives the file its name: 1 to 256 characters.
     pub title: String,
-    /// Its text.
+    /// The text.
     pub body: String,
-    /// Labels; repeated ones count once.
+    /// Tags; repeated ones count once.
     pub tags: Vec<String>,
-    /// The caller's key, if it has one.
+    /// The caller's idempotency key, if it has one.
     pub keyed: Option<KeyedNote<'a>>,
 }
 
-/// A caller's key for a note. Requests under it are the same if the same would be written.
+/// An idempotency key for a note. Two requests under it are equal if they would write the same
+/// note.
 #[derive(Clone, Copy)]
 pub struct KeyedNote<'a> {
     /// As [`KeyedRequest::operation`].
     pub operation: &'a str,
     /// As [`KeyedRequest::key`].
     pub key: &'a str,
-    /// How the answer that is kept under the key is written down.
+    /// Formats the answer that is stored under the key.
     pub answer: &'a dyn Fn(&Memory) -> String,
 }
 
-/// The outcome of an append, which is durable.
+/// The result of writing a note; durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Appended {
-    /// It was written, and is found.
+    /// The note was written and indexed.
     New(Box<Memory>, Embedding),
-    /// It was written, and is found as soon as a reconciliation has come to it: the index cannot be
+    /// The note was written, and is found after the next reconciliation: the index cannot be
     /// written now, for this reason.
     Unindexed(Box<Memory>, String),
-    /// It was written before, under the same key: the answer of then.
+    /// The note was written before under the same key: the answer of that call.
     Before(String),
 }
 
 impl Engine {
-    /// Writes a note into the folder of notes: common to its space, of the kind `note`. The links
-    /// in its text are known after the next reconciliation.
+    /// Writes a note of the kind `note` into the folder of notes, with common visibility in its
+    /// space. Its links are known after the next reconciliation.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits (`title`, `body`,
-    /// `tags`, `idempotency_key`); `conflict` if the key was used for something else; `forbidden`
-    /// in any but the default space; `unavailable` if there is no folder of notes, it is away, or
-    /// it or the store cannot be written.
+    /// `invalid_argument` or `too_large` if an argument exceeds its limits (`title`, `body`,
+    /// `tags`, `idempotency_key`); `conflict` if the key was used for another request; `forbidden`
+    /// outside the default space; `unavailable` if there is no folder of notes, it is away, or it
+    /// or the store cannot be written.
     pub fn append_note(&self, caller: &Caller, request: AppendNote<'_>) -> Result<Appended> {
         let since = self.store.version()?;
         if caller.space != Space::default() {
@@ -97,11 +98,11 @@ impl Engine {
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
-        // Before the lock is taken, for which others wait.
+        // Before taking the lock, for which others wait.
         let (embedding, embedded) = self.embed_ahead(caller, note.title.as_deref(), &note.body);
 
         let _lock = notes.folder.lock()?;
-        // Another call may have been faster.
+        // Another caller may have been faster.
         if let Some(before) = kept()? {
             return Ok(Appended::Before(before.answer));
         }
@@ -115,7 +116,7 @@ impl Engine {
             changes.extend(identity.map(|identity| Change::PutNoteFolder { identity }));
         }
         let written = Written::of(notes, path, read, changes)?;
-        // It says of the note what the caller said: nothing that goes with it.
+        // The reply contains only the caller's own text, so it depends on no memory.
         let keep =
             |note: &Memory| Some(self.keep(caller, keyed.as_ref()?, answer?(note), Vec::new()));
         let (note, failure) = self.index_written(caller, since, &written, &embedded, keep);
@@ -133,8 +134,8 @@ impl Engine {
         })
     }
 
-    /// Puts a note that was just written into the index, with what `keep` makes of it, or says why
-    /// that has to wait.
+    /// Indexes a note that was just written, with the change that `keep` returns; also returns the
+    /// error if the index cannot be written now.
     fn index_written(
         &self,
         caller: &Caller,
@@ -181,26 +182,26 @@ impl Engine {
         };
         let (mut note, mut failure) = attempt(true);
         if is_conflict(&failure) {
-            // A user may have changed it meanwhile.
+            // Another process may have changed it meanwhile.
             (note, failure) = attempt(true);
         }
         if is_conflict(&failure) && self.is_wiped(&note, since) {
-            // The note stays, without the name.
+            // The note stays without the name of its writer.
             (note, failure) = attempt(false);
         }
         (note, failure)
     }
 
-    /// Whether the data of the writer of a note was wiped since then.
+    /// Reports whether the data of a note's writer was wiped since then.
     fn is_wiped(&self, note: &Memory, since: u64) -> bool {
         let relied_on = self.commit_notes(not_wiped(note, since).into_iter().collect());
         relied_on.is_err_and(|error| error.code == ErrorCode::Conflict)
     }
 
-    /// Whether the folder is another one than the noted one.
+    /// Reports whether the folder differs from the recorded one.
     ///
     /// # Errors
-    /// `unavailable` if it is away: what is written now would be in another place when it is back.
+    /// `unavailable` if it is away: a note written now would be in another place when it is back.
     fn is_other_folder(&self, notes: &Notes) -> Result<bool> {
         let (space, identity) = (Space::default(), notes.folder.identity()?);
         let noted = self.store.note_folder(&space)?;
@@ -212,7 +213,7 @@ impl Engine {
             &notes.folder.scan()?,
             noted.as_ref(),
         );
-        // Where it should be is no business of a caller.
+        // A caller does not learn the path of the folder.
         away.map_or(Ok(true), |_| {
             let message = "the folder of notes is away; nothing was written; if its notes are gone for good: `loci \
                            vault reconcile --accept-missing`";
@@ -220,7 +221,7 @@ impl Engine {
         })
     }
 
-    /// Makes the file, or finds the one that an earlier attempt under the same key has made.
+    /// Creates the file, or finds the one that an earlier attempt under the same key created.
     fn create_note(
         &self,
         notes: &Notes,
@@ -236,7 +237,8 @@ impl Engine {
                 let written = read.content.as_ref().map(|content| &content.note);
                 if written.is_some_and(|written| self.is_key_alive(written)) {
                     if written.is_some_and(|written| says(written) == says(&note)) {
-                        // It may have been found meanwhile, be it under another name.
+                        // A reconciliation may have indexed it meanwhile, perhaps under another
+                        // name.
                         self.reconcile_folder(notes, Extent::Everything, Some(&path))?;
                         return Ok((path, read));
                     }
@@ -252,10 +254,10 @@ impl Engine {
         }
     }
 
-    /// A UUID of version 7 ([RFC
+    /// Returns a UUID of version 7 ([RFC
     /// 9562](https://www.rfc-editor.org/rfc/rfc9562#name-uuid-version-7)). Under a key, its random
-    /// bits are always the same ones, so that a file which was made under it is known again; its
-    /// time is never.
+    /// bits are always the same, so that a file created under the key is recognised; the time is
+    /// not.
     fn note_id(&self, caller: &Caller, keyed: Option<&KeyedRequest<'_>>) -> MemoryId {
         let Some(keyed) = keyed else {
             return MemoryId::new(Uuid::now_v7().to_string());
@@ -270,7 +272,7 @@ impl Engine {
             keyed.operation,
             keyed.key,
         ] {
-            // The length tells where a part ends.
+            // The length marks the end of a part.
             hasher.update((part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -285,7 +287,7 @@ impl Engine {
         )
     }
 
-    /// Whether the key that a note was made under is still to be remembered.
+    /// Reports whether the key under which a note was created has not expired yet.
     fn is_key_alive(&self, note: &Note) -> bool {
         let made = note
             .id
@@ -297,13 +299,13 @@ impl Engine {
     }
 }
 
-/// A note that is in its file.
+/// A note whose file is written.
 struct Written<'a> {
     notes: &'a Notes,
     id: MemoryId,
     row: NoteFile,
     content: NoteContent,
-    /// Further changes to commit with it.
+    /// Other changes to store.
     changes: Vec<Change>,
 }
 
@@ -324,7 +326,7 @@ impl<'a> Written<'a> {
             .id
             .clone()
             .ok_or_else(|| Error::internal("a note was written without its id"))?;
-        // The next look reads it again: for its links, and those of others to it.
+        // The next reconciliation reads it again, for its links and those of others to it.
         let (is_settled, links) = (false, Vec::new());
         let memory = Some(id.clone());
         let row = NoteFile {
@@ -348,17 +350,17 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Returns the request to write, for comparison.
+/// Returns the requested note in a form for comparison.
 fn request_of(note: &Note) -> String {
     let mut request = String::new();
     for part in note.title.iter().chain([&note.body]).chain(&note.tags) {
-        // The length tells where a part ends.
+        // The length marks the end of a part.
         request.push_str(&format!("{}:{part}", part.len()));
     }
     request
 }
 
-/// The tags as frontmatter has them, each once.
+/// Returns the distinct tags in the form of frontmatter.
 fn bare(tags: &[String]) -> Result<Vec<String>> {
     let bare = |(number, tag): (usize, &String)| {
         let bare = tag.trim().trim_start_matches('#').trim();

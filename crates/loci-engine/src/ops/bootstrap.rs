@@ -1,4 +1,4 @@
-//! The memories that an agent reads at the start of a session.
+//! The document that an agent reads at the start of a session.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::authors::writer_of;
 use crate::tokens::estimated_tokens;
 use crate::{Engine, NOTE_KIND, notes_heading, quoted};
 
-/// Headings of the document in their order, by section. Other sections follow under their own
-/// names, if these are single words: a longer one could be a directive itself, of anyone who may
-/// move a memory.
+/// Headings of the document in order, by section. Other sections follow under their own names, if
+/// these are single words: a longer one could itself be a directive, of any caller who may move a
+/// memory.
 const HEADINGS: [(&str, &str); 6] = [
     ("bootstrap", "Directives"),
     ("rule", "Rules"),
@@ -20,32 +20,32 @@ const HEADINGS: [(&str, &str); 6] = [
     ("context", "Context"),
 ];
 
-/// The heading over memories of all other sections.
+/// The heading of memories of all other sections.
 const OTHER: &str = "Other";
 
 /// The document for a session start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bootstrap {
-    /// Markdown, every memory whole; empty if there is none.
+    /// Markdown, with every memory whole; empty if there is none.
     pub markdown: String,
-    /// Memories in it.
+    /// The number of its memories.
     pub memories: usize,
-    /// Its estimated tokens.
+    /// The estimated number of its tokens.
     pub tokens: usize,
 }
 
 impl Bootstrap {
-    /// Whether it takes more of the conversation than it should.
+    /// Returns true if it exceeds its token budget.
     pub fn is_over_budget(&self) -> bool {
         self.tokens > limits::BOOTSTRAP_TOKENS_MAX
     }
 }
 
 impl Engine {
-    /// The memories that every session should begin with: the global ones, then the project's, of
-    /// authors whose directives the caller [takes](crate::Trust); then those of others, as
-    /// quotations under their names. Nothing is ever cut; the last line says how large it is, and
-    /// warns when it is over the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
+    /// Returns the memories that every session begins with: the global ones, then the project's, of
+    /// authors whose directives the caller [takes](crate::Trust); then those of other authors, as
+    /// quotations under their names. Nothing is ever cut; the last line gives the size, and warns
+    /// if it exceeds the budget of [`limits::BOOTSTRAP_TOKENS_MAX`] tokens.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -96,9 +96,9 @@ impl Engine {
         })
     }
 
-    /// Those of these collections that nothing supersedes: rules and feedback first, then other
-    /// types, in each what has more weight, then what is older, so that a new one takes the place
-    /// of none.
+    /// Returns the bootstrap memories of these collections that are not superseded: rules and
+    /// feedback first, then other types; within each by weight, then oldest first, so that a new
+    /// memory displaces none.
     pub(crate) fn bootstrap_memories(
         &self,
         caller: &Caller,
@@ -133,8 +133,8 @@ impl Engine {
     }
 }
 
-/// The place of a type among those of memories that a session begins with. A directive and a note
-/// say no more than that they belong there, as a rule does.
+/// Returns the rank of a type among the memories that a session begins with. A directive and a note
+/// rank like a rule.
 fn type_rank(kind: &str) -> usize {
     match kind {
         "rule" | "bootstrap" | NOTE_KIND => 0,
@@ -146,7 +146,7 @@ fn type_rank(kind: &str) -> usize {
     }
 }
 
-/// Writes the memories of others as quotations, under the names of those who wrote them.
+/// Writes the memories of other authors as quotations, under the authors' names.
 fn write_strangers(markdown: &mut String, strangers: &BTreeMap<String, Vec<Memory>>) {
     if strangers.is_empty() {
         return;
@@ -162,7 +162,7 @@ fn write_strangers(markdown: &mut String, strangers: &BTreeMap<String, Vec<Memor
     }
 }
 
-/// A memory as an item of a list. Lines after the first are indented, so that a text of several
+/// Formats a memory as a list item. Lines after the first are indented, so that a text of several
 /// lines stays one item.
 fn item(memory: &Memory) -> String {
     let text = memory.content.trim_end();
@@ -173,7 +173,7 @@ fn item(memory: &Memory) -> String {
     format!("- {}", item.replace('\n', "\n  "))
 }
 
-/// Whether a name is one short word.
+/// Reports whether a name is one short word.
 fn is_word(name: &str) -> bool {
     const CHARACTERS_MAX: usize = 32;
     let is_of_word =
@@ -181,7 +181,7 @@ fn is_word(name: &str) -> bool {
     name.chars().count() <= CHARACTERS_MAX && name.chars().all(is_of_word)
 }
 
-/// Writes one part, grouped by section. A text of another author carries the author's name.
+/// Writes one part, grouped by section. Memories of other authors show the author's name.
 fn write_part(markdown: &mut String, title: &str, memories: &[Memory], reader: &Caller) {
     if memories.is_empty() {
         return;

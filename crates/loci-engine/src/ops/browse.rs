@@ -1,4 +1,4 @@
-//! Going through memories in the order in which they were filed.
+//! Browsing memories in the order of their insertion.
 
 use loci_core::{
     Caller, CollectionFilter, FilingOrder, Filter, Memory, OwnerFilter, Page, Result, Tier, limits,
@@ -6,41 +6,41 @@ use loci_core::{
 
 use crate::Engine;
 
-/// Memories that are read at a time where only their beginnings are shown.
+/// The number of memories that are read at a time if only their beginnings are shown.
 const READ_AT_ONCE: usize = 25;
 
-/// Which memories to go through.
+/// A selection of memories to browse.
 #[derive(Debug, Clone)]
 pub struct Browse {
-    /// Which collections.
+    /// The collections.
     pub collections: CollectionFilter,
-    /// Only these sections; all, if empty.
+    /// Only these sections; all if empty.
     pub sections: Vec<String>,
-    /// Only these kinds; all, if empty.
+    /// Only these kinds; all if empty.
     pub kinds: Vec<String>,
-    /// Of these tiers. Of what is kept apart, that which came in through the caller's tool set.
+    /// The tiers. Unlisted memories only of the caller's tool set.
     pub tiers: Vec<Tier>,
-    /// In which order.
+    /// The order.
     pub order: FilingOrder,
-    /// Memories to skip.
+    /// The number of memories to skip.
     pub offset: usize,
-    /// Memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
+    /// The number of memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
     pub limit: usize,
-    /// Characters of each text that are returned; the whole, if none.
+    /// The characters of each text that are returned; all if `None`.
     pub characters_max: Option<usize>,
 }
 
-/// A part of them.
+/// A part of the selected memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Browsed {
-    /// The memories, their texts as long as was asked for.
+    /// The memories, with their texts cut as requested.
     pub memories: Vec<Memory>,
-    /// How many there are in all.
+    /// The number of all selected memories.
     pub total: u64,
 }
 
 impl Engine {
-    /// The memories that the caller may read and that pass, and how many there are.
+    /// Returns the memories that the caller may read and that match, and their total number.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -67,7 +67,7 @@ impl Engine {
         })
     }
 
-    /// The same memories alone.
+    /// Returns the same memories without the total.
     ///
     /// # Errors
     /// As for [`browse`](Engine::browse).
@@ -75,7 +75,7 @@ impl Engine {
         self.filed_under(caller, &self.browsed(caller, request), request)
     }
 
-    /// The same memories, of this owner alone.
+    /// Returns the same memories, of this owner alone.
     ///
     /// # Errors
     /// As for [`browse`](Engine::browse).
@@ -154,8 +154,8 @@ impl Engine {
     }
 }
 
-/// The same page of `total` memories counted from their end, if less is skipped that way: the store
-/// counts what it skips one by one.
+/// Returns the same page of `total` memories counted from their end, if that skips fewer: the store
+/// counts skipped memories one by one.
 fn from_end(request: &Browse, total: u64) -> Option<Browse> {
     let left = usize::try_from(total).ok()?.checked_sub(request.offset)?;
     let limit = left.min(request.limit.clamp(1, limits::LIST_RESULTS_MAX));
@@ -172,7 +172,7 @@ fn from_end(request: &Browse, total: u64) -> Option<Browse> {
     })
 }
 
-/// So many characters of a text.
+/// Returns the first `characters` characters of a text.
 fn beginning(text: &str, characters: usize) -> String {
     let end = text
         .char_indices()

@@ -1,4 +1,4 @@
-//! The memories that an agent reads at the beginning of a phase of its work, within a budget.
+//! The memories that an agent reads at the beginning of a phase of its work, within a token budget.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,53 +12,53 @@ use crate::{
     shown_title, writer_of,
 };
 
-/// Memories that are looked at for a phase.
+/// Memories that are examined for a phase.
 const CANDIDATES_PER_PHASE: usize = 50;
-/// How far a tag of the phase brings a memory towards the score 1.
+/// The share by which a tag of the phase moves a memory's score towards 1.
 const TAG_SHARE: f64 = 0.25;
-/// Over the memories that every phase begins with.
+/// The heading of the memories that every phase begins with.
 const ALWAYS: &str = "Always";
-/// Over the memories of authors whose directives the reader does not take.
+/// The heading of the memories of authors whose directives the reader does not take.
 const OF_OTHERS: &str = "Notes of others";
-/// More bytes than this for each token has no text that a model reads: what is longer is not
+/// The most bytes per token that a text for a model can have; the tokens of longer texts are not
 /// counted.
 const BYTES_PER_TOKEN_MAX: usize = 32;
-/// The relevance from which a memory that has no vector matters in a phase by its words.
+/// The relevance from which a memory without a vector matters in a phase by its words.
 const SCORE_BY_WORDS_MIN: f64 = 0.5;
 /// Memories that are read at a time.
 const READ: usize = 16;
-/// Memories that did not fit that are named at most.
+/// The most memories that are named because they did not fit.
 const LEFT_OUT_MAX: usize = 20;
-/// Their names take one of so many parts of a budget at most.
+/// The divisor of the budget that gives the most tokens for their names.
 const NAMES_PART: usize = 10;
-/// Passages of a long memory take one of so many parts of a budget at most, where others belong
-/// there, too.
+/// The divisor of the budget that gives the most tokens for passages of a long memory, if other
+/// memories belong into the bundle, too.
 const EXCERPT_PART: usize = 2;
-/// Passages with fewer tokens say nothing.
+/// Passages with fewer tokens are too short to be useful.
 const EXCERPT_TOKENS_MIN: usize = 16;
 
-/// The request for a bundle.
+/// A request for a bundle.
 #[derive(Debug, Clone)]
 pub struct BundleRequest<'a> {
-    /// Names of phases, 1 to [`PHASES_MAX`]; one that is not known is its own query, repeated ones
+    /// Names of phases, 1 to [`PHASES_MAX`]; an unknown name is its own query, and repeated names
     /// count once.
     pub phases: &'a [String],
-    /// Tokens that it may have, headings included; clamps to 1 to [`BUNDLE_TOKENS_MAX`].
+    /// The token budget, headings included; clamps to 1 to [`BUNDLE_TOKENS_MAX`].
     pub budget_tokens: usize,
 }
 
-/// A memory that is in a bundle.
+/// A memory in a bundle.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundled {
     /// The memory.
     pub id: MemoryId,
-    /// Its title, or what stands for one.
+    /// Its title, or the text shown in place of one.
     pub title: String,
-    /// How much it matters, 0 to 1.
+    /// Its importance in the bundle, 0 to 1.
     pub score: f64,
-    /// The name of who wrote its text; none if that is the reader.
+    /// The name of the author of its text; `None` if that is the reader.
     pub author: Option<String>,
-    /// Whether only passages of it are there, since it alone is too long.
+    /// True if it contains only passages of the memory, which alone is too long.
     pub is_excerpt: bool,
 }
 
@@ -67,27 +67,27 @@ pub struct Bundled {
 pub struct LeftOut {
     /// The memory.
     pub id: MemoryId,
-    /// Its title, or what stands for one.
+    /// Its title, or the text shown in place of one.
     pub title: String,
-    /// About how many tokens it has.
+    /// The estimated number of its tokens.
     pub tokens: usize,
 }
 
-/// A bundle.
+/// A bundle of memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bundle {
-    /// Markdown, whole memories and passages of those that alone are too long, each with the end of
-    /// its id; empty if nothing fits.
+    /// Markdown: whole memories, and passages of those that alone are too long, each with the end
+    /// of its id; empty if nothing fits.
     pub markdown: String,
-    /// Its tokens.
+    /// The number of its tokens.
     pub used_tokens: usize,
-    /// The included memories, in their order.
+    /// Its memories, in order.
     pub included: Vec<Bundled>,
-    /// Memories that belong there and did not fit.
+    /// The number of memories that belong into it and did not fit.
     pub dropped: usize,
     /// The best of these, best first.
     pub left_out: Vec<LeftOut>,
-    /// A limitation that the caller should know.
+    /// Reasons why the bundle may be incomplete.
     pub degraded: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub struct Bundle {
 struct Ranked {
     id: MemoryId,
     score: f64,
-    /// Under which heading: an index.
+    /// The index of its heading.
     section: usize,
     /// The passage that the search found.
     passage: u32,
@@ -105,29 +105,29 @@ struct Ranked {
 struct Item {
     bundled: Bundled,
     section: usize,
-    /// As it is written; none if there is no room for it.
+    /// Its Markdown; `None` if there is no room for it.
     text: Option<String>,
-    /// About how many tokens that adds to those of the whole.
+    /// The estimated number of tokens that it adds to the bundle.
     tokens: usize,
-    /// About how many tokens the memory has.
+    /// The estimated number of tokens of the whole memory.
     tokens_of_whole: usize,
 }
 
 impl Engine {
-    /// The memories that every session should begin with, those that matter most first
+    /// Returns the memories that every session begins with, most important first
     /// ([`SessionStart`](crate::SessionStart)), of authors whose directives the caller
     /// [takes](crate::Trust), then those that matter most in the phases, best first, then those of
-    /// other authors that every session should begin with: as many as fit, the lesser ones left out
-    /// first. One that alone is too long is there with the passages that answer the phase best, in
-    /// half of the budget at most where others belong there, too. Memories that do not fit are
-    /// counted, and the best of them named. A memory in a collection that is not a note and is
-    /// meant for every session there is ranked like any other.
+    /// other authors that every session begins with: as many as fit, without the least important
+    /// ones. A memory that alone is too long appears with the passages that best answer the phase,
+    /// within half of the budget if other memories belong there, too. Memories that do not fit are
+    /// counted, and the best of them are named. A memory that is filed in a collection for its
+    /// sessions, and is not a note, is ranked like any other.
     ///
     /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that
-    /// its query names, or if its likeness to the query reaches the [floor](Weights::phase_floor).
-    /// Its score there is the relevance `r` to the query, or `r + (1 - r) / 4` with one of the
-    /// tags; a memory counts in the phase where its score is highest. Of each phase the 50 most
-    /// relevant memories are looked at.
+    /// its query names, or if its similarity to the query reaches the
+    /// [floor](Weights::phase_floor). Its score there is the relevance `r` to the query, or `r + (1
+    /// - r) / 4` with one of the tags; a memory counts in the phase where its score is highest. In
+    /// each phase the 50 most relevant memories are examined.
     ///
     /// # Errors
     /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be
@@ -163,7 +163,7 @@ impl Engine {
             {
                 match memories.next_if(|memory| memory.id == *id) {
                     Some(memory) => draft.add(&memory, *score, *section, Some(*passage))?,
-                    // It is gone meanwhile.
+                    // It was removed meanwhile.
                     None => belonging -= 1,
                 }
             }
@@ -179,7 +179,7 @@ impl Engine {
         })
     }
 
-    /// The memories that every bundle begins with.
+    /// Returns the memories that every bundle begins with.
     fn always_loaded(&self, caller: &Caller) -> Result<Vec<Memory>> {
         let mut memories = self.bootstrap_memories(caller, CollectionFilter::Any)?;
         let filed = self.filter(caller, CollectionFilter::AnyNamed);
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     /// Returns the other memories that matter in the phases, best first, ties by id. The first
-    /// phase has the section 1.
+    /// phase has section 1.
     fn ranked_in_phases(
         &self,
         caller: &Caller,
@@ -248,7 +248,7 @@ impl Engine {
     }
 }
 
-/// The names, each once.
+/// Returns the distinct names.
 fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
     if !(1..=PHASES_MAX).contains(&phases.len()) {
         let problem = format!(
@@ -267,7 +267,7 @@ fn distinct_names(phases: &[String]) -> Result<Vec<&str>> {
     Ok(names)
 }
 
-/// Whether a result of a phase's query matters in it at all: any query finds something.
+/// Reports whether a result of a phase's query matters in the phase: every query finds something.
 fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
     let Signals {
         cosine,
@@ -276,7 +276,7 @@ fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
         ..
     } = hit.signals;
     let likeness = f64::from(cosine.unwrap_or(0.0).max(0.0)) + weights.phase_words * coverage;
-    // Without a vector nothing is known of its meaning, for which most of the floor is meant.
+    // Without a vector its meaning is unknown, and most of the floor is meant for meaning.
     let leads_by_words = cosine.is_none() && coverage > 0.0 && hit.score >= SCORE_BY_WORDS_MIN;
     has_tag_of(&hit.memory, phase)
         || identifiers > 0
@@ -284,7 +284,7 @@ fn matters(hit: &Hit, phase: &Phase, weights: &Weights) -> bool {
         || leads_by_words
 }
 
-/// How much a result of a phase's query matters in it.
+/// Returns the score of a result of a phase's query in that phase.
 fn phase_score(hit: &Hit, phase: &Phase) -> f64 {
     let share = if has_tag_of(&hit.memory, phase) {
         TAG_SHARE
@@ -303,9 +303,9 @@ fn has_tag_of(memory: &Memory, phase: &Phase) -> bool {
     })
 }
 
-/// A memory under its title and the end of its id, with the name of who wrote it, if that is not
-/// the reader; as a quotation, if the reader does not take directives of that author. One that says
-/// no more than the title is said with that.
+/// Returns the Markdown of a memory: its title, the end of its id and its text, with the name of
+/// its author if that is not the reader; a quotation if the reader does not take directives of that
+/// author. A text equal to the title is not repeated.
 fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> String {
     let text = content.trim_start_matches(['\n', '\r']).trim_end();
     let heading = format!("## {title} [{}]", short_id(memory.id.as_str()));
@@ -331,7 +331,7 @@ fn part_text(memory: &Memory, title: &str, content: &str, trust: &Trust<'_>) -> 
 struct Section<'a> {
     name: &'a str,
     tokens: usize,
-    /// The terms of the queries that what is under it answers.
+    /// The terms of the queries that its memories answer.
     terms: Vec<String>,
 }
 
@@ -341,7 +341,7 @@ struct Draft<'a> {
     trust: Trust<'a>,
     budget: usize,
     sections: Vec<Section<'a>>,
-    /// How many memories belong into it, added or not.
+    /// The number of memories that belong into it, added or not.
     belonging: usize,
     items: Vec<Item>,
     tokens: usize,
@@ -378,12 +378,13 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether nothing more can fit, with room for the error of a sum of counts of parts.
+    /// Reports whether nothing more can fit, with a margin for the error of adding the counts of
+    /// parts.
     fn is_full(&self) -> bool {
         self.tokens > self.budget + self.budget / 4 + 64 || self.bytes > REPLY_CONTENT_BYTES_MAX
     }
 
-    /// Whether enough memories are known, too, that can be named.
+    /// Reports whether it is full and also has enough memories to name.
     fn is_done(&self) -> bool {
         self.is_full()
             && self.items.iter().filter(|item| item.text.is_none()).count() >= LEFT_OUT_MAX
@@ -449,7 +450,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// The tokens of a part under its heading.
+    /// Returns the tokens of a part under its heading.
     fn tokens_alone(&self, section: usize, text: &str) -> usize {
         self.engine.count_tokens(&format!(
             "{}\n\n{text}\n",
@@ -457,8 +458,8 @@ impl<'a> Draft<'a> {
         ))
     }
 
-    /// The passages of a long memory that answer the query of a section best, as they are written;
-    /// none if there is no room for any.
+    /// Returns the Markdown of the passages of a long memory that best answer the query of a
+    /// section; `None` if there is no room for any.
     fn excerpt(
         &self,
         memory: &Memory,
@@ -491,12 +492,12 @@ impl<'a> Draft<'a> {
         Ok(Some(marked(&excerpt.text)))
     }
 
-    /// The bundle with as many of the first memories as fit.
+    /// Returns the bundle with as many of the first memories as fit.
     fn fitting(mut self) -> Bundle {
         let parts = self.most_that_fit();
         let (parts, markdown) = match parts {
             0 if self.parts().next().is_none() => (0, String::new()),
-            // One alone fits at least without the line on the others.
+            // A single part fits at least without the line about the others.
             0 => (1, self.written(1, false)),
             parts => (parts, self.written(parts, true)),
         };
@@ -521,12 +522,12 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The memories that there may be room for.
+    /// Returns the memories for which there may be room.
     fn parts(&self) -> impl Iterator<Item = &Item> {
         self.items.iter().filter(|item| item.text.is_some())
     }
 
-    /// The known memories that are not among the first that there may be room for.
+    /// Returns the known memories that are not among the first `parts` of these.
     fn left_out(&self, parts: usize) -> impl Iterator<Item = &Item> {
         let mut taken = 0;
         self.items.iter().filter(move |item| {
@@ -535,8 +536,9 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// How many of the first parts fit, with the lines on the others: counting is not additive, so
-    /// the whole is counted, and the counts of the parts say only where to look.
+    /// Returns how many of the first parts fit, with the lines about the others: token counts do
+    /// not add up exactly, so it counts the whole text, and the counts of parts only guide the
+    /// search.
     fn most_that_fit(&self) -> usize {
         let tokens_if_fitting = |parts: usize| {
             let text = self.written(parts, true);
@@ -557,7 +559,7 @@ impl<'a> Draft<'a> {
                 estimate += tokens_of_parts[parts];
                 parts += 1;
             }
-            // Where that is known not to fit, the middle is as good a guess.
+            // If that is known not to fit, continue with the middle.
             let parts = if parts < too_many {
                 parts.max(fits + 1)
             } else {
@@ -571,8 +573,8 @@ impl<'a> Draft<'a> {
         fits
     }
 
-    /// The first parts under their headings, with lines on the others, if there are any and these
-    /// are wanted.
+    /// Returns the first parts under their headings, with lines about the others if there are any
+    /// and they are requested.
     fn written(&self, parts: usize, with_others: bool) -> String {
         let mut markdown = String::new();
         for (section, Section { name, .. }) in self.sections.iter().enumerate() {
@@ -592,7 +594,7 @@ impl<'a> Draft<'a> {
         }
         let left_out = self.belonging - parts;
         if left_out == 0 || !with_others {
-            // The end of the last part is the end of the text.
+            // The last part ends with one line break.
             markdown.pop();
             return markdown;
         }
@@ -606,7 +608,8 @@ impl<'a> Draft<'a> {
         markdown + &format!("_{left_out} more {memories} did not fit{end}")
     }
 
-    /// The lines that name the best memories which are left out, as many as there is room for.
+    /// Returns the lines that name the best memories that did not fit, as many as there is room
+    /// for.
     fn names(&self, parts: usize) -> Vec<String> {
         let mut names = Vec::new();
         let mut room = self.budget / NAMES_PART;

@@ -1,4 +1,4 @@
-//! Removing what one has filed in a place.
+//! Removing the caller's own memories of a location.
 
 use loci_core::{
     Caller, Change, CollectionFilter, Error, ErrorCode, Filter, Forgotten, MemoryId, OwnerFilter,
@@ -7,20 +7,20 @@ use loci_core::{
 
 use crate::Engine;
 
-/// Memories that one transaction removes, so that another caller's write never waits long.
+/// The most memories that one transaction removes, so that another caller's write never waits long.
 const CLEAR_BATCH_MAX: usize = 256;
-/// Looks at what is left, as long as memories change between the look and their removal.
+/// The most passes over the remaining memories, while these change between the read and their
+/// removal.
 const PASSES_MAX: usize = 100;
 
 impl Engine {
-    /// Removes for good the caller's own memories in these collections that came in through the
-    /// tool set which it calls through, those that are kept apart or forgotten, too, but for what
-    /// is written meanwhile; returns how many. Not for the tool set of the notes, whose files it
-    /// does not know. Durable when it returns.
+    /// Permanently removes the caller's own memories of these collections and of its tool set,
+    /// including unlisted and forgotten ones, but not those written meanwhile; returns their
+    /// number. Not for the tool set of the notes, whose files it ignores. Durable when it returns.
     ///
     /// # Errors
     /// `forbidden` without the scope `write`; `conflict` if they keep changing meanwhile,
-    /// `unavailable` if the store cannot be written: what was removed until then stays removed.
+    /// `unavailable` if the store cannot be written: memories removed until then stay removed.
     pub fn clear(&self, caller: &Caller, collections: CollectionFilter) -> Result<usize> {
         if !caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
@@ -47,7 +47,8 @@ impl Engine {
         conflict.map_or(Ok(removed + passed), Err)
     }
 
-    /// Removes what passes now, but for what changes meanwhile: then there is a conflict.
+    /// Removes the memories that match now, except those that change meanwhile: then it returns a
+    /// conflict.
     fn clear_once(&self, caller: &Caller, filter: &Filter) -> Result<(usize, Option<Error>)> {
         let (mut removed, mut conflict) = (0, None);
         for part in self

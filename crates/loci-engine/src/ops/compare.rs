@@ -1,4 +1,4 @@
-//! The memories that a new one repeats or contradicts.
+//! The comparison of a new memory with those that it repeats or contradicts.
 
 use std::collections::HashMap;
 
@@ -12,36 +12,36 @@ use loci_search::query::Query;
 use crate::Engine;
 use crate::contradiction::Judge;
 
-/// A memory near a new text.
+/// A memory that is similar to a new text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Similar {
     /// The existing memory.
     pub memory: Memory,
-    /// Cosine of the two; 0 where it is not known.
+    /// The cosine similarity of the two; 0 if unknown.
     pub cosine: f32,
 }
 
-/// Memories nearest by words, and as many by meaning, that a new one is compared with.
+/// The number of nearest memories by words, and again by meaning, with which a new one is compared.
 const CANDIDATES: usize = 20;
-/// Contradictions that are told, the clearest ones.
+/// The most contradictions that are reported, the clearest ones.
 const CONTRADICTIONS_MAX: usize = 5;
-/// Bytes of a text by whose words others are found.
+/// Bytes of a text whose words find similar memories.
 const WORDS_BYTES_MAX: usize = 2_000;
-/// Texts that are read at a time.
+/// The number of texts that are read at a time.
 const READ_AT_ONCE: usize = 8;
 
 /// The memories that a new one repeats or contradicts.
 #[derive(Debug, Default)]
 pub(crate) struct Compared {
-    /// One with the same text in the same place, the oldest.
+    /// The oldest one with the same text in the same collection.
     pub(crate) duplicate: Option<Memory>,
-    /// The clearest first, ties by id.
+    /// The clearest contradiction first, ties by id.
     pub(crate) contradicted: Vec<Similar>,
 }
 
 impl Engine {
-    /// Compares a new memory with those nearest to it by words and by meaning. Memories that it
-    /// supersedes are left out.
+    /// Compares a new memory with those nearest to it by words and by meaning, except the one that
+    /// it supersedes.
     pub(crate) fn compared(
         &self,
         caller: &Caller,
@@ -98,9 +98,9 @@ impl Engine {
         Ok(compared)
     }
 
-    /// Another memory that the caller may read, with the same title and text, but for white space,
-    /// in the same collection: the oldest. None, with a warning in the log, if the store cannot be
-    /// read.
+    /// Returns the oldest other memory that the caller may read with the same title and text,
+    /// except for white space, in the same collection. `None`, with a warning in the log, if the
+    /// store cannot be read.
     pub fn duplicate_of(&self, caller: &Caller, memory: &Memory) -> Option<MemoryId> {
         if !caller.principal.scopes.allow(Scope::Read) {
             return None;
@@ -135,8 +135,8 @@ impl Engine {
         Ok(same)
     }
 
-    /// The memories nearest by words and by meaning, each with its highest cosine to a passage of
-    /// the text.
+    /// Returns the memories nearest by words and by meaning, each with its highest cosine
+    /// similarity to a passage of the text.
     fn near_in_words_or_meaning(
         &self,
         filter: &Filter,
@@ -159,7 +159,7 @@ impl Engine {
                 ..CandidateQuery::of(filter, CANDIDATES)
             };
             for hit in self.store.candidates(&query)?.hits {
-                // Rounding takes equal vectors a little beyond 1.
+                // Rounding makes the cosine of equal vectors slightly greater than 1.
                 let cosine = hit.cosine.map(|cosine| cosine.min(1.0));
                 let nearest = near.entry(hit.id).or_default();
                 if cosine > *nearest {
@@ -171,7 +171,7 @@ impl Engine {
     }
 }
 
-/// Whether two memories have the same title and text, but for white space.
+/// Reports whether two memories have the same title and text, except for white space.
 fn is_same_text(one: &Memory, other: &Memory) -> bool {
     one.title == other.title
         && one

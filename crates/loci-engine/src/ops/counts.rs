@@ -1,4 +1,4 @@
-//! Counting memories.
+//! Counts of memories.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use loci_core::{Caller, CollectionFilter, Filter, LocationCount, Memory, MemoryI
 use crate::{Engine, SearchMode};
 
 impl Engine {
-    /// How many memories the caller may read, by place and kind.
+    /// Returns the number of memories that the caller may read, by location and kind.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -16,8 +16,8 @@ impl Engine {
             .count_by_location(&self.filter(caller, CollectionFilter::Any))
     }
 
-    /// The same with what is kept apart and came in through the caller's tool set. Costs by the
-    /// number of places, not of memories.
+    /// Returns the same, including unlisted memories of the caller's tool set. The cost depends on
+    /// the number of locations, not of memories.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -25,8 +25,7 @@ impl Engine {
         self.store.count_by_location(&self.places_filter(caller))
     }
 
-    /// The same, after everything that this process holds in memory was dropped, and counted
-    /// afresh.
+    /// Returns the same, after dropping the in-memory state of this process and counting again.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -35,7 +34,7 @@ impl Engine {
         self.store.count_uncached(&self.places_filter(caller))
     }
 
-    /// The filter behind [`places`](Engine::places).
+    /// Returns the filter of [`places`](Engine::places).
     pub(crate) fn places_filter(&self, caller: &Caller) -> Filter {
         let filter = self.filter(caller, CollectionFilter::Any);
         Filter {
@@ -44,9 +43,9 @@ impl Engine {
         }
     }
 
-    /// Removes the links of the memories, and the ids that they supersede, where the caller may not
-    /// read the other memory, or where it is gone or forgotten. Every operation that returns
-    /// memories to a caller calls this, so that no tool can forget it.
+    /// Removes links and superseded ids from the memories if the caller may not read the other
+    /// memory, or it is deleted or forgotten. Every operation that returns memories to a caller
+    /// calls this, so that no tool can forget it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -79,7 +78,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The collections that hold a memory which the caller may read, in order.
+    /// Returns the collections with a memory that the caller may read, in order.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -93,8 +92,8 @@ impl Engine {
         Ok(names)
     }
 
-    /// Why searches go by words alone here, in a sentence; none if they go by meaning, too. Loads
-    /// the model.
+    /// Returns the reason why searches use words alone, in a sentence; `None` if they also use
+    /// meaning. Loads the model.
     pub fn model_problem(&self) -> Option<String> {
         if self.search_mode == SearchMode::Words {
             return Some("search is set to go by words alone".to_owned());

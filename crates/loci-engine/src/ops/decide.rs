@@ -1,4 +1,4 @@
-//! Choices under a name.
+//! Decisions: values that users store under a key.
 
 use loci_core::limits::TTL_DAYS_MAX;
 use loci_core::{Caller, Decision, Error, RecordVerb, Result};
@@ -7,12 +7,12 @@ use crate::policy::DAY_SECONDS;
 use crate::{Engine, check};
 
 impl Engine {
-    /// Stores the caller's decision under a key, over one that is there; says whether there was
-    /// none. It vanishes after `ttl_days`, if given.
+    /// Stores the caller's decision under a key, and replaces an existing one; returns true if
+    /// there was none. It expires after `ttl_days`, if given.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large`, naming `key`, `value` or `ttl_days` (1 to
-    /// [`TTL_DAYS_MAX`]); `forbidden` to an anonymous caller; `conflict` if the caller's data was
+    /// [`TTL_DAYS_MAX`]); `forbidden` for an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written.
     pub fn decide(
         &self,
@@ -54,8 +54,8 @@ impl Engine {
         Ok(is_new)
     }
 
-    /// The caller's decision under a key, if there is one that has not expired; none for an
-    /// anonymous caller.
+    /// Returns the caller's decision under a key, if there is one that has not expired; `None` for
+    /// an anonymous caller.
     ///
     /// # Errors
     /// `invalid_argument`, naming `key`; `unavailable` if the store cannot be read.

@@ -1,4 +1,4 @@
-//! Deleting one's own memories so that they can still be brought back by hand for a while.
+//! Soft deletion of the caller's own memories, which can be restored by hand for a while.
 
 use std::collections::HashSet;
 use std::slice;
@@ -10,39 +10,39 @@ use loci_core::{
 
 use crate::{Engine, check};
 
-/// Memories that one transaction deletes, so that another caller's write never waits long.
+/// The most memories that one transaction deletes, so that another caller's write never waits long.
 const DISCARD_BATCH_MAX: usize = 256;
-/// Ids of notes that a message names.
+/// The most ids of notes that a message names.
 const NAMED_MAX: usize = 20;
 
-/// Which of the caller's memories. All conditions hold together.
+/// A selection of the caller's memories. All conditions must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Discard {
-    /// The one with this id.
+    /// The memory with this id.
     pub id: Option<MemoryId>,
-    /// Those of this thread.
+    /// Memories of this thread.
     pub thread: Option<String>,
-    /// Those with all of these tags.
+    /// Memories with all of these tags.
     pub tags: Vec<String>,
-    /// Those first stored at this moment or later.
+    /// Memories first stored at this time or later.
     pub created_from: Option<Timestamp>,
-    /// Those first stored at this moment or earlier.
+    /// Memories first stored at this time or earlier.
     pub created_until: Option<Timestamp>,
 }
 
 impl Engine {
-    /// Softly deletes memories that belong to the caller, messages, long-term memories and
-    /// forgotten ones, but not unlisted ones; returns how many. Notes are
-    /// [forgotten](Engine::forget_softly), and their files stay: one that cannot be changed is
-    /// reported when all else is deleted. A caller that merely claims a name owns only memories of
-    /// the same dialect. With a message goes the long-term memory that was made from it, and with
-    /// that the message: by the id of either, both, which count as one.
+    /// Soft-deletes memories that belong to the caller: messages, long-term memories and forgotten
+    /// ones, but not unlisted ones; returns their number. Notes are
+    /// [forgotten](Engine::forget_softly), and their files stay; if a note cannot be changed, an
+    /// error reports it after all others are deleted. For a caller that merely claims its name,
+    /// only memories of the same tool set are deleted. A message and the long-term memory made from
+    /// it are deleted together, by the id of either, and count as one.
     ///
     /// # Errors
     /// `invalid_argument` without any condition, or for the tags; `forbidden` without the scope
-    /// `write` or to an anonymous caller; `unavailable` if the store cannot be written: what was
-    /// deleted until then stays deleted; for notes that remain, with their ids, what
-    /// `forget_softly` has for the first.
+    /// `write` or for an anonymous caller; `unavailable` if the store cannot be written: memories
+    /// deleted until then stay deleted; if notes remain, the error of `forget_softly` for the
+    /// first, with their ids.
     pub fn discard(&self, caller: &Caller, which: &Discard) -> Result<usize> {
         let filter = self.discarded(caller, which)?;
         let only = which.id.as_ref().map(|id| self.message_behind(&filter, id));
@@ -75,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// How many memories [`discard`](Engine::discard) would delete.
+    /// Returns the number of memories that [`discard`](Engine::discard) would delete.
     ///
     /// # Errors
     /// As for `discard`.
@@ -103,8 +103,9 @@ impl Engine {
         Ok(all.saturating_sub(forgotten_notes))
     }
 
-    /// The message that a memory was made from, if both pass: what is deleted with it. Else the
-    /// memory itself, be it that it cannot be read, since a damaged one is deleted, too.
+    /// Returns the message that a memory was made from, if both match, since the two are deleted
+    /// together; otherwise the memory itself, even if it cannot be read, since a corrupt one is
+    /// deleted, too.
     fn message_behind(&self, filter: &Filter, id: &MemoryId) -> MemoryId {
         let passing = |id: &MemoryId| self.store.get_all(filter, slice::from_ref(id)).ok()?.pop();
         let message =
@@ -112,7 +113,7 @@ impl Engine {
         message().map_or_else(|| id.clone(), |message| message.id)
     }
 
-    /// Returns the filter for the caller's memories to delete.
+    /// Returns the filter for the selected memories of the caller.
     fn discarded(&self, caller: &Caller, which: &Discard) -> Result<Filter> {
         let owner = check::deleting_subject(caller)?.to_owned();
         check::tags("tags", &which.tags)?;
@@ -143,7 +144,7 @@ impl Engine {
     }
 }
 
-/// That notes could not be forgotten, while what else there was is deleted.
+/// Returns the error for notes that could not be forgotten, after all others were deleted.
 fn notes_remain(discarded: usize, remaining: &[(MemoryId, Error)]) -> Error {
     let named: Vec<&str> = remaining
         .iter()

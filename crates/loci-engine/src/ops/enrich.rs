@@ -1,4 +1,4 @@
-//! Judging new long-term memories in the background, and tying them to what was known before.
+//! Background enrichment: assessing new long-term memories and linking them to older ones.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -17,69 +17,69 @@ use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::ops::store_messages::INITIAL_WEIGHT;
 use crate::{Engine, SearchMode, catch_panic, enrichment};
 
-/// Seconds of a lease: more than the longest wait for an enricher. A process that ends keeps its
-/// jobs from the others for as long.
+/// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended
+/// stay leased for as long.
 const LEASE_SECONDS: i64 = 300;
 const _: () = assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX);
-/// Leases of one job. It is parked when its last one failed, or when no process lived through them.
+/// The most leases of one job. It is parked if the last one failed, or if no process survived them.
 const ATTEMPTS_MAX: u32 = 5;
 /// Seconds until a failed job is tried again, doubled with every attempt.
 const BACKOFF_SECONDS: i64 = 5;
-/// Tries to write one result when something that it rests on changes meanwhile.
+/// Attempts to write one result while data that it depends on changes.
 const CONFLICTS_MAX: usize = 4;
-/// Seconds until a job is tried again that failed with the store or the model.
+/// Seconds until a job that failed because of the store or the model is tried again.
 const RELEASED_SECONDS: i64 = 60;
-/// How much longer than a failure of the enricher the pause after it is, so that one which hangs
-/// holds up the queue for a fifth of the time at most.
+/// The pause after a failure of the enricher as a multiple of its duration, so that a hanging
+/// enricher blocks the queue for at most a fifth of the time.
 const PAUSE_PER_FAILURE: i64 = 4;
-/// The cosine from which a memory says the same again as another.
+/// The cosine similarity from which a memory repeats another one.
 const REINFORCES_COSINE_MIN: f32 = 0.85;
-/// The cosine from which it is about the same.
+/// The cosine similarity from which it is related to another one.
 const RELATED_COSINE_MIN: f32 = 0.70;
-/// Memories that a new one is tied to.
+/// The most memories to which a new one is linked.
 const LINKS_MAX: usize = 3;
-/// Memories that are looked at for that: more than can have come after it in the same call.
+/// Neighbours that are examined for links: more than can follow the memory in the same call.
 const NEIGHBOURS_MAX: usize = 2 * limits::MESSAGES_MAX;
-/// The part of what a weight lacks to 1 that one repetition closes. So it rises with every
-/// repetition, most with the first ones, and never passes 1.
+/// The share of the gap between a weight and 1 that one repetition closes. The weight rises with
+/// every repetition, most with the first ones, and never exceeds 1.
 const REINFORCEMENT: f64 = 0.2;
 
-/// The judgement of a text by itself.
+/// The enrichment of a text, before it is compared with other memories.
 struct Reading {
     enrichment: Enrichment,
     passages: Vec<Passage>,
-    /// Of the first passages.
+    /// The vectors of the first passages.
     vectors: Vec<QueryVector>,
-    /// Whether the summary has words that the index lacks.
+    /// True if the summary has words that the index lacks.
     has_new_terms: bool,
 }
 
-/// The relations of a memory to older ones.
+/// The links of a memory to older ones.
 #[derive(Default)]
 struct Ties {
     links: Vec<Link>,
     /// The memory that it repeats, with its new weight.
     reinforced: Option<Memory>,
-    /// Whether a search by meaning finds the memory itself.
+    /// True if search by meaning finds the memory itself.
     is_embedded: bool,
 }
 
 impl Engine {
-    /// Leases the job that is due longest and does it: gives the memory its importance, summary and
-    /// kind, and ties it to what was known before. Says whether it settled one, in whichever way.
-    /// Any number of processes may run it on one store: each job is done once.
+    /// Leases the job that is due longest and runs it: gives the memory its importance, summary and
+    /// kind, and links it to older memories. Returns true if it settled a job, whatever the
+    /// outcome. Any number of processes may run it on one store: each job is done once.
     ///
-    /// A memory whose cosine to an older one of its owner is at least 0.85 says it again (one that
-    /// came in through the same tool set, or that others read too: see
+    /// A memory whose cosine similarity to an older one of its owner is at least 0.85 repeats it
+    /// (if that came in through the same tool set, or others read it too: see
     /// [`loci_core::Caller::is_claimed`]): it gets a link, and the nearest one gains weight, unless
-    /// a person set it. From 0.70 on it is about the same and gets a link alone. Nothing is merged,
-    /// and contents, tags and times stay. A memory is older if it was stored before, judged or not,
-    /// so that the order of judging makes no difference.
+    /// a person set that weight. From 0.70 on it is related and only gets a link. Nothing is
+    /// merged; contents, tags and times stay. Older means stored earlier, enriched or not, so that
+    /// the order of jobs makes no difference.
     ///
     /// # Errors
-    /// `unavailable` if the store or the model does not answer; then the job waits as if it had not
-    /// been tried. A job that fails is no error: it is tried again later, and parked when it has
-    /// failed too often.
+    /// `unavailable` if the store or the model does not answer; then the job waits and the attempt
+    /// does not count. A failed job is not an error: it is tried again later, and parked when it
+    /// has failed too often.
     pub fn enrich(&self) -> Result<bool> {
         let now = self.now();
         if self.rounds.is_ending.load(Ordering::SeqCst) {
@@ -94,7 +94,7 @@ impl Engine {
             return Ok(false);
         };
         *self.job() = Some(job.clone());
-        // An end that came meanwhile has looked for a job before this one was there.
+        // If the engine began to end meanwhile, it looked for a job before this one was set.
         if self.rounds.is_ending.load(Ordering::SeqCst) {
             self.release(0);
             return Ok(false);
@@ -106,20 +106,19 @@ impl Engine {
         if matches!(settled, Ok(true)) {
             self.job().take();
         }
-        // Through no fault of its own, as far as anybody can tell: others go first.
+        // The job is not at fault as far as known; others go first.
         self.release(RELEASED_SECONDS);
         settled
     }
 
-    /// Gives every job that failed too often and was parked a new one, which is due now. Returns
-    /// how many.
+    /// Replaces every parked job by a new one that is due now. Returns the number.
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
     pub fn retry_failed(&self) -> Result<usize> {
         let mut retried = 0;
         for job in self.store.failed_jobs(usize::MAX)? {
-            // Another process may have had it tried again since, and done.
+            // Another process may have retried it since, and completed it.
             let has_failed = |memory: &Memory| memory.enrichment == Some(EnrichmentStatus::Failed);
             let Some(mut memory) = self.store.get(&job.space, &job.memory)?.filter(has_failed)
             else {
@@ -134,7 +133,7 @@ impl Engine {
                 space: job.space,
                 changes: vec![changed(memory, None), enqueue],
             }) {
-                // Another call changed it meanwhile, and it stays parked.
+                // Another process changed it meanwhile, and it stays parked.
                 Err(error) if error.code == ErrorCode::Conflict => {}
                 committed => retried += committed.map(|()| 1)?,
             }
@@ -142,33 +141,32 @@ impl Engine {
         Ok(retried)
     }
 
-    /// Ends the work under leases for good: for a process that was asked to end and still answers
-    /// what it was asked before. Puts the job under way, if there is one, back into the queue as if
-    /// it had not been tried; the thread that still works on it can no longer settle it. Gives back
-    /// the leases on sweeping and embedding, and takes none any more: a round under way stores what
-    /// it had begun to read, and ends. Searches may go on, and so the claim on the models in use
-    /// stays.
+    /// Ends the work under leases for good, for a process that is shutting down and still answers
+    /// pending calls. Puts the job in progress, if there is one, back into the queue without
+    /// counting the attempt; a thread that still works on it can no longer settle it. Releases the
+    /// leases for sweeping and embedding and takes no more: a round in progress stores the texts
+    /// that it has begun, and ends. Searches may continue, so the lease on the models in use stays.
     pub fn end_rounds(&self) {
         self.rounds.is_ending.store(true, Ordering::SeqCst);
         self.release(0);
         self.give_back_work();
     }
 
-    /// As [`Engine::end_rounds`], and gives back the claim on the models in use: for the end of a
-    /// process, which cannot wait, when no client waits for its answers any more.
+    /// Does the same as [`Engine::end_rounds`], and releases the leases on the models in use: for
+    /// the end of a process, when no client waits for its answers any more.
     pub fn hand_back(&self) {
         self.end_rounds();
         self.give_up_models();
     }
 
     fn release(&self, seconds: i64) {
-        // The guard must not live on while the store is written.
+        // The guard must not be held while the store is written.
         let job = self.job().take();
         if let Some(job) = job {
             let outcome = JobOutcome::Release {
                 due_at: self.now().plus_seconds(seconds),
             };
-            // If this fails, the lease runs out some time.
+            // If this fails, the lease expires.
             let _ = self.commit_settled(&job, Vec::new(), outcome);
         }
     }
@@ -181,7 +179,7 @@ impl Engine {
     }
 
     /// # Errors
-    /// `unavailable` if the job is not to blame.
+    /// `unavailable` if the job is not at fault.
     fn enrich_one(&self, job: &Job) -> Result<bool> {
         if job.attempts > ATTEMPTS_MAX {
             return self.fail(job, "every process that tried it ended before it was done");
@@ -191,7 +189,7 @@ impl Engine {
         };
         let reading = self.read(&memory)?;
         self.settle(job, |latest| {
-            // Its text may have changed while it was read.
+            // Its text may have changed meanwhile.
             if latest.content == memory.content {
                 return Ok((self.enriched(latest, &reading)?, JobOutcome::Done));
             }
@@ -199,9 +197,9 @@ impl Engine {
         })
     }
 
-    /// Commits what `work` makes of the memory together with the end of the job, again from a fresh
-    /// read while others come between. Says whether it did: not if another process has the lease
-    /// now, or the memory and its job are gone.
+    /// Commits the changes that `work` makes of the memory together with the end of the job; after
+    /// a conflict, again from a fresh read. Returns false after too many conflicts: another process
+    /// has the lease, or the memory and its job were removed.
     fn settle(
         &self,
         job: &Job,
@@ -252,7 +250,7 @@ impl Engine {
     }
 
     /// # Errors
-    /// `unavailable` if the store or the model does not answer; another one if the model refuses
+    /// `unavailable` if the store or the model does not answer; another error if the model refuses
     /// the text.
     fn read(&self, memory: &Memory) -> Result<Reading> {
         let mut passages = Engine::passages_of(memory);
@@ -286,8 +284,8 @@ impl Engine {
         })
     }
 
-    /// The vectors of the first passages: those that are stored, or else new ones. The beginning of
-    /// a long text is enough to compare it; maintenance embeds the rest.
+    /// Returns the vectors of the first passages: the stored ones, or else new ones. The beginning
+    /// of a long text is enough for a comparison; maintenance embeds the rest.
     fn vectors_of(&self, memory: &Memory, passages: &mut [Passage]) -> Result<Vec<QueryVector>> {
         let compared = passages.len().min(PASSAGES_EMBEDDED_AT_ONCE_MAX);
         if self.search_mode == SearchMode::Words {
@@ -325,7 +323,7 @@ impl Engine {
         Ok(vectors)
     }
 
-    /// The enricher's judgement; that of the rules where it has none.
+    /// Returns the enricher's assessment; without one, that of the local rules.
     fn judge(&self, text: &str) -> Enrichment {
         let begun = self.now().microseconds();
         let pauses_until = &self.rounds.enricher_pauses_until;
@@ -345,7 +343,7 @@ impl Engine {
             );
         }
         let judged = answer.and_then(|judged| enrichment::check(&judged).map(|()| judged));
-        // A state is logged when it begins, not at every job that it lasts.
+        // A failing state is logged when it begins, not at every job.
         let was_failing = self
             .rounds
             .is_enricher_failing
@@ -377,7 +375,7 @@ impl Engine {
         let id = memory.id.clone();
         let revision = memory.revision + 1;
         let mut changes = vec![changed(memory, has_new_terms.then(|| passages.clone()))];
-        // So that the next job already finds it, if the model was away when it was stored.
+        // So that the next job finds it already, if the model was away when it was stored.
         if !has_new_terms && !ties.is_embedded && vectors.len() == passages.len() {
             let vectors = passages
                 .iter()
@@ -397,7 +395,8 @@ impl Engine {
         let Some(owner) = &memory.owner else {
             return Ok(Ties::default());
         };
-        // A caller that merely claims the owner's name must not find memories of other dialects.
+        // A caller that merely claims the owner's name must not learn of memories of other tool
+        // sets.
         let reader = Reader {
             own_origin: Some(memory.origin.clone()),
             ..Reader::of(Some(owner))
@@ -426,8 +425,8 @@ impl Engine {
         for part in near.chunks(2 * LINKS_MAX) {
             let ids: Vec<MemoryId> = part.iter().map(|(_, id)| id.clone()).collect();
             for known in self.store.get_all(&filter, &ids)? {
-                // A later memory is linked to this one, and not the other way round, whichever is
-                // judged first.
+                // Newer memories are linked to this one, and not the other way round, whichever is
+                // enriched first.
                 let is_older = (known.created_at, &known.id) < (memory.created_at, &memory.id);
                 if let Some((cosine, _)) = part
                     .iter()
@@ -458,7 +457,7 @@ impl Ties {
             relation,
             similarity,
         });
-        // A weight without enrichment is a person's.
+        // A person set the weight of a memory without enrichment.
         if repeats && self.links.len() == 1 && known.enrichment.is_some() && known.weight < 1.0 {
             let weight = known.weight + (1.0 - known.weight) * REINFORCEMENT;
             self.reinforced = Some(Memory { weight, ..known });
@@ -466,21 +465,21 @@ impl Ties {
     }
 }
 
-/// The weight of a memory that was judged just now, from its importance and its weight so far.
-/// While it waited, each repetition multiplied what its weight lacked to 1 by the same factor; what
-/// the importance lacks is multiplied by as much now, as if the repetitions came after the
-/// judgement. Less than it began with it weighs only if it was superseded meanwhile, or a person
-/// said so: that stays.
+/// Returns the weight of a memory after its enrichment, from its importance and its weight so far.
+/// While it waited, each repetition multiplied the gap between its weight and 1 by the same factor;
+/// now the gap of the importance is multiplied by as much, as if the repetitions came after the
+/// enrichment. A weight below the initial one stays: the memory was superseded meanwhile, or a
+/// person set it.
 fn judged_weight(importance: f64, weight: f64) -> f64 {
     if weight < INITIAL_WEIGHT {
         return weight;
     }
     let factor = (1.0 - weight) / (1.0 - INITIAL_WEIGHT);
-    // In this form, an importance without repetitions stays the number that it is.
+    // In this form, an importance without repetitions stays exactly the same number.
     (importance + (1.0 - importance) * (1.0 - factor)).clamp(0.0, 1.0)
 }
 
-/// The change that puts a memory in the place of what it was.
+/// Returns the change that stores a memory in place of its last revision.
 pub(crate) fn changed(mut memory: Memory, passages: Option<Vec<Passage>>) -> Change {
     let expect = Expect::Revision(memory.revision);
     memory.revision += 1;

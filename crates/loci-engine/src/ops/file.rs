@@ -1,4 +1,4 @@
-//! Filing a text under an id that follows from it, once.
+//! Filing a text once, under an id that is derived from it.
 
 use std::collections::HashSet;
 
@@ -8,24 +8,25 @@ use uuid::Uuid;
 use crate::Engine;
 use crate::ops::remember::{Remember, Remembered};
 
-/// Ids that are looked at for one text.
+/// The most ids that are tried for one text.
 const IDS_MAX: u32 = 16;
 
-/// The outcome of filing a text.
+/// The result of filing a text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filed {
-    /// It is there now.
+    /// The text was stored.
     New(Box<Remembered>),
-    /// It was there: the same text in the same place, under one of the ids.
+    /// The same text was in the same location already, under one of the ids.
     Before(Box<Memory>),
 }
 
 impl Engine {
-    /// Stores a memory under the first of its ids (`id_of` 0, 1, ...) that is free, unless the same
-    /// text is in the same place under any of the first sixteen. An id is not free while a memory
-    /// has it that the caller may not read, was forgotten, or says something else by now; where all
-    /// sixteen are taken, the memory gets that of a random number. So does each of a caller without
-    /// the scope `read`, which is told of nothing that is filed already. Durable when it returns.
+    /// Stores a memory under the first free one of its ids (`id_of` 0, 1, ...), unless the same
+    /// text is in the same location under any of the first sixteen. An id is taken by a memory that
+    /// the caller may not read, that was forgotten, or that has another text or location by now; if
+    /// all sixteen are taken, the memory gets the id of a random number. So does every memory of a
+    /// caller without the scope `read`, which does not learn of existing ones. Durable when it
+    /// returns.
     ///
     /// # Errors
     /// As for [`remember`](Engine::remember).
@@ -37,7 +38,7 @@ impl Engine {
     ) -> Result<Filed> {
         let since = self.store.version()?;
         let (mut memory, compare_in) = self.requested(caller, request)?;
-        // Who may not read would learn from the number of an id what others filed.
+        // Without the scope `read`, the number of an id would reveal which texts others filed.
         let is_blind = !caller.principal.scopes.allow(Scope::Read);
         let ids: Vec<MemoryId> = if is_blind {
             Vec::new()
@@ -63,8 +64,8 @@ impl Engine {
                 None => self.prepared(caller, memory.clone(), compare_in.clone())?,
             };
             match self.commit_new(caller, &memory, passages.clone(), since) {
-                // Another process may have filed something under it right now, or a memory that no
-                // read shows has it.
+                // Another process may have stored a memory under this id just now, or a
+                // soft-deleted one has it.
                 Err(error) if error.code == ErrorCode::Conflict && free.is_some() => {
                     taken.insert(memory.id.clone());
                     prepared = Some((remembered, passages));
@@ -81,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// Whether a memory is what the caller would file: its text, in its place.
+    /// Reports whether a memory has the text and the location of the one that the caller files.
     fn is_filed_as(&self, caller: &Caller, held: &Memory, memory: &Memory) -> bool {
         caller.reader().may_read(held)
             && held.is_live(self.now())
@@ -90,7 +91,7 @@ impl Engine {
     }
 }
 
-/// One that nothing was filed under yet, as good as certainly.
+/// Returns a random number, under which almost certainly no text was filed yet.
 fn random_number() -> u32 {
     (Uuid::now_v7().as_u128() as u32).max(IDS_MAX)
 }

@@ -1,4 +1,4 @@
-//! Filing what was read of a file.
+//! Filing the parts that were read from a source file.
 
 mod filing;
 
@@ -17,48 +17,49 @@ use filing::Filing;
 pub struct SourcePart {
     /// The conversation that it belongs to, or the path of the file.
     pub thread: String,
-    /// The order in it, from 0.
+    /// Its position in the thread, from 0.
     pub position: u64,
     /// The text, byte for byte.
     pub content: String,
-    /// Where it is filed in the collection.
+    /// The section in which it is filed.
     pub section: String,
-    /// The kind of its memories.
+    /// The kind of the memory.
     pub kind: String,
-    /// A title, if it has one.
+    /// The title, if it has one.
     pub title: Option<String>,
-    /// Further attributes, by name; [`SOURCE_FILE`] is added.
+    /// Its other attributes; [`SOURCE_FILE`] is added.
     pub attributes: BTreeMap<String, String>,
-    /// When it was said or written; the moment of filing, if none.
+    /// The time at which it was said or written; the time of filing if `None`.
     pub created_at: Option<Timestamp>,
 }
 
-/// The content that was read of a file.
+/// The result of reading a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadSource {
-    /// The state of the file now.
+    /// The new state of the file.
     pub file: SourceFile,
-    /// The state when it was read; none if the file was new.
+    /// The state when the file was read; `None` if there was no state.
     pub before: Option<SourceFile>,
-    /// The path that it had before, if it was moved: the memories of that path move along, and the
-    /// state of that path is forgotten.
+    /// The path that it had before, if it was moved: the memories filed from that path move along,
+    /// and its state is removed.
     pub moved_from: Option<String>,
-    /// The visibility of the memories that are new. Earlier memories keep their visibility.
+    /// The visibility of new memories. Memories filed before keep theirs.
     pub visibility: Visibility,
-    /// The parts, in the order of the file. Of a [whole](SourceFile::is_whole) one they are all of
-    /// it: what was filed from it and is no part of it any more is removed; what was filed is found
-    /// by the threads of the parts, and by the path of the file as a thread. Else they go on where
-    /// the file was left ([`SourceFile::parts`] counts those before them), or begin again if none
-    /// are before them; and a thread is the same in whichever file it is read.
+    /// The parts, in the order of the file. If the file is [whole](SourceFile::is_whole), they are
+    /// all of its parts: memories that were filed from it and match no part any more are removed.
+    /// These are found by the threads of the parts, and by the path of the file as a thread.
+    /// Otherwise the parts continue where reading stopped ([`SourceFile::parts`] counts those
+    /// before them), or start again if none precede them, and a thread is the same in whichever
+    /// file it is read.
     pub parts: Vec<SourcePart>,
-    /// Whether the next call files more of the same reading, of a file that is not whole: what is
-    /// known of the file stays what it was until the last one, so that whatever ends the process in
-    /// between, it is all read again.
+    /// True if the next call files more of the same reading, of a file that is not whole: the state
+    /// of the file stays as it is until the last call, so that if the process ends in between, the
+    /// whole reading is repeated.
     pub has_more: bool,
 }
 
 impl ReadSource {
-    /// Whether the parts go on where the file was left.
+    /// Returns true if the parts continue where reading stopped.
     fn goes_on(&self) -> bool {
         !self.file.is_whole && self.file.parts > self.parts.len() as u64
     }
@@ -113,34 +114,35 @@ impl ReadSource {
     }
 }
 
-/// The outcome of filing a source.
+/// The result of filing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SourceFiled {
-    /// Parts that are new.
+    /// New parts.
     pub added: u64,
-    /// Parts that were there.
+    /// Parts that were filed before.
     pub kept: u64,
-    /// Parts that were there and are gone.
+    /// Parts that were filed before and are removed.
     pub removed: u64,
 }
 
-/// The id of a part: which file's, which part, and a number that tells it from others with the same
-/// text and section. Of a whole file, that is how many of them are before it; else its position.
-/// Where that id is taken (by what stood in a file of that name before, and was moved with it),
-/// larger numbers are tried.
+/// Makes the id of a part from its file, the part, and a number that distinguishes it from others
+/// with the same text and section: in a whole file, the count of those before it; otherwise its
+/// position. If that id is taken (by a memory of an earlier file of that name, which moved with the
+/// file), larger numbers are tried.
 pub type SourceId<'a> = &'a dyn Fn(&SourceFile, &SourcePart, u64) -> MemoryId;
 
 impl Engine {
-    /// Files what was read: memories of the caller, found by their words at once and by their
-    /// meaning when [`embed_pending`](Engine::embed_pending) has come to them. A part whose thread
-    /// and text are filed from this file already is the same memory, whatever its position and
-    /// section were; one that says the same elsewhere is another. All of it, and what is known of
-    /// the file, in one step, unless it is large: then what is known of it last, so that reading it
-    /// again adds nothing twice. Durable when it returns; nothing is written if nothing changes.
+    /// Files the parts of a file as memories of the caller, which words find at once and meaning
+    /// finds after [`embed_pending`](Engine::embed_pending) has embedded them. A part whose thread
+    /// and text were filed from this file before is the same memory, whatever its position and
+    /// section were; a part with the same text elsewhere is another one. Commits everything, with
+    /// the state of the file, in one transaction. A large file takes several, with the state in the
+    /// last, so that reading it again adds no duplicate. Durable when it returns; writes nothing if
+    /// nothing changes.
     ///
     /// # Errors
-    /// `conflict` if another process read the file meanwhile (read what is known of it again), or
-    /// the caller's data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
+    /// `conflict` if another process read the file meanwhile (read its state again), or the
+    /// caller's data was wiped; `invalid_argument` or `too_large` for a part beyond the limits;
     /// `unavailable` if the store cannot be written.
     pub fn file_source(
         &self,
@@ -152,11 +154,12 @@ impl Engine {
         outcome.unwrap_or_else(|| Err(Error::internal("a file was filed without an outcome")))
     }
 
-    /// The same for several files, small ones together in as few steps as may be, each whole file
-    /// in one. Returns what came of each, in their order: one that fails holds up no other.
+    /// Files several files like [`file_source`](Engine::file_source), small ones together in as few
+    /// transactions as possible, each whole file in one. Returns the result of each, in order; a
+    /// file that fails does not stop the others.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written: what was filed until then stays.
+    /// `unavailable` if the store cannot be written; the files filed until then stay.
     pub fn file_sources(
         &self,
         caller: &Caller,
@@ -166,7 +169,7 @@ impl Engine {
         Filing::new(self, caller, id_of)?.file(&reads)
     }
 
-    /// Returns what [`file_source`](Engine::file_source) would do. Writes nothing.
+    /// Returns the result that [`file_source`](Engine::file_source) would have. Writes nothing.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a part beyond the limits; `unavailable` if the store
@@ -181,8 +184,8 @@ impl Engine {
         Ok(Filing::new(self, caller, id_of)?.plan(read, 0)?.filed(read))
     }
 
-    /// Notes what is known of a file now, such as another time; what was filed of it stays as it
-    /// is.
+    /// Records the new state of a file, such as another modification time; its memories stay as
+    /// they are.
     ///
     /// # Errors
     /// `conflict` if another process read the file meanwhile; `unavailable` if the store cannot be
@@ -203,7 +206,7 @@ impl Engine {
         })
     }
 
-    /// Returns the state of a file; none if it was not read into that collection.
+    /// Returns the state of a file; `None` if it was not read into that collection.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -216,8 +219,8 @@ impl Engine {
         self.store.source_file(&caller.space, collection, path)
     }
 
-    /// Returns the states of a file in all collections that it was read into, the global one first,
-    /// then in their order.
+    /// Returns the state of a file in every collection, the global one first, then in the order of
+    /// collections.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -225,7 +228,7 @@ impl Engine {
         self.store.sources_at(&caller.space, path)
     }
 
-    /// All files that were read into a collection, by path.
+    /// Returns all files that were read into a collection, by path.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -237,7 +240,7 @@ impl Engine {
         self.store.source_files(&caller.space, collection)
     }
 
-    /// Files of which there is more to read, at most `limit`.
+    /// Returns at most `limit` files that have more to read.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,4 +1,4 @@
-//! Finds near duplicates of a text before it is stored.
+//! Near duplicates of a text, before it is stored.
 
 use std::collections::HashMap;
 
@@ -11,29 +11,30 @@ use loci_search::{dates, document, passages::passages};
 use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::{Engine, SearchMode, Similar, SimilarQuery, check};
 
-/// Memories near each passage that are looked at.
+/// The number of nearest memories of each passage that are examined.
 const CANDIDATES_PER_PASSAGE: usize = 64;
-/// Bytes of a text by whose words the same one is looked for.
+/// Bytes of a text whose words find the same text.
 const WORDS_BYTES_MAX: usize = 2_000;
-/// Memories that are looked at then.
+/// The number of memories that are examined by words.
 const CANDIDATES_BY_WORDS: usize = 50;
-/// Texts that are read at a time.
+/// The number of texts that are read at a time.
 const READ_AT_ONCE: usize = 8;
 
-/// A near duplicate of a text.
+/// The near duplicates of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Duplicates {
     /// The memories, nearest first, ties by id.
     pub similar: Vec<Similar>,
-    /// Why the comparison was less than it should be, in a sentence; none if it was whole.
+    /// The reasons why the comparison was incomplete, in a sentence; `None` if it was complete.
     pub degraded: Option<String>,
 }
 
 impl Engine {
-    /// Long-term memories that say what the text says. Of a text of several passages, the
-    /// similarity is the mean of what each passage finds in a memory, so that a beginning which
-    /// many texts share makes none of them the same. The very same text is looked for by its words,
-    /// too: it may not be embedded yet. Without a model, it alone is found. Nothing is stored.
+    /// Returns long-term memories that are near duplicates of the text. For a text of several
+    /// passages, the similarity is the mean over its passages of each one's best match in a memory,
+    /// so that a beginning which many texts share does not make them duplicates. An identical text
+    /// is also found by its words, since it may not be embedded yet; without a model, only that is
+    /// found. Stores nothing.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the text (argument `content`); `unavailable` if the
@@ -109,8 +110,8 @@ impl Engine {
         })
     }
 
-    /// The memories nearest to these passages of the text, and how many passages of others have no
-    /// vector.
+    /// Returns the memories nearest to these passages of the text, and the number of other passages
+    /// without a vector.
     fn near(
         &self,
         filter: &Filter,
@@ -141,14 +142,14 @@ impl Engine {
         near.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         near.truncate(query.limit);
         let ids: Vec<MemoryId> = near.iter().map(|(id, _)| id.clone()).collect();
-        // One that was removed meanwhile is missing among the memories, so they are matched by id.
+        // A memory that was removed meanwhile is missing, so memories are matched by id.
         let similar = self
             .store
             .get_all(filter, &ids)?
             .into_iter()
             .filter_map(|memory| {
                 let (_, cosine) = near.iter().find(|(id, _)| *id == memory.id)?;
-                // The loss by quantisation does not count as a difference.
+                // Quantization makes the cosine of equal texts less than 1.
                 let cosine = if memory.content == content {
                     1.0
                 } else {
@@ -159,8 +160,8 @@ impl Engine {
         Ok((similar.collect(), without_vector))
     }
 
-    /// The memories with this very text among those that its first words find, and whether it has
-    /// any.
+    /// Returns the memories with an identical text among those that its first words find, and true
+    /// if it has any words.
     fn same_by_words(&self, filter: &Filter, content: &str) -> Result<(Vec<Similar>, bool)> {
         let words = content.trim_start();
         let words = &words[..words.floor_char_boundary(WORDS_BYTES_MAX)];
@@ -195,7 +196,7 @@ impl Engine {
     }
 }
 
-/// Into how many passages the index divides a text.
+/// Returns the number of passages into which the index divides a text.
 pub fn passage_count(content: &str) -> usize {
     passages(content).len()
 }

@@ -1,4 +1,4 @@
-//! Removing a memory.
+//! Deleting a memory permanently.
 
 use loci_core::{Caller, Change, Forgotten, Memory, MemoryId, RecordVerb, Result, Tier};
 
@@ -6,11 +6,11 @@ use crate::Engine;
 use crate::notes::in_file_or_store;
 
 impl Engine {
-    /// Removes a memory for good, a forgotten one, too, with the message that it was made from; a
-    /// note is [forgotten](Engine::forget_softly), and its file stays. Durable when it returns.
+    /// Permanently removes a memory, even a forgotten one, with the message that it was made from;
+    /// a note is [forgotten](Engine::forget_softly), and its file stays. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it,
+    /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it,
     /// `unavailable` if the store cannot be written; for a note as for `forget_softly`.
     pub fn forget(&self, caller: &Caller, id: &MemoryId) -> Result<()> {
         let in_file = || {
@@ -36,8 +36,8 @@ impl Engine {
         in_file_or_store(in_file, in_store)
     }
 
-    /// The message that a memory was made from, if it is there still. A search shows one of the
-    /// two, so that both go when one does.
+    /// Returns the message that a memory was made from, if it still exists. A search shows one of
+    /// the two, so both are deleted together.
     pub(crate) fn message_of(&self, caller: &Caller, memory: &Memory) -> Result<Option<Memory>> {
         let Some(source) = &memory.source else {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Forgetting a memory so that it stays and can be brought back.
+//! Forgetting a memory reversibly.
 
 use loci_core::{Caller, Forgotten, Memory, MemoryId, RecordVerb, Result};
 
@@ -7,13 +7,13 @@ use crate::notes::{Embedded, in_file_or_store};
 use crate::ops::update::put_next;
 
 impl Engine {
-    /// Marks a memory as forgotten, whatever tool set it came in through, and the message that it
-    /// was made from; a note in its file. One that is forgotten already stays as it is, with its
-    /// moment. Durable when it returns.
+    /// Marks a memory of any tool set as forgotten, with the message that it was made from; a note
+    /// in its file. A memory that is forgotten already stays unchanged, with its time. Durable when
+    /// it returns.
     ///
     /// # Errors
-    /// `not_found` if there is none that the caller may read, `forbidden` if it may only read it;
-    /// `conflict` if it is a note whose frontmatter is broken, or that others change all the time;
+    /// `not_found` if the caller can read no such memory, `forbidden` if it may only read it;
+    /// `conflict` if it is a note whose frontmatter is broken, or that other writers keep changing;
     /// `unavailable` if the store or the folder of notes cannot be written.
     pub fn forget_softly(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         let in_store = || {
@@ -35,7 +35,7 @@ impl Engine {
         self.without_hidden(caller, forgotten)
     }
 
-    /// The same for a note, in its file; none if the memory is no note.
+    /// Does the same for a note, in its file; returns `None` if the memory is not a note.
     pub(crate) fn forget_note(&self, caller: &Caller, id: &MemoryId) -> Result<Option<Memory>> {
         let forgotten = self.change_note(
             caller,

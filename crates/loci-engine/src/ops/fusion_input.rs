@@ -11,8 +11,8 @@ use loci_search::query::Query;
 use crate::Weights;
 use crate::models::{QueryReading, comparable};
 
-/// The marks that the ranking asks for beside the topic of a query: marks of the index, by what
-/// they mean.
+/// The marks that the ranking looks for in addition to the terms of a query: marks of the index,
+/// grouped by their meaning.
 #[derive(Default)]
 pub(super) struct Marks {
     /// [`TOOL_OUTPUT`], then speakers, dates and [`TIME`].
@@ -33,7 +33,7 @@ impl Marks {
         marks
     }
 
-    /// Adds as many as there is room for; returns their bits.
+    /// Adds as many marks as fit; returns their bits.
     fn add(&mut self, names: impl IntoIterator<Item = String>) -> u64 {
         let begin = self.names.len();
         self.names.extend(names.into_iter().take(MARKS_MAX - begin));
@@ -41,16 +41,16 @@ impl Marks {
     }
 }
 
-/// The candidates of a question, as the fusion sees them.
+/// The candidates of a question in the form in which the fusion reads them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FusionInput {
     /// The memories.
     pub ids: Vec<MemoryId>,
     /// Their scores, in the same order.
     pub scores: Vec<Scores>,
-    /// How many identifiers of the question each holds.
+    /// The number of the question's identifiers that each contains.
     pub identifiers: Vec<usize>,
-    /// The threads that they are in.
+    /// The threads of the memories.
     pub threads: Vec<fusion::Thread>,
     /// As in [`fusion::Input`].
     pub bm25_bound: f32,
@@ -71,8 +71,8 @@ impl FusionInput {
         }
     }
 
-    /// The candidates by their relevance with these weights, best first: those that hold more
-    /// identifiers before others.
+    /// Returns the candidates by their relevance with these weights, best first; those with more
+    /// identifiers come before others.
     pub fn ranked(&self, weights: &Weights) -> Vec<usize> {
         let fused = fuse(&self.of(), weights, usize::MAX);
         let mut order = self.ordered(&|index| fused[index].relevance);
@@ -80,7 +80,7 @@ impl FusionInput {
         order
     }
 
-    /// The candidates by a score, highest first, ties by id.
+    /// Returns the candidates by a score, highest first, ties by id.
     pub fn ordered(&self, score: &dyn Fn(usize) -> f64) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.ids.len()).collect();
         order.sort_by(|a, b| {
@@ -92,7 +92,7 @@ impl FusionInput {
     }
 }
 
-/// The scores of the candidates of a question.
+/// Returns the scores of the candidates of a question.
 pub(super) fn input(
     candidates: &Candidates,
     query: &Query,
@@ -118,7 +118,7 @@ pub(super) fn input(
     }
 }
 
-/// A candidate as the fusion sees it.
+/// Returns the scores of a candidate for the fusion.
 fn scores(hit: &Candidate, query: &Query, marks: &Marks, scale: CosineScale) -> Scores {
     let stored_on = dates::day(hit.created_at.microseconds());
     Scores {

@@ -1,4 +1,4 @@
-//! Doing once what is asked for several times under one key.
+//! Idempotency keys: repeated calls under one key do their work once.
 
 use loci_core::{
     Batch, Caller, Change, CollectionFilter, ContentHash, Error, ErrorCode, IdempotentReply,
@@ -8,43 +8,42 @@ use sha2::{Digest, Sha256};
 
 use crate::{Engine, check};
 
-/// A caller's key for what it asks for.
+/// A request under an idempotency key.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyedRequest<'a> {
-    /// The operation: keys of different operations are independent.
+    /// The name of the operation; each operation has its own keys.
     pub operation: &'a str,
     /// The key: 1 to 256 characters.
     pub key: &'a str,
-    /// All arguments but the key, in a form that is the same for the same ones.
+    /// All arguments but the key, in a canonical form: equal arguments give equal text.
     pub request: &'a str,
 }
 
-/// The outcome of work under an idempotency key.
+/// The result of work under an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// The text of the reply.
     pub text: String,
-    /// The memories whose texts are in it, each once.
+    /// The distinct memories whose texts are in it.
     pub memories: Vec<MemoryId>,
-    /// Whether it is the answer to the next such call, too: not while it lacks what there may be by
-    /// then.
+    /// True if the answer also serves later calls under the key: false while it lacks data that may
+    /// exist by then.
     pub is_kept: bool,
 }
 
 impl Engine {
-    /// Answers what was answered before in this session to the same request under the key, or does
-    /// the work and keeps its answer, if it is to be kept. Of several at once, one answer is kept,
-    /// and all get that.
+    /// Returns the stored reply to the same request under the key in this session; without one,
+    /// does the work and stores its answer if `is_kept` is set. Of several concurrent calls, one
+    /// answer is stored, and all calls return it.
     ///
-    /// A kept answer serves as long as nothing in the store changes, and is deleted with any of the
-    /// memories whose texts it holds. After a change, and where this caller may not read one of
-    /// them, since it was answered through a token with other rights, the work is done again and
-    /// its answer returned; what was kept stays.
+    /// A stored reply is valid while nothing in the store changes, and is deleted with any of the
+    /// memories whose texts it contains. After a change, or if this caller's token may not read one
+    /// of these memories, the work is done again and its answer returned; the stored reply stays.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
-    /// request, or if the caller's data was wiped meanwhile; those of the work, after which nothing
-    /// is kept; `unavailable` if the store cannot be read or written.
+    /// request, or if the caller's data was wiped meanwhile; the errors of the work, after which
+    /// nothing is stored; `unavailable` if the store cannot be read or written.
     pub fn once(
         &self,
         caller: &Caller,
@@ -61,7 +60,7 @@ impl Engine {
             ..keyed
         };
         let owner = &caller.principal.subject;
-        // Of the calls in this process one does the work.
+        // One of the calls in this process does the work.
         let _exclusive = self
             .key_locks
             .lock(&(&caller.space, owner, keyed.operation, keyed.key));
@@ -91,7 +90,7 @@ impl Engine {
             changes,
         }) {
             Ok(()) => Ok(text),
-            // Another process was faster, unless the data was wiped.
+            // Another process stored an answer first, unless the data was wiped.
             Err(error) if error.code == ErrorCode::Conflict => {
                 let faster = self.kept(caller, &keyed)?.ok_or(error)?;
                 Ok(self
@@ -102,8 +101,8 @@ impl Engine {
         }
     }
 
-    /// The text of an answer, if it was made of the store as that was at this version, and the
-    /// caller may read all of its memories as searches would show them: none is gone or forgotten.
+    /// Returns the text of a reply if it was made from the store at this version and the caller may
+    /// read all its memories as a search would: none is removed or forgotten.
     fn still_serves<'a>(
         &self,
         caller: &Caller,
@@ -122,7 +121,7 @@ impl Engine {
         Ok((readable == before.memories.len()).then_some(text))
     }
 
-    /// Returns the earlier reply to the same request under the key.
+    /// Returns the stored reply to the same request under the key.
     ///
     /// # Errors
     /// `invalid_argument` for the key (`idempotency_key`); `conflict` if it was used for another
@@ -150,8 +149,8 @@ impl Engine {
         }
     }
 
-    /// Keeps an answer under the key for `keyed_answer_ttl_seconds` of the
-    /// [`Policy`](crate::Policy), unless there is one already.
+    /// Returns the change that stores an answer under the key for `keyed_answer_ttl_seconds` of the
+    /// [`Policy`](crate::Policy). Its commit fails if the key has a reply already.
     pub(crate) fn keep(
         &self,
         caller: &Caller,
@@ -176,8 +175,7 @@ impl Engine {
     }
 }
 
-/// Returns the hash of the arguments, by which two requests are the same, whatever their token or
-/// transport.
+/// Returns the hash that identifies a request: that of its arguments, for any token and transport.
 fn request_hash(keyed: &KeyedRequest<'_>) -> ContentHash {
     ContentHash(Sha256::digest(keyed.request).into())
 }

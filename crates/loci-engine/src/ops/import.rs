@@ -1,4 +1,4 @@
-//! Storing many memories at once.
+//! Importing many memories at once.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,39 +11,39 @@ use loci_core::{
 use crate::ops::remember::{Remember, check_request, new_memory};
 use crate::{Engine, SearchMode, check};
 
-/// A memory from elsewhere.
+/// A memory from another system.
 #[derive(Debug, Clone)]
 pub struct Import {
-    /// The memory. Of `supersedes` the record alone is kept: the effect to the weight of the other
-    /// memory has happened where both come from. `similar` is not looked at.
+    /// The memory. `supersedes` is only recorded: the weight of the other memory does not change,
+    /// since that happened in the source system. `compare_in` and `once` are ignored.
     pub memory: Remember,
-    /// Its id, by which a second import knows it again; a new one, if none.
+    /// Its id, by which a second import recognises it; a new one if `None`.
     pub id: Option<MemoryId>,
-    /// Whose it is, which an `admin` may choose; the caller's, if none.
+    /// Its owner, which an `admin` may choose; the caller if `None`.
     pub owner: Option<String>,
-    /// Who wrote its text, if that is neither the owner nor the caller.
+    /// The author of its text, if that is neither the owner nor the caller.
     pub updated_by: Option<String>,
-    /// When it was first stored; now, if none.
+    /// The time at which it was first stored; now if `None`.
     pub created_at: Option<Timestamp>,
-    /// When its text last changed; when it was first stored, if none.
+    /// The time at which its text last changed; that of its first storage if `None`.
     pub updated_at: Option<Timestamp>,
-    /// When it vanishes, instead of `memory.ttl_seconds`.
+    /// The time at which it expires, instead of `memory.ttl_seconds`.
     pub expires_at: Option<Timestamp>,
 }
 
-/// The outcome of an import, which is durable.
+/// The result of an import; durable when this exists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Imported {
     /// Memories that were stored.
     pub stored: usize,
-    /// Memories that were left out, because their ids are there already.
+    /// Memories that were skipped, because their ids exist already.
     pub present: usize,
 }
 
 impl Import {
     /// # Errors
-    /// `invalid_argument` or `too_large` if something is out of its limits; `forbidden` if it
-    /// belongs to another user and the caller is not an `admin`.
+    /// `invalid_argument` or `too_large` if something exceeds its limits; `forbidden` if it belongs
+    /// to another owner and the caller is not an `admin`.
     pub fn check(&self, caller: &Caller) -> Result<()> {
         check_request(&self.memory)?;
         self.updated_by
@@ -65,16 +65,16 @@ impl Import {
 }
 
 impl Engine {
-    /// Stores memories in one transaction. They are found by their words at once, and by their
-    /// meaning when [`embed_pending`](Engine::embed_pending) has come to them.
+    /// Stores memories in one transaction. Words find them at once, meaning after
+    /// [`embed_pending`](Engine::embed_pending) has embedded them.
     ///
-    /// Adds to `imported` what came of them, in their order, if it fails as well: where some of the
-    /// ids are there already, memories are stored one by one, and a failure leaves those before it.
+    /// Adds the counts to `imported`, even if it fails. If some of the ids exist already, memories
+    /// are stored one by one, in order, and a failure keeps those before it.
     ///
     /// # Errors
-    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; that of [`Import::check`], naming
-    /// the memory by its number from 1; `conflict` if an id is of a memory that was deleted, or if
-    /// the owner's data was wiped meanwhile; `unavailable` if the store cannot be written.
+    /// `too_large` for more than [`limits::IMPORT_MEMORIES_MAX`]; the errors of [`Import::check`],
+    /// naming the memory by its number from 1; `conflict` if an id belongs to a deleted memory, or
+    /// if the owner's data was wiped meanwhile; `unavailable` if the store cannot be written.
     pub fn import(
         &self,
         caller: &Caller,
@@ -115,7 +115,7 @@ impl Engine {
         outcome
     }
 
-    /// The imports without secrets, if the scope has what callers write.
+    /// Returns the imports without secrets, if the scope covers what callers write.
     fn redacted_imports<'a>(&self, imports: &'a [Import]) -> Cow<'a, [Import]> {
         if !self.redacts_everything() {
             return Cow::Borrowed(imports);
@@ -127,12 +127,12 @@ impl Engine {
         imports.iter().map(redacted).collect()
     }
 
-    /// The memory that an import makes.
+    /// Returns the memory that an import makes.
     fn imported(&self, caller: &Caller, import: &Import) -> Memory {
         let created_at = import.created_at.unwrap_or_else(|| self.now());
         let mut memory = new_memory(caller, import.memory.clone(), created_at);
         memory.id = import.id.clone().unwrap_or(memory.id);
-        // Who imports does not vouch for what others wrote.
+        // An importing admin does not vouch for texts of other authors.
         memory.by_admin &= import
             .owner
             .as_ref()
@@ -165,7 +165,7 @@ impl Engine {
         self.commit(caller, unwiped.chain(puts).collect())
     }
 
-    /// Those whose ids are not there yet.
+    /// Imports those whose ids do not exist yet.
     fn import_absent(
         &self,
         caller: &Caller,
@@ -191,7 +191,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a memory has the id, be it one that has expired.
+    /// Reports whether a memory has the id, even an expired one.
     fn is_taken(&self, caller: &Caller, import: &Import) -> Result<bool> {
         let Some(id) = &import.id else {
             return Ok(false);

@@ -13,28 +13,27 @@ use crate::notes::in_parallel;
 use crate::ops::remember::named_collection;
 use crate::{Engine, SearchMode, catch_panic, check};
 
-/// The outcome of an import of records, call by call: durable when a call returns.
+/// The result of an import over all its calls; durable when a call returns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ImportReport {
     /// Records that were stored.
     pub stored: u64,
-    /// Records that were left out, because what has their id or key is there already.
+    /// Records that were skipped because their id or key exists already.
     pub present: u64,
-    /// Records that could not be stored, each with its place in the slice of its call, from 0, and
-    /// the reason. The caller removes them.
+    /// Records that could not be stored, each with its index in the slice of its call, from 0, and
+    /// the reason. The caller takes them out.
     pub refused: Vec<(usize, Error)>,
-    /// Paths of files of notes that stay the memories that they are here, which are others than the
-    /// records say. The caller removes them.
+    /// Paths of note files that belong to other memories here than the records say, and keep them.
+    /// The caller takes them out.
     pub others: Vec<String>,
-    /// Whether no model is asked for the questions of cached answers, which are then found by the
-    /// same words alone, for as long as they are kept. So it is from the first question on that the
-    /// model fails at.
+    /// True if the model is not asked to embed the questions of cached answers, which only the same
+    /// words then find for as long as they are kept. Set when the model first fails at a question.
     pub by_words_alone: bool,
-    /// The version of the store when all this began.
+    /// The version of the store when the import began.
     since: Option<u64>,
 }
 
-/// Records that are in the store already, asked for all at once.
+/// The existing ids and keys, for the kinds of records that are read all at once.
 #[derive(Default)]
 struct Known {
     memories: HashSet<(Space, MemoryId)>,
@@ -45,7 +44,7 @@ struct Known {
 }
 
 impl Known {
-    /// The path of a note whose file is there and another memory.
+    /// Returns the path of a note whose file belongs to another memory here.
     fn other_note(&self, archived: &Archived) -> Option<String> {
         let Record::NoteFile(file) = &archived.record else {
             return None;
@@ -60,31 +59,30 @@ impl Known {
     }
 }
 
-/// Everything in a space, whatever became of it.
+/// Returns a filter for every memory of a space, expired and forgotten ones included.
 fn everything(space: &Space) -> Filter {
     Filter::of(space.clone(), Reader::everything(), Timestamp::MIN)
 }
 
 impl Engine {
-    /// Stores records of any space as they are, in their order, in as few transactions as may be:
-    /// ids, moments, owners and revisions included. Existing records stay as they are; a record
-    /// beyond the limits of a call, or that cannot be stored, is noted in `brought`, and the rest
-    /// goes on. A soft-deleted record does not count as existing: a new one with its id replaces it
-    /// for good. A tunnel to a memory that is not there leads to its place; the collection `global`
-    /// means no collection, and so does one with the name of the conversation.
+    /// Stores records of any space unchanged, with their ids, times, owners and revisions, in order
+    /// and in as few transactions as possible. Existing records stay as they are; a record that
+    /// exceeds the limits or cannot be stored is added to `brought`, and the import continues. A
+    /// soft-deleted memory does not count as existing, and is removed permanently if a record has
+    /// its id. A tunnel to a missing memory leads to its location. The collection `global`, and one
+    /// with the name of the memory's conversation, become no collection.
     ///
-    /// The record of a missing file of notes gives way to the record of an existing one.
+    /// The state of a note file that exists replaces the stored state of one that is missing.
     ///
-    /// Memories are found by their words at once, and by their meaning when
-    /// [`embed_pending`](Engine::embed_pending) has come to them; those whose enrichment is pending
-    /// wait for it again. Records that were wiped since the first call with this `brought` are not
-    /// stored. For files of notes, the caller holds the lock of their folder, and has put the files
-    /// there.
+    /// Words find the memories at once, meaning after [`embed_pending`](Engine::embed_pending) has
+    /// embedded them; memories with a pending enrichment are queued again. Data that was wiped
+    /// since the first call with this `brought` is not restored. A caller that imports note files
+    /// holds the lock of their folder, and has put the files there.
     ///
     /// # Errors
-    /// `forbidden` to any caller but the user of this machine; `too_large` for more than
-    /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: some of the
-    /// records are stored then, and counted.
+    /// `forbidden` for every caller but the local user; `too_large` for more than
+    /// [`limits::IMPORT_MEMORIES_MAX`]; `unavailable` if the store does not answer: then some
+    /// records are stored, and counted.
     pub fn import_records(
         &self,
         caller: &Caller,
@@ -129,8 +127,8 @@ impl Engine {
         outcome
     }
 
-    /// The memory with this id in the space of the notes, whosever it is, and the path of the file
-    /// that it is; no path if it is no note, or its file is missing.
+    /// Returns the memory with this id in the space of the notes, of any owner, and the path of its
+    /// file; no path if it is not a note or its file is missing.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -144,13 +142,14 @@ impl Engine {
         Ok((memory, file.map(|file| file.path)))
     }
 
-    /// Notes of files that they are about to be put into the folder of notes, whose lock the caller
-    /// holds: if the process ends in between, the files that are there by then are recognized as
-    /// these memories; until then no process changes one without the lock. Says of each whether
-    /// what it relies on holds; else nothing is noted of it. Durable when it returns.
+    /// Records note files that are about to be put into the folder of notes, whose lock the caller
+    /// holds: if the process ends in between, a reconciliation matches the files that are there to
+    /// these memories, and until then only the holder of the lock may change these. Returns for
+    /// each whether its expectation holds; a file for which it does not is not recorded. Durable
+    /// when it returns.
     ///
     /// # Errors
-    /// `unavailable` if the store cannot be written: nothing or a part is noted then.
+    /// `unavailable` if the store cannot be written; then none or some are recorded.
     pub fn expect_notes(&self, files: &[(&NoteFile, Expect)]) -> Result<Vec<bool>> {
         let commit = |files: &[(&NoteFile, Expect)]| {
             let change = |(file, expect): &(&NoteFile, Expect)| Change::ExpectNoteFile {
@@ -175,7 +174,7 @@ impl Engine {
             .collect()
     }
 
-    /// A record as it is to be stored: of a cached answer, with the vector by which its question is
+    /// Returns the record to store: for a cached answer, with the vector by which its question is
     /// found.
     fn with_vector<'a>(
         &self,
@@ -189,7 +188,7 @@ impl Engine {
             return Cow::Borrowed(archived);
         }
         let (vector, problem) = self.question_vector(&entry.query);
-        // An import waits once for a model that does not answer.
+        // A model that is away is waited for only once.
         brought.by_words_alone = problem.is_some();
         let vector = vector.as_ref().map(crate::models::quantised);
         let record = Record::CacheEntry(Box::new(CacheEntry {
@@ -202,7 +201,8 @@ impl Engine {
         })
     }
 
-    /// Commits records together, or else in halves, so that none is in the way of the others.
+    /// Commits records together; if that fails, in halves, so that one bad record does not stop the
+    /// others.
     fn import_batch(
         &self,
         part: &[(usize, Cow<'_, Archived>)],
@@ -242,8 +242,8 @@ impl Engine {
         }
     }
 
-    /// The changes that store these records, each of which keeps what is there, and what was wiped,
-    /// as it is.
+    /// Returns the changes that store these records; each leaves existing and wiped data as they
+    /// are.
     fn changes(&self, part: &[(usize, Cow<'_, Archived>)], since: u64) -> Result<Vec<Change>> {
         let in_part: HashSet<&MemoryId> = part
             .iter()
@@ -299,7 +299,7 @@ impl Engine {
         Ok(tunnel)
     }
 
-    /// Counts a record that was not stored: another call may have stored it meanwhile.
+    /// Counts a record that was not stored; another process may have stored it meanwhile.
     fn note_failure(
         &self,
         number: usize,
@@ -321,7 +321,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The memories among these that are there.
+    /// Returns those of these memories that exist.
     fn known_memories<'a>(&self, records: impl Iterator<Item = &'a Archived>) -> Result<Known> {
         let mut ids: HashMap<&Space, Vec<MemoryId>> = HashMap::new();
         for memory in records.filter_map(memory) {
@@ -339,7 +339,7 @@ impl Engine {
         Ok(known)
     }
 
-    /// Whether something with the id or the key of a record is there.
+    /// Reports whether a record with this id or key exists.
     fn is_there(&self, archived: &Archived, known: &mut Known) -> Result<bool> {
         let space = &archived.space;
         // An expired record keeps its id until it is swept.
@@ -385,7 +385,7 @@ impl Engine {
                 gathered(&mut known.cached, (space.clone(), entry.owner.clone()), ids)?
                     .contains(&entry.id)
             }
-            // One that has expired makes room.
+            // An expired decision is replaced.
             Record::Decision(said) => self
                 .store
                 .decision(space, &said.owner, &said.key, self.now())?
@@ -399,8 +399,8 @@ impl Engine {
         })
     }
 
-    /// Whether a fact that says the same is there, and has this id, or is open as this one is, or
-    /// has this one's beginning and end.
+    /// Reports whether a fact with the same triple exists that has this id, is open like this one,
+    /// or has the same start and end.
     fn is_known_fact(&self, space: &Space, fact: &Fact) -> Result<bool> {
         let triple = [&fact.subject, &fact.predicate, &fact.object].map(|name| name.key.clone());
         let query = FactQuery {
@@ -421,7 +421,7 @@ impl Engine {
     }
 }
 
-/// Returns the record of that key, which is asked for once.
+/// Returns the known values of that key, and asks the store for them once.
 fn gathered<K: std::hash::Hash + Eq, V>(
     known: &mut HashMap<K, V>,
     key: K,

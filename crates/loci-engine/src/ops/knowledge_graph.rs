@@ -1,4 +1,4 @@
-//! The knowledge graph: facts with a beginning and an end.
+//! The knowledge graph: facts with a start and an end.
 
 use loci_core::limits::{ENTITY_BYTES_MAX, FACTS_MAX};
 use loci_core::{
@@ -11,32 +11,32 @@ use uuid::Uuid;
 use crate::{Engine, check};
 
 const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
-/// A moment that only what has no end reaches.
+/// A time that only facts without an end reach.
 const NEVER: Timestamp = Timestamp::from_microseconds(i64::MAX);
 
-/// A fact to note.
+/// A fact to add.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewFact {
     /// The subject.
     pub subject: String,
-    /// The relation.
+    /// The predicate.
     pub predicate: String,
     /// The object.
     pub object: String,
-    /// From when it holds; always, if none.
+    /// The time from which it holds; always if `None`.
     pub valid_from: Option<Period>,
-    /// Until when, the whole of the period; for good, if none.
+    /// The time until which it holds, including the whole period; for ever if `None`.
     pub valid_to: Option<Period>,
-    /// Where it was read; a blank one is none.
+    /// The source where it was read; a blank one counts as `None`.
     pub source: Option<String>,
 }
 
-/// The outcome of adding a fact.
+/// The result of adding a fact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddedFact {
-    /// It is noted now.
+    /// The fact was added.
     New(Fact),
-    /// The same was noted before, and has an open end as this one has, or this one's beginning and
+    /// The same fact existed already, with an open end like this one, or with the same start and
     /// end; nothing was added.
     Before(Fact),
 }
@@ -44,17 +44,18 @@ pub enum AddedFact {
 /// Facts, and whether there are more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// By their beginning, those that always held first; then as they were noted.
+    /// The facts by their start, those without one first; then in the order of their addition.
     pub facts: Vec<Fact>,
-    /// Whether there are more after these: at most [`FACTS_MAX`] come at a time.
+    /// True if there are more after these: at most [`FACTS_MAX`] are returned at a time.
     pub is_cut: bool,
 }
 
-/// Returns the key of a name in the graph: its compatibility form (Unicode NFKC), folded in case,
-/// with each run of white space, hyphens and underscores as one space, and none at the ends.
+/// Returns the key that identifies a name of the graph: its compatibility form (Unicode NFKC),
+/// case-folded, with each run of white space, hyphens and underscores as one space, and none at the
+/// ends.
 pub fn name_key(name: &str) -> String {
-    // By way of capitals, so that ß is SS and ς is σ, and of small letters before, for ẞ. The
-    // decomposed parts are composed again.
+    // Upper-cased before the final lower-casing, so that ß becomes SS and ς becomes σ; lower-cased
+    // before that for ẞ. Decomposed characters are composed again.
     let small = name.nfkc().flat_map(char::to_lowercase);
     let folded: String = small
         .flat_map(char::to_uppercase)
@@ -71,14 +72,14 @@ pub fn name_key(name: &str) -> String {
 }
 
 impl Engine {
-    /// Notes a fact. Where the same one has an open end already, and this one too, or where it has
-    /// the same beginning and end, nothing is added; a caller without the scope `read` is not told
-    /// so, and its names are as it spelled them. Durable when it returns.
+    /// Adds a fact. If the same fact exists with an open end, and this one is open too, or with the
+    /// same start and end, nothing is added; a caller without the scope `read` does not learn that,
+    /// and gets the names back as it spelled them. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` for a blank or impossible name (`subject`, `predicate`, `object`), and
-    /// for a `valid_to` that lies before `valid_from`; that or `too_large` for the `source`;
-    /// `unavailable` if the store cannot be written.
+    /// `invalid_argument` for a blank or invalid name (`subject`, `predicate`, `object`), and for a
+    /// `valid_to` before `valid_from`; that or `too_large` for the `source`; `unavailable` if the
+    /// store cannot be written.
     pub fn add_fact(&self, caller: &Caller, request: NewFact) -> Result<AddedFact> {
         let NewFact {
             subject,
@@ -129,12 +130,13 @@ impl Engine {
                 });
             }
             let changes = vec![Change::PutFact(Box::new(fact.clone()))];
-            // A conflict if another process has noted it meanwhile, which the next attempt finds.
+            // Fails with `conflict` if another process added it meanwhile; the next attempt finds
+            // that one.
             self.commit(caller, changes)?;
             if is_blind {
                 return Ok(AddedFact::New(fact.clone()));
             }
-            // Its names are spelled as they were at first.
+            // Its names keep the spelling that they first came with.
             let stored = self
                 .same_fact(caller, &triple, &fact)?
                 .filter(|stored| stored.id == fact.id);
@@ -142,15 +144,15 @@ impl Engine {
         })
     }
 
-    /// Ends every fact that says this, has begun by `ended`, and whose end is open, or lies after
-    /// `ended` and after now, so that what is over stays as it was: today up to this moment, if
-    /// none. Returns them as they are now, and the end that they got. Of more than [`FACTS_MAX`] it
-    /// ends the first; calling again ends the next. Durable when it returns.
+    /// Ends every fact with this triple that has begun by `ended` and whose end is open, or lies
+    /// after both `ended` and now, so that past facts stay as they are. Without `ended`, they end
+    /// today, at this moment. Returns the ended facts and their new end. If there are more than
+    /// [`FACTS_MAX`], it ends the first; a further call ends the next. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if there is none (so when called again); `invalid_argument`, naming `ended`, if
-    /// those that there are begin after it only, and for an impossible name as for
-    /// [`relate`](Engine::add_fact); `unavailable` if the store cannot be written.
+    /// `not_found` if there is no such fact (also on a repeated call); `invalid_argument`, naming
+    /// `ended`, if all such facts begin after it, and for an invalid name as in
+    /// [`add_fact`](Engine::add_fact); `unavailable` if the store cannot be written.
     pub fn end_facts(
         &self,
         caller: &Caller,
@@ -164,7 +166,7 @@ impl Engine {
         let after =
             Timestamp::from_microseconds(ended.last.max(now).microseconds().saturating_add(1));
         self.locks.change(&(&caller.space, &triple), || {
-            // Those that begin first come first.
+            // Sorted by start, earliest first.
             let open = self.same_facts(
                 caller,
                 &triple,
@@ -201,11 +203,11 @@ impl Engine {
         })
     }
 
-    /// The facts about a thing but the first `offset`, at most [`FACTS_MAX`]; of any
-    /// time, if `as_of` is none. None are no error.
+    /// Returns the facts about an entity after the first `offset`, at most [`FACTS_MAX`]; of any
+    /// time if `as_of` is `None`. An entity without facts is not an error.
     ///
     /// # Errors
-    /// `invalid_argument` for an impossible name (`entity`); `unavailable` if the store cannot be
+    /// `invalid_argument` for an invalid name (`entity`); `unavailable` if the store cannot be
     /// read.
     pub fn facts_about(
         &self,
@@ -223,8 +225,8 @@ impl Engine {
         )
     }
 
-    /// All facts, or those about one thing, in the order of time, but the first `offset`, at most
-    /// [`FACTS_MAX`].
+    /// Returns all facts, or those about one entity, in the order of time, after the first
+    /// `offset`, at most [`FACTS_MAX`].
     ///
     /// # Errors
     /// As for [`facts_about`](Engine::facts_about).
@@ -238,9 +240,8 @@ impl Engine {
         )
     }
 
-    /// The other facts with the subject and the predicate of an open one that are open, too, at
-    /// most [`FACTS_MAX`]. None of a fact that has ended by now, and none to a caller without the
-    /// scope `read`.
+    /// Returns the other open facts with the subject and the predicate of an open fact, at most
+    /// [`FACTS_MAX`]. Empty if the fact has ended by now, or if the caller lacks the scope `read`.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -268,7 +269,7 @@ impl Engine {
         Ok(facts)
     }
 
-    /// How much there is in the graph now.
+    /// Returns the current size of the graph.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -299,7 +300,7 @@ impl Engine {
         Ok(Facts { facts, is_cut })
     }
 
-    /// The fact that says this and is open as the given one is, or has its beginning and end.
+    /// Returns the fact with this triple that is open like the given one, or has its start and end.
     fn same_fact(
         &self,
         caller: &Caller,
@@ -335,7 +336,8 @@ impl Engine {
         }
     }
 
-    /// The facts that say this and hold then but the first `offset`, at most [`FACTS_MAX`].
+    /// Returns the facts with this triple that hold then, after the first `offset`, at most
+    /// [`FACTS_MAX`].
     fn same_facts(
         &self,
         caller: &Caller,
@@ -386,7 +388,7 @@ fn name(argument: &str, text: &str) -> Result<Name> {
     })
 }
 
-/// The day (UTC) up to that moment: over at once, and still of that date.
+/// Returns the day (UTC) up to that moment: a fact that ends with it is over at once, on that date.
 fn today(now: Timestamp) -> Period {
     let into_the_day = now.microseconds().rem_euclid(MICROSECONDS_PER_DAY);
     Period {
@@ -446,7 +448,7 @@ mod tests {
         );
     }
 
-    /// Of every letter of the first two planes of Unicode.
+    /// Covers every letter of the first two planes of Unicode.
     #[test]
     fn case_makes_no_difference_and_a_key_is_its_own() {
         for letter in '\0'..'\u{20000}' {

@@ -1,4 +1,4 @@
-//! In which languages the caller's memories are.
+//! The languages of the caller's memories.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use loci_search::analysis::Language;
 
 use crate::Engine;
 
-/// Pages of memories that are looked at, over all that is stored.
+/// The most pages of memories that are examined, over the whole store.
 const PAGES: usize = 20;
-/// Memories of a page.
+/// The number of memories on a page.
 const PAGE: usize = 50;
 
 impl Engine {
-    /// How many of the caller's memories are in each language, by its ISO 639-1 code: of all of
-    /// them, or of 1,000 in 20 stretches over the time of their last update. Memories whose
-    /// language is in doubt are left out.
+    /// Returns the number of the caller's memories in each language, by its ISO 639-1 code: of all
+    /// of them, or of a sample of 1,000 on 20 pages over the time of their last update. Leaves out
+    /// memories whose language is uncertain.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,41 +1,41 @@
-//! Browsing memories by exact filters.
+//! Listing memories by exact filters.
 
 use loci_core::{Caller, CollectionFilter, Delivery, Filter, Memory, Page, Result, limits};
 
 use crate::{Engine, Shown, check};
 
-/// Memories that are read at a time, before it is known how large they are.
+/// The number of memories that are read at a time, before their size is known.
 const READ_AT_ONCE: usize = 16;
 
-/// Which memories to list.
+/// A selection of memories to list.
 #[derive(Debug, Clone)]
 pub struct List {
-    /// Which collections.
+    /// The collections.
     pub collections: CollectionFilter,
-    /// Only these sections; all, if empty.
+    /// Only these sections; all if empty.
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
     /// Only memories with this delivery.
     pub delivery: Option<Delivery>,
-    /// Records to skip.
+    /// The number of memories to skip.
     pub offset: usize,
-    /// Records to return; clamps to [`limits::LIST_RESULTS_MAX`].
+    /// The number of memories to return; clamps to [`limits::LIST_RESULTS_MAX`].
     pub limit: usize,
 }
 
-/// A part of them.
+/// A part of the selected memories.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// The records, as many as there is room for.
+    /// The memories, as many as there is room for.
     pub shown: Vec<Shown>,
-    /// Further records that were asked for and for which the reply has no room.
+    /// The number of further requested memories for which the reply has no room.
     pub left_out: usize,
 }
 
 impl Engine {
-    /// The memories that the caller may read and that pass the filters, last updated first, with
-    /// their whole texts.
+    /// Returns the memories that the caller may read and that match the filters, last updated
+    /// first, with their whole texts.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for the tags; `unavailable` if the store cannot be read.
@@ -46,8 +46,9 @@ impl Engine {
         Ok(memories)
     }
 
-    /// The same, cut to a budget of so many tokens, or [of the installation](Engine::reply_budget):
-    /// the beginnings of long texts, and as many records as there is room for, one at least.
+    /// Returns the same, cut to a budget of `tokens`, or [of the
+    /// installation](Engine::reply_budget): the beginnings of long texts, and as many memories as
+    /// there is room for, at least one.
     ///
     /// # Errors
     /// As for [`list`](Engine::list).
@@ -88,7 +89,7 @@ impl Engine {
         }
     }
 
-    /// The filter of a list, and the page of it that was asked for.
+    /// Returns the filter and the page of a request.
     fn listed(&self, caller: &Caller, request: List) -> Result<(Filter, Page)> {
         check::tags("tags", &request.tags)?;
         let mut filter = self.filter(caller, request.collections);

@@ -1,5 +1,5 @@
-//! The background work beside enrichment: expired records are removed, and pending embeddings are
-//! made.
+//! Background work other than enrichment: the sweep of expired data and the embedding of pending
+//! memories.
 
 use std::collections::BTreeSet;
 use std::slice;
@@ -15,34 +15,34 @@ use crate::background::{ModelRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
 use crate::{Engine, SearchMode, catch_panic};
 
-/// Things that one transaction sweeps, so that a caller's write never waits long.
+/// The most steps that one transaction sweeps, so that a caller's write never waits long.
 const SWEEP_BATCH: usize = 64;
-/// Seconds that wipes are remembered: longer than any write that was under way.
+/// Seconds for which wipes are remembered: longer than any write in progress.
 const WIPE_MEMORY_SECONDS: u64 = 86_400;
-/// Memories that one round embeds.
+/// The most memories that one round embeds.
 const EMBED_ROUND_MAX: usize = 32;
 /// The time after which a round embeds no further memory.
 const EMBED_ROUND_TIME: Duration = Duration::from_millis(200);
-/// Memories of a round that are embedded together, at most; fewer where they have many passages.
+/// The most memories of a round that are embedded together; fewer if they have many passages.
 const EMBED_GROUP: usize = 16;
 /// Failures in a row that end a round.
 const FAILURES_MAX: usize = 3;
-/// Of so many rounds one embeds what has waited longest, so that it does not wait for ever while
-/// more comes in.
+/// One of so many rounds embeds the memories that have waited longest, so that new ones do not
+/// delay them for ever.
 const ROUNDS_PER_OLDEST: usize = 4;
-/// Passages that are embedded between two looks at the lease: seconds of work. Complete memories
-/// are stored then.
+/// Passages that are embedded between two checks of the lease: seconds of work. Memories that are
+/// complete then are stored.
 const EMBED_STEP: usize = 64;
 
 impl Engine {
-    /// Removes expired records, in one short transaction: memories, cached answers, decisions,
-    /// entries of the audit log, records of wipes. Returns in how many steps; after a round with
-    /// any there may be more. Leave the store to others for a while in between: a process that
-    /// waits for its lock polls it, and would miss short gaps.
+    /// Removes expired data in one short transaction: memories, cached answers, decisions, kept
+    /// replies, entries of the audit log, records of wipes. Returns the number of steps; if it is
+    /// not 0, there may be more. Pause between rounds: other writers poll the lock of the store at
+    /// intervals and would miss short gaps.
     ///
-    /// Any number of processes may run it on one store. One at a time sweeps, until it finds
-    /// nothing, and the others find nothing meanwhile. Records that expired by a clock that jumped
-    /// stay until the jump is confirmed (`sweep_clock.rs`).
+    /// Any number of processes may run it on one store. One at a time sweeps until nothing is left;
+    /// meanwhile the others do nothing. Data that expired by a clock that jumped stays until the
+    /// jump is confirmed (`sweep_clock.rs`).
     ///
     /// # Errors
     /// `unavailable` if the store does not answer.
@@ -56,24 +56,22 @@ impl Engine {
             wiped_before: before(WIPE_MEMORY_SECONDS),
         };
         let lease = &self.rounds.sweeping;
-        // Looked at first, because even an empty write takes the lock of all processes.
+        // Checked first, because even an empty write takes the lock of all processes.
         if !lease.is_held() && !self.store.needs_sweep(&sweep)? {
             return Ok(0);
         }
         self.under_lease(lease, || self.store.sweep(&sweep, SWEEP_BATCH))
     }
 
-    /// Embeds some of the memories that wait for it: at least one, and further ones for a fraction
-    /// of a second. Returns how many; after a round that embedded some there may be more. Any
-    /// number of processes may run it on one store: for each model one at a time embeds, and the
-    /// others find nothing to do. Both models read the memories that a serving former model has not
-    /// read. Where another model answers by the same name than the one that made the stored
-    /// vectors, as their number of components tells, those are removed first; they count as if they
-    /// had been embedded.
+    /// Embeds some of the pending memories: at least one, and further ones for a fraction of a
+    /// second. Returns the number; if it is not 0, there may be more. Any number of processes may
+    /// run it on one store: for each model one at a time embeds, and the others do nothing. While a
+    /// former model is active, both models embed the texts that it lacks. If the number of
+    /// components shows that another model behind the same name made the stored vectors, these are
+    /// removed first and count as embedded.
     ///
     /// # Errors
-    /// `unavailable` if the store or the model does not answer, or if the model took none of the
-    /// texts.
+    /// `unavailable` if the store or the model does not answer, or if the model refused all texts.
     pub fn embed_pending(&self) -> Result<usize> {
         if self.search_mode == SearchMode::Words {
             return Ok(0);
@@ -102,8 +100,8 @@ impl Engine {
             let queue = self.queue(rounds, model)?;
             self.embed_for_former();
             let embedded = self.embed_some(&*self.embedder, rounds, queue);
-            // Without the lease, which an end gives back in the middle, others may have read them
-            // again.
+            // If the lease was released in the middle because the engine ends, another engine may
+            // have embedded them again.
             if !rounds.embedding.is_held() {
                 return embedded;
             }
@@ -114,8 +112,8 @@ impl Engine {
         })
     }
 
-    /// Has the former model, if it serves, read some of what it has not read. If it fails, that
-    /// waits for the other one.
+    /// Embeds some of the texts that the former model lacks, if it is active. If it fails, they
+    /// wait for the other model.
     fn embed_for_former(&self) {
         let Some(former) = self.former().filter(|_| self.take_backlog_flag()) else {
             return;
@@ -134,9 +132,9 @@ impl Engine {
         }
     }
 
-    /// The memories that a round may embed: those that searches had as candidates without a vector,
-    /// then those that were filed last, and in one of [`ROUNDS_PER_OLDEST`] rounds those that were
-    /// filed first.
+    /// Returns the memories that a round may embed: those that searches had as candidates without a
+    /// vector, then those that were filed last, or in one of [`ROUNDS_PER_OLDEST`] rounds those
+    /// that were filed first.
     fn queue(&self, rounds: &ModelRounds, model: &ModelId) -> Result<Queue> {
         let is_for_oldest = rounds.count.fetch_add(1, Ordering::Relaxed) % ROUNDS_PER_OLDEST
             == ROUNDS_PER_OLDEST - 1;
@@ -150,7 +148,7 @@ impl Engine {
         let waiting = self.store.without_vector(model, order, looked_at)?;
         let is_end = waiting.len() < looked_at;
         if is_end {
-            // The others have gone, or were embedded elsewhere.
+            // The others were removed, or embedded elsewhere.
             refused = waiting
                 .iter()
                 .filter(|text| refused.contains(text))
@@ -177,8 +175,8 @@ impl Engine {
         })
     }
 
-    /// Embeds some of these memories. A text that the model refuses is passed over, so that it
-    /// never holds up the others; it is tried again when the end of the queue was reached.
+    /// Embeds some of these memories. A text that the model refuses is skipped, so that it never
+    /// blocks the others; it is tried again after the end of the queue was reached.
     fn embed_some(
         &self,
         embedder: &dyn Embedder,
@@ -211,9 +209,9 @@ impl Engine {
             round.embedded += read - group.len();
             match outcome {
                 Ok(true) => {}
-                // The lease is another engine's: the rest is, too.
+                // Another engine has the lease, and continues with the rest.
                 Ok(false) => break,
-                // One by one, so that only the text to blame is passed over.
+                // One by one, so that only the text at fault is skipped.
                 Err(_) if read > 1 => alone = group.into_iter(),
                 Err(error) => round.fail(group.first().map(Text::name), error),
             }
@@ -242,8 +240,8 @@ impl Engine {
         }
     }
 
-    /// Reads memories until their passages fill a step, so that all cores are busy and no more is
-    /// held.
+    /// Reads memories until their passages fill a step, which keeps all cores busy and limits
+    /// memory.
     fn read_group(&self, waiting: &mut slice::Iter<'_, TextName>, round: &mut Round) -> Vec<Text> {
         let (mut group, mut passages) = (Vec::new(), 0);
         while passages < EMBED_STEP && group.len() < EMBED_GROUP && !round.is_away() {
@@ -255,7 +253,7 @@ impl Engine {
                     passages += text.passages.len();
                     group.push(text);
                 }
-                // It has gone meanwhile.
+                // It was removed meanwhile.
                 Ok(None) => {}
                 Err(error) => round.fail(Some((space.clone(), id.clone())), error),
             }
@@ -263,9 +261,9 @@ impl Engine {
         group
     }
 
-    /// Embeds these together, and takes each away that is stored with all of its vectors. Says
-    /// whether it may go on: not if the lease was lost, or if the vectors that are stored have to
-    /// go first.
+    /// Embeds these together, and removes each from the group once it is stored with all its
+    /// vectors. Returns false if the round must stop: if the lease was lost, or if the stored
+    /// vectors have to be removed first.
     fn embed_group(
         &self,
         embedder: &dyn Embedder,
@@ -273,7 +271,7 @@ impl Engine {
         group: &mut Vec<Text>,
     ) -> Result<bool> {
         while !group.is_empty() {
-            // A failure to renew it is no reason to throw away what is done.
+            // Finished work is kept even if the renewal fails.
             if let Ok(false) = self.hold(&rounds.embedding) {
                 return Ok(false);
             }
@@ -328,8 +326,8 @@ impl Engine {
             .store
             .commit(batch(texts.iter().map(Text::embedded).collect()))
         {
-            // The stored passages were cut otherwise, so that the store has no rows for the
-            // vectors, and the memory would wait for ever.
+            // The stored passages differ from these, so that the vectors do not fit and the memory
+            // would wait for ever.
             Err(error) if error.code == ErrorCode::Internal && texts.len() == 1 => {
                 tracing::warn!(memory = %texts[0].memory.id, "the passages of a memory are rebuilt");
                 self.store.commit(batch(vec![texts[0].rebuilt()]))
@@ -339,7 +337,7 @@ impl Engine {
     }
 }
 
-/// How a round of embedding goes.
+/// The progress of a round of embedding.
 #[derive(Debug, Default)]
 struct Round {
     embedded: usize,
@@ -353,7 +351,7 @@ impl Round {
         self.first_failure.get_or_insert(error);
     }
 
-    /// Nothing but failures: the model is away, rather than the texts to blame.
+    /// Returns true if there were only failures: the model is away, and no text is at fault.
     fn is_away(&self) -> bool {
         self.embedded == 0 && self.refused.len() >= FAILURES_MAX
     }
@@ -361,13 +359,13 @@ impl Round {
 
 /// The memories that a round may embed.
 struct Queue {
-    /// In the order of embedding, none that was refused.
+    /// In the order of embedding, without refused ones.
     texts: Vec<TextName>,
-    /// How many of the first ones searches lacked.
+    /// The number of the first ones that searches lacked.
     wanted: usize,
     /// Those that were refused before.
     refused: BTreeSet<TextName>,
-    /// Whether no other memory waits.
+    /// True if no other memory waits.
     is_end: bool,
 }
 
@@ -406,8 +404,8 @@ impl Text {
         }
     }
 
-    /// The memory with these passages instead of those that are stored. A summary that was made for
-    /// it finds it, as it did before.
+    /// Returns the change that stores the memory with these passages. An enrichment's summary stays
+    /// searchable.
     fn rebuilt(&self) -> Change {
         let Text { memory, passages } = self;
         let (mut passages, mut metadata) = (passages.clone(), memory.metadata());

@@ -1,4 +1,4 @@
-//! Names of places as callers give them, and those that are there.
+//! Names of locations as callers give them, matched with existing ones.
 
 use std::collections::BTreeSet;
 
@@ -6,37 +6,36 @@ use loci_core::{Caller, CollectionFilter, Error, Filter, Result, Scope, Tier};
 
 use crate::{Engine, name_key};
 
-/// Names that a message proposes.
+/// The most names that a message proposes.
 const ALIKE_MAX: usize = 5;
-/// Characters of two names that are compared.
+/// The characters of two names that are compared.
 const COMPARED_MAX: usize = 64;
 
-/// How a tool set calls the parts of a place, for messages.
+/// The words of a tool set for the parts of a location, for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct PlaceNouns {
-    /// A collection: `project`, `wing`.
+    /// The word for a collection: `project`, `wing`.
     pub collection: &'static str,
-    /// A section: `room`.
+    /// The word for a section: `room`.
     pub section: &'static str,
 }
 
-/// Where a reader looks, by names that are there as far as the reader's could be matched.
+/// The locations to search, by existing names as far as the caller's could be matched.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Named {
     /// The collections.
     pub collections: CollectionFilter,
-    /// The sections; all, if empty.
+    /// The sections; all if empty.
     pub sections: Vec<String>,
-    /// Which names are not there, in a sentence with the names that were searched in their place or
-    /// are near; none, if all are there.
+    /// A sentence about the names that do not exist, with the names searched in their place or
+    /// similar ones; `None` if all exist.
     pub notice: Option<String>,
 }
 
 impl Engine {
-    /// Matches the names of collections and sections that a reader gave with those of places where
-    /// the caller can read a memory of these tiers. A name that is not there is taken for the one
-    /// that differs from it in case alone, if there is exactly one; else it stays, and matches
-    /// nothing.
+    /// Matches a caller's names of collections and sections with locations where the caller can
+    /// read a memory of these tiers. A missing name is replaced by the one that differs from it
+    /// only in case, if there is exactly one; otherwise it stays, and matches nothing.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -89,9 +88,8 @@ impl Engine {
         })
     }
 
-    /// Says of a place that is written to which of its names are new and differ in case alone from
-    /// one that is there; nothing to a caller without the scope `read`. To be asked before the
-    /// write.
+    /// Returns a notice if a name of a location for a write is new and differs only in case from an
+    /// existing one; `None` for a caller without the scope `read`. To be called before the write.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -126,8 +124,8 @@ impl Engine {
     }
 }
 
-/// Puts the name that was meant in the place of one that is not there; says so, or which names are
-/// near.
+/// Replaces a missing name by the one that was meant; returns a sentence about that, or with
+/// similar names.
 fn matched(noun: &str, name: &mut String, names: &BTreeSet<&str>) -> String {
     let problem = format!("there is no {noun} `{name}`");
     let key = folded(name);
@@ -144,7 +142,7 @@ fn matched(noun: &str, name: &mut String, names: &BTreeSet<&str>) -> String {
     }
 }
 
-/// Says of a new name which ones differ from it in case alone.
+/// Returns a notice about existing names that differ from a new one only in case.
 fn variants(noun: &str, name: &str, names: &BTreeSet<&str>) -> Option<String> {
     let key = folded(name);
     let differing: Vec<String> = names
@@ -161,14 +159,13 @@ fn variants(noun: &str, name: &str, names: &BTreeSet<&str>) -> Option<String> {
     })
 }
 
-/// A name without its case. By way of capitals, so that ς is σ and ß is SS.
+/// Folds the case of a name. Upper-cased first, so that ς becomes σ and ß becomes SS.
 fn folded(name: &str) -> String {
     name.to_uppercase().to_lowercase()
 }
 
-/// Those names, at most five, that are the fewest edits from another one, nearest first; two
-/// neighbours that changed places are one edit. Where more than half of the longer name differs, it
-/// is not alike.
+/// Returns at most five names with the fewest edits from another one, nearest first; a swap of two
+/// neighbours is one edit. Names of which more than half of the longer one differs are left out.
 pub(crate) fn alike<'a>(name: &str, others: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let key = |name: &str| {
         name_key(name)

@@ -1,14 +1,15 @@
-//! Search results page by page.
+//! Search results, page by page.
 //!
-//! A cursor holds what was returned, so that the next page is the best of the rest, whatever became
-//! of scores and places meanwhile. Its bytes, in base64url without padding (RFC 4648, section 5):
+//! A cursor contains the results so far, so that the next page is the best of the rest, even if
+//! scores and ranks have changed since. Its bytes, in base64url without padding (RFC 4648, section
+//! 5):
 //! - the version of the format;
-//! - 1 if the results hold what the query quotes, 0 if they do not, or if it quotes nothing;
-//! - 8 bytes that stand for the query and the caller;
-//! - 6 bytes for each result so far, and for each memory found with the same text, in ascending
-//!   order, cut from a keyed hash of its id. A memory that has the 6 bytes of another one is left
-//!   out: with all of 10,000 results, one of them with a probability of 2e-7;
-//! - 16 bytes by which only this store can make a cursor.
+//! - 1 if the results contain the query's quotations, 0 if they do not or it quotes nothing;
+//! - 8 bytes that identify the query and the caller;
+//! - 6 bytes for each result so far, and for each memory with the same text as one, in ascending
+//!   order, cut from a keyed hash of its id. A memory with the same 6 bytes as another is left out:
+//!   among 10,000 results this happens to one with a probability of 2e-7;
+//! - 16 bytes of authentication, which only this store can compute.
 //!
 //! All three hashes are HMAC-SHA-256 (RFC 2104) under the secret of the store, cut at the end.
 
@@ -27,48 +28,48 @@ const HEAD_BYTES: usize = 2;
 const BINDING_BYTES: usize = 8;
 const ID_HASH_BYTES: usize = 6;
 const TAG_BYTES: usize = 16;
-/// Bytes that HMAC-SHA-256 takes as a key; a shorter one is followed by zeros.
+/// The key size of HMAC-SHA-256 in bytes; a shorter key is padded with zeros.
 const KEY_BYTES: usize = 64;
 const CURSOR_BYTES_MAX: usize =
     HEAD_BYTES + BINDING_BYTES + ID_HASH_BYTES * limits::PAGED_RESULTS_MAX + TAG_BYTES;
 
-/// A part of the results of a search.
+/// A request for a page of search results.
 #[derive(Debug, Clone, Copy)]
 pub struct PageRequest<'a> {
     /// The question, in natural language.
     pub query: &'a str,
-    /// Whether forgotten memories are among the results.
+    /// True if forgotten memories are among the results.
     pub with_forgotten: bool,
-    /// How many results at most; clamps to [`limits::RECALL_RESULTS_MAX`]. It may differ from page
-    /// to page.
+    /// The maximum number of results; clamps to [`limits::RECALL_RESULTS_MAX`]. It may differ from
+    /// page to page.
     pub limit: usize,
-    /// Where the page before ended; the first page, if none.
+    /// The cursor of the previous page; `None` for the first page.
     pub cursor: Option<&'a str>,
-    /// Tokens of the page; those [of the installation](Engine::reply_budget), if none.
+    /// The token budget of the page; that [of the installation](Engine::reply_budget) if `None`.
     pub budget_tokens: Option<usize>,
 }
 
-/// Some results.
+/// A page of results.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HitPage {
-    /// Best first, ties by id.
+    /// The results, best first, ties by id.
     pub hits: Vec<Hit>,
-    /// Where the next page begins; none if these were the last results.
+    /// The cursor of the next page; `None` if these were the last results.
     pub next_cursor: Option<String>,
-    /// A limitation that the caller should know.
+    /// Reasons why the results may be incomplete.
     pub degraded: Option<String>,
 }
 
-/// The results of earlier pages.
+/// The results of the earlier pages.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Returned {
-    /// The hashes of their ids, in ascending order.
+    /// The hash of each id, in ascending order.
     ids: Vec<[u8; ID_HASH_BYTES]>,
-    /// As [`Paging::is_quoted`].
+    /// [`Paging::is_quoted`] of the first page.
     is_quoted: Option<bool>,
 }
 
-/// Makes and reads the cursors of one search by one caller.
+/// Writes and reads the cursors of one search by one caller.
 struct Cursors {
     key: Hmac<Sha256>,
     binding: [u8; BINDING_BYTES],
@@ -92,7 +93,7 @@ impl Cursors {
         ];
         let mut binding = key.clone().chain_update(b"binding").chain_update(marks);
         for part in parts {
-            // The length tells where each ends.
+            // The length marks the end of each part.
             binding = binding
                 .chain_update((part.len() as u64).to_le_bytes())
                 .chain_update(part);
@@ -103,7 +104,7 @@ impl Cursors {
         }
     }
 
-    /// Returns the hash of an id.
+    /// Returns the hash that represents an id.
     fn id_hash(&self, id: &MemoryId) -> [u8; ID_HASH_BYTES] {
         cut(self
             .key
@@ -126,7 +127,8 @@ impl Cursors {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads a cursor of this search; none if it is not one.
+    /// Returns the content of a cursor of this search; `None` if it is invalid or of another
+    /// search.
     fn read(&self, cursor: &str) -> Option<Returned> {
         if cursor.len() > CURSOR_BYTES_MAX.div_ceil(3) * 4 {
             return None;
@@ -145,22 +147,22 @@ impl Cursors {
     }
 }
 
-/// The first bytes of a hash.
+/// Returns the first bytes of a hash.
 fn cut<const BYTES: usize>(hash: Hmac<Sha256>) -> [u8; BYTES] {
     let hash = hash.finalize().into_bytes();
     std::array::from_fn(|index| hash[index])
 }
 
 impl Engine {
-    /// The results of a search after those of the pages before: none twice, and none left out,
-    /// whatever else changed meanwhile, unless `degraded` says why. Long texts show the passages
-    /// that answer, and a page has fewer results than asked for, but one at least, where its budget
-    /// ends. Scores are comparable from page to page; of a query that quotes something, all pages
-    /// hold it word for word, or none does.
+    /// Returns the results after those of the earlier pages: none twice and none left out, even if
+    /// other data changed meanwhile, unless `degraded` gives a reason. Long texts show the passages
+    /// that answer. A page ends where its budget ends, so it can have fewer results than requested,
+    /// but at least one. Scores are comparable from page to page. If the query quotes something,
+    /// either all pages contain it word for word or none does.
     ///
     /// # Errors
-    /// `invalid_argument` for a blank query or a cursor that is not of this search and this caller;
-    /// `too_large` for an over-long query; `unavailable` if the store cannot be read.
+    /// `invalid_argument` for a blank query or a cursor of another search or caller; `too_large`
+    /// for an over-long query; `unavailable` if the store cannot be read.
     pub fn page(&self, caller: &Caller, request: &PageRequest<'_>) -> Result<HitPage> {
         check::query("query", request.query)?;
         let cursors = Cursors::of(self.store.secret()?, caller, request);
@@ -179,7 +181,7 @@ impl Engine {
             .min(left)
             .max(1);
         let is_returned = |id: &MemoryId| {
-            // The first page need not hash anything.
+            // The first page needs no hashes.
             !returned.ids.is_empty() && returned.ids.binary_search(&cursors.id_hash(id)).is_ok()
         };
         let paging = Paging {
@@ -202,7 +204,7 @@ impl Engine {
         self.hide_references(caller, hits.iter_mut().map(|hit| &mut hit.memory))?;
         let has_more = has_more || is_cut;
 
-        // A result stands for all with its text.
+        // A result represents all memories with its text.
         let ids = hits
             .iter()
             .flat_map(|hit| std::iter::once(&hit.memory.id).chain(&hit.repeats));
@@ -224,8 +226,8 @@ impl Engine {
         })
     }
 
-    /// The first results, at most `limit` and at least one, as many as the page has room for; and
-    /// whether it has none for others.
+    /// Returns the first results that fit into the page's budget, at most `limit` and at least one,
+    /// and true if the budget is used up.
     fn fitting(
         &self,
         found: Vec<Hit>,
@@ -280,7 +282,7 @@ mod tests {
         )
     }
 
-    /// Returns the state of pages with so many results, of ids that no memory has.
+    /// Returns the state of pages that returned so many results, with ids of no memory.
     fn returned(count: usize) -> Returned {
         let random = &mut Random::new(1);
         let mut id = || std::array::from_fn(|_| random.bits() as u8);
@@ -344,7 +346,8 @@ mod tests {
         }
     }
 
-    /// A memory that was returned takes its counterpart with it, whether or not it is found again.
+    /// A returned memory excludes its counterpart from later pages, whether or not it is found
+    /// again.
     #[test]
     fn of_a_pair_only_one_is_returned_over_all_pages() {
         let engine = engine();

@@ -1,4 +1,4 @@
-//! Waiting until the store is ready to search.
+//! Waiting for the store to become ready to search.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use loci_core::Result;
 use crate::Engine;
 
 impl Engine {
-    /// Has the store make itself ready to search, while the question is embedded. Returns when it
-    /// has to be.
+    /// Starts the preparation of the store for search, while the question is embedded. Returns the
+    /// time by which it must be ready.
     pub(crate) fn begin_search(&self) -> Option<Instant> {
         self.search_wait.map(|wait| {
-            // How far it is, counts at the end alone.
+            // Its progress only matters at the end.
             let _ = self.store.prepare_search(Duration::ZERO);
             Instant::now() + wait
         })
@@ -20,7 +20,7 @@ impl Engine {
     /// Waits until the store is ready to search.
     ///
     /// # Errors
-    /// `unavailable` if it is not by then, saying how far it is and when to try again.
+    /// `unavailable` if it is not ready by then, with its progress and when to retry.
     pub(crate) fn await_search(&self, ready_by: Option<Instant>) -> Result<()> {
         let left = |by: Instant| by.saturating_duration_since(Instant::now());
         ready_by.map_or(Ok(()), |by| self.store.prepare_search(left(by)))

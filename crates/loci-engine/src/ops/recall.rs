@@ -1,4 +1,4 @@
-//! Finding memories by a question in natural language.
+//! Search for memories by a question in natural language.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -21,50 +21,50 @@ use crate::ops::fusion_input::{FusionInput, Marks, cut_at, input};
 
 use crate::{Engine, FusionWeights, SearchMode, check};
 
-/// Candidates that are scored for each result, so that the caller's own ranking has a choice, and
-/// enough are left of pairs.
+/// Candidates that are scored for each result, so that the caller's own ranking has a choice and
+/// enough remain after pairs are removed.
 pub(super) const CANDIDATES_PER_RESULT: usize = 4;
-/// Candidates that are scored at least.
+/// The least number of candidates that are scored.
 pub(super) const CANDIDATES_MIN: usize = 50;
-/// Candidates that are asked for at most to find what the query quotes.
+/// The most candidates that are requested to find the text that a query quotes.
 const QUOTING_CANDIDATES_MAX: usize = 3_200;
-/// Candidates that are asked for at most to find an identifier: what holds it whole is among the
-/// best by words.
+/// The most candidates that are requested to find an identifier: the texts that contain it whole
+/// are among the best by words.
 const IDENTIFIED_CANDIDATES_MAX: usize = 800;
-/// As how many identifiers it counts that a memory is of a file which the query names: the file
-/// comes before what speaks of it.
+/// The number of identifiers that a memory of a file counts for if the query names the file: the
+/// file comes before texts about it.
 const FILE_COUNTS_AS: usize = 2;
-/// Bytes of text that are read at most to find what has to be there word for word.
+/// The most bytes of text that are read to find literal matches.
 const HOLDERS_BYTES_MAX: usize = 64 << 20;
-/// Texts that are read at a time.
+/// The number of texts that are read at a time.
 const HOLDERS_READ: usize = 64;
 
 /// A question.
 pub struct Recall<'a> {
     /// The question, in natural language.
     pub query: &'a str,
-    /// Only memories of these tiers; of all, if empty.
+    /// Only memories of these tiers; of all tiers if empty.
     pub tiers: Vec<Tier>,
-    /// Where to look.
+    /// The collections to search.
     pub collections: CollectionFilter,
-    /// Only memories of this thread; of any, if none.
+    /// Only memories of this thread; of any if `None`.
     pub thread: Option<String>,
     /// Only these sections; all, if empty.
     pub sections: Vec<String>,
     /// Only memories with all of these tags.
     pub tags: Vec<String>,
-    /// How many results at most; clamps to
+    /// The maximum number of results; clamps to
     /// [`RECALL_RESULTS_MAX`](loci_core::limits::RECALL_RESULTS_MAX), or to `results_max` of the
-    /// [`Policy`](crate::Policy) where that is more.
+    /// [`Policy`](crate::Policy) if that is greater.
     pub limit: usize,
     /// The caller's own ranking: the score of a candidate.
     pub ranking: &'a dyn Fn(&Signals) -> f64,
-    /// Whether returning a memory counts as an access, and the ranking sees how many there were.
+    /// True if returning a memory counts as an access, and the ranking sees the number of accesses.
     pub counts_access: bool,
 }
 
 impl<'a> Recall<'a> {
-    /// A question to all long-term memories.
+    /// Creates a question to all long-term memories.
     pub fn new(query: &'a str, limit: usize, ranking: &'a dyn Fn(&Signals) -> f64) -> Self {
         Recall {
             query,
@@ -80,46 +80,48 @@ impl<'a> Recall<'a> {
     }
 }
 
-/// The features of a candidate that a ranking can use.
+/// The values of a candidate that a ranking can use.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Signals {
     /// Fused relevance, 0 to 1.
     pub relevance: f64,
-    /// BM25 of the best passage.
+    /// BM25 score of the best passage.
     pub bm25: f32,
-    /// Cosine of the nearest passage, if it has a vector.
+    /// Cosine similarity of the nearest passage, if it has a vector.
     pub cosine: Option<f32>,
-    /// The share of the query that its words cover, 0 to 1, whatever other memories say.
+    /// The share of the query that its words cover, 0 to 1, independent of other memories.
     pub coverage: f64,
-    /// The weight of the words in this search, 0 to 1; the rest is the weight of the meaning.
+    /// The weight of the words in this search, 0 to 1; the meaning has the rest.
     pub words_weight: f64,
-    /// The part of the relevance from its neighbours and its thread, before it was scaled to 1.
+    /// The contribution of its neighbours and its thread to the relevance, before that was scaled
+    /// to 1.
     pub context: f64,
     /// The bonus for a speaker or time that the query names.
     pub asked_for: f64,
-    /// How many of the identifiers that the query names it holds; a file that it names and the
-    /// memory is of counts as two. A memory that holds more comes first, whatever its score by the
-    /// caller's ranking, unless that is negative infinity.
+    /// The number of the query's identifiers that it contains; it counts two for a file that the
+    /// query names if the memory is of that file. A candidate with more identifiers comes first,
+    /// whatever its score by the caller's ranking, unless that is negative infinity.
     pub identifiers: usize,
-    /// Its place, from 1, in the list of the candidates that leans to the words; none if no
+    /// Its rank, from 1, among the candidates by a score that favours the words; `None` if no
     /// candidate has a word of the query.
     pub rank_by_words: Option<usize>,
-    /// Its place, from 1, in the list that leans to the meaning; none if it could not be compared.
+    /// Its rank, from 1, by a score that favours the meaning; `None` if it has no vector to
+    /// compare.
     pub rank_by_meaning: Option<usize>,
-    /// How often it was returned before; 0 unless the request counts accesses.
+    /// The number of times that it was returned before; 0 unless the request counts accesses.
     pub access_count: u64,
-    /// Which passage of the memory that was, or else the one with the best BM25; from 0.
+    /// The index of the best-scoring passage in the memory, from 0.
     pub passage: u32,
-    /// Weight of the memory, 0 to 1.
+    /// The weight of the memory, 0 to 1.
     pub weight: f64,
-    /// Days since its text last changed; 0 for a moment in the future.
+    /// Days since its text last changed; 0 for a time in the future.
     pub age_days: f64,
     /// Its collection.
     pub collection: Option<Arc<str>>,
 }
 
 impl Signals {
-    /// Reciprocal rank fusion of the two places, with these weights.
+    /// Returns the reciprocal rank fusion of the two ranks, with these weights.
     pub fn reciprocal_rank(&self, weights: FusionWeights) -> f64 {
         reciprocal_rank([
             (weights.vector, self.rank_by_meaning),
@@ -131,69 +133,69 @@ impl Signals {
 /// A result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The memory. Where accesses count, its own are those before this search. Its content is cut,
-    /// if there is a `length`.
+    /// The memory, with the accesses before this search if accesses count. Its content is cut if
+    /// there is a `length`.
     pub memory: Memory,
-    /// Characters of the whole content, if not all is shown.
+    /// The number of characters of the whole content, if not all of it is shown.
     pub length: Option<usize>,
     /// Its score by the caller's ranking.
     pub score: f64,
-    /// Why.
+    /// The values behind the score.
     pub signals: Signals,
-    /// The other memories that were found with the same text, but for white space, best first: it
-    /// stands for them. Two that have titles have the same one.
+    /// The other memories with the same text, except for white space, best first; this hit
+    /// represents them. If two have titles, the titles are equal.
     pub repeats: Vec<MemoryId>,
 }
 
 impl Hit {
-    /// How often its text was found: 1 for a text of its own.
+    /// Returns the number of memories with its text: 1 for a text without repeats.
     pub fn times_said(&self) -> usize {
         1 + self.repeats.len()
     }
 }
 
-/// The answer.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
-    /// Results, best first; among equals those made from a message first, then by id. No two have
-    /// the same text.
+    /// Results, best first; ties in score go to memories made from a message, then by id. No two
+    /// have the same text.
     pub hits: Vec<Hit>,
-    /// Further results that were asked for and for which the reply has no room.
+    /// The number of further results that the reply has no room for.
     pub left_out: usize,
-    /// Why the search was less than it should be, in a sentence; none if it was whole.
+    /// The reasons why the search was degraded, in a sentence; `None` if it was complete.
     pub degraded: Option<String>,
 }
 
-/// The state from which a search by pages continues.
+/// The state from which a paged search continues.
 pub(crate) struct Paging<'a> {
-    /// How many results the pages before had.
+    /// The number of results on the earlier pages.
     pub(crate) returned: usize,
-    /// Whether a memory was one of them.
+    /// Returns true if a memory was among them.
     pub(crate) is_returned: &'a dyn Fn(&MemoryId) -> bool,
-    /// [`Ranking::is_quoted`] of the first page; none, if this is it.
+    /// [`Ranking::is_quoted`] of the first page; `None` on the first page itself.
     pub(crate) is_quoted: Option<bool>,
-    /// The rule for forgotten memories.
+    /// The treatment of forgotten memories.
     pub(crate) forgotten: Forgotten,
 }
 
-/// The ranked results of a search, before they are read.
+/// The ranked candidates of a search, before their texts are read.
 pub(crate) struct Ranking {
-    /// The filter that they passed.
+    /// The filter that they matched.
     pub(super) filter: Filter,
-    /// With score and reasons, best first.
+    /// The score, signals and id of each, best first.
     pub(super) ranked: vec::IntoIter<(f64, Signals, MemoryId)>,
-    /// Those of the candidates that the pages before had.
+    /// The candidates that earlier pages returned.
     pub(super) returned: Vec<(Signals, MemoryId)>,
-    /// The scores of the last candidates by words and by meaning, where there may be more behind
+    /// The scores of the last candidates by words and by meaning, if more candidates may follow
     /// them.
     pub(super) cut_at: [Option<f32>; 2],
-    /// Returns that the store does not know of yet.
+    /// Accesses that are not written to the store yet.
     pub(super) unwritten: HashMap<MemoryId, Access>,
-    /// Whether all of it holds what the query quotes, word for word.
+    /// True if every candidate contains the query's quotations word for word.
     pub(crate) is_quoted: bool,
-    /// Why the search was less than it should be.
+    /// The reasons why the search was degraded.
     pub(crate) notices: Vec<String>,
-    /// Present if not all that passed can be compared with the question.
+    /// Present if some admitted texts have no vector to compare with the question.
     lacking: Option<Lacking>,
 }
 
@@ -203,22 +205,22 @@ struct Lacking {
     question: QueryVector,
     /// The candidates that were ranked.
     candidates: usize,
-    /// How many of them have no vector of the question's model.
+    /// The number of them without a vector of the question's model.
     without_vector: usize,
 }
 
 impl Ranking {
-    /// Whether all of it was read.
+    /// Returns true if all candidates were read.
     pub(crate) fn is_read(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many were not read yet.
+    /// Returns the number of candidates that were not read yet.
     pub(crate) fn len(&self) -> usize {
         self.ranked.as_slice().len()
     }
 
-    /// Why the search was less than it should be, in a sentence; none if it was whole.
+    /// Returns the reasons why the search was degraded, in a sentence; `None` if it was complete.
     pub(crate) fn degraded(&self) -> Option<String> {
         let mut notices = self.notices.clone();
         if let Some(Lacking {
@@ -235,43 +237,44 @@ impl Ranking {
     }
 }
 
-/// The memories that a search looks through for memories that hold something word for word.
+/// The search in which memories with a literal match are looked for.
 struct Pool<'a> {
     filter: &'a Filter,
     limit: usize,
     paging: Option<&'a Paging<'a>>,
-    /// Finds so many candidates that hold all of these terms.
+    /// Finds so many candidates that have all of these terms.
     find: &'a dyn Fn(&[String], usize) -> Result<Candidates>,
 }
 
-/// The memories that hold something word for word.
+/// The memories with a literal match.
 struct Holders {
     candidates: Candidates,
-    /// Those of the candidates that hold it, with how much of it.
+    /// The candidates that match, each with the number of its matches.
     held: HashMap<MemoryId, usize>,
-    /// Whether there may be more of them that were not looked at.
+    /// True if more of them may exist that were not examined.
     is_cut: bool,
 }
 
 /// A candidate with its score.
 type Ranked<'a> = (f64, Signals, &'a Candidate);
-/// The candidates in the order of results, and those that were returned before.
+/// The candidates in the order of results, and the candidates that were returned before.
 type InOrder = (Vec<(f64, Signals, MemoryId)>, Vec<(Signals, MemoryId)>);
 
 impl Engine {
-    /// The best memories for a question among those that the caller may read, with their whole
-    /// texts. Memories that a live one supersedes are left out, and so is the lesser one of a
+    /// Returns the best memories for a question among those that the caller may read, with their
+    /// whole texts. Leaves out memories that a live one supersedes, and the lower-ranked one of a
     /// message and the memory made from it. Equal texts are one result.
     ///
     /// # Errors
     /// `invalid_argument` or `too_large` for a blank or over-long query; `unavailable` if the store
-    /// cannot be read. A model that does not answer degrades the search, it does not fail it.
+    /// cannot be read. A model that does not answer degrades the search and does not fail it.
     pub fn recall(&self, caller: &Caller, request: &Recall<'_>) -> Result<Recalled> {
         self.recall_as(caller, request, None)
     }
 
-    /// Candidates for so many results in the caller's ranking, without the results of the pages
-    /// before. Where there are pages, the score is the same on each, and ties go by id alone.
+    /// Returns the candidates in the caller's ranking for so many results, without the results of
+    /// earlier pages. In a paged search the score is the same on every page, and ties go by id
+    /// alone.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).
@@ -283,8 +286,8 @@ impl Engine {
         paging: Option<&Paging<'_>>,
     ) -> Result<Ranking> {
         let ranking = self.rank_once(caller, request, limit, paging)?;
-        // While one model takes the place of another, the change may come between the question and
-        // the search.
+        // While the engine switches models, the active model may change between the embedding of
+        // the question and the search.
         let is_behind = ranking
             .lacking
             .as_ref()
@@ -313,13 +316,13 @@ impl Engine {
         let mut notices: Vec<String> = problem.into_iter().collect();
         let query = Query::parse(request.query, dates::day(filter.live_at.microseconds()));
         let marks = Marks::of(&query);
-        // The results that were returned may be the best again.
+        // The results of earlier pages may rank first again.
         let wanted = candidates_for(limit) + paging.map_or(0, |paging| paging.returned);
         let find = |required: &[String], wanted| {
             self.find(&filter, &query, &marks, required, vector.as_ref(), wanted)
         };
         let quotes = self.weights.phrases && query.quotes();
-        // Who goes on stays with what the first page showed.
+        // Later pages show the same kind of results as the first page, quoted or not.
         let was_quoted = paging.and_then(|paging| paging.is_quoted);
         let pool = Pool {
             filter: &filter,
@@ -367,7 +370,7 @@ impl Engine {
                 candidates.passages_without_vector, candidates.passages
             ));
         }
-        // Before the store is asked, here and for the hits.
+        // Read before the store, here and for the hits, so that a flush in between hides no access.
         let unwritten = self.unwritten_accesses(
             &caller.space,
             candidates.hits.iter().map(|candidate| &candidate.id),
@@ -377,7 +380,7 @@ impl Engine {
         } else {
             Vec::new()
         };
-        // A scale that begins at the last candidate would be another one on every page.
+        // A scale that begins at the last candidate would differ from page to page.
         let depth = if paging.is_some() { usize::MAX } else { wanted };
         let fused = self.fused(&candidates, &query, &marks, reading, depth);
         let held = |candidate: &Candidate| identified.get(&candidate.id).copied().unwrap_or(0);
@@ -395,7 +398,7 @@ impl Engine {
                 .is_none_or(|held| held.contains_key(&candidate.id))
         });
         let (ranked, returned) = in_order(ranked, paging);
-        // Fewer holders than asked for are all there are.
+        // If fewer memories than requested contain the quotation, they are all there are.
         let is_cut = holders
             .as_ref()
             .is_none_or(|holders| holders.len() >= limit);
@@ -418,8 +421,8 @@ impl Engine {
         })
     }
 
-    /// The vectors that these candidates lack to be compared with the question; the background
-    /// embeds them before others.
+    /// Counts the candidates without a vector of the question's model; the background embeds these
+    /// before others.
     fn lacking(
         &self,
         caller: &Caller,
@@ -442,7 +445,7 @@ impl Engine {
         }
     }
 
-    /// Candidates whose passages hold the required terms.
+    /// Returns candidates whose passages have the required terms.
     fn find(
         &self,
         filter: &Filter,
@@ -463,9 +466,9 @@ impl Engine {
         })
     }
 
-    /// Candidates for what has to be there word for word, and those that hold some of it and were
-    /// not returned before. The index knows who has all of its terms; in which order and between
-    /// which signs, only the text does.
+    /// Returns the candidates for a literal match, and those that match and were not returned
+    /// before. The index knows which texts have all the terms; the order of the terms and the signs
+    /// between them are known from the text alone.
     fn holders(
         &self,
         pool: &Pool<'_>,
@@ -526,8 +529,8 @@ impl Engine {
         }
     }
 
-    /// How many of the identifiers and files of the query the memories hold that were not returned
-    /// before, of those that hold any. These are among the candidates after it.
+    /// Returns the number of identifiers and files of the query that each memory contains, for
+    /// those not returned before that contain any, and adds these to the candidates.
     fn identified(
         &self,
         pool: &Pool<'_>,
@@ -588,7 +591,7 @@ impl Engine {
         Ok(identified)
     }
 
-    /// Fuses the scores of each candidate.
+    /// Returns the fused scores of each candidate.
     fn fused(
         &self,
         candidates: &Candidates,
@@ -611,7 +614,8 @@ impl Engine {
         fuse(&input.of(), &self.weights, depth)
     }
 
-    /// The candidates of a question as the fusion sees them, for fitting its weights.
+    /// Returns the candidates of a question in the form in which the fusion reads them, for fitting
+    /// its weights.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).
@@ -640,7 +644,7 @@ impl Engine {
         Ok(input)
     }
 
-    /// The memories that a question may be answered by.
+    /// Returns the filter for memories that may answer the question.
     fn recall_filter(&self, caller: &Caller, request: &Recall<'_>) -> Result<Filter> {
         let mut filter = self.filter(caller, request.collections.clone());
         (filter.tiers, filter.thread) = (request.tiers.clone(), request.thread.clone());
@@ -651,7 +655,7 @@ impl Engine {
         Ok(filter)
     }
 
-    /// How often each candidate was returned before.
+    /// Returns the number of times that each candidate was returned before.
     fn accesses(
         &self,
         caller: &Caller,
@@ -673,8 +677,8 @@ impl Engine {
             .collect())
     }
 
-    /// The query's vector and how its model is to be taken; none, with the reason, if the search
-    /// has to do without.
+    /// Returns the query's vector and how to read its model's cosines; no vector, but the reason,
+    /// if the search has to do without.
     fn query_vector(
         &self,
         query: &str,
@@ -697,7 +701,7 @@ impl Engine {
     }
 }
 
-/// Whether the memory holds all that the query quotes.
+/// Reports whether the memory contains all quotations of the query.
 fn holds_all(memory: &Memory, query: &Query) -> bool {
     let texts = searched_texts(memory);
     query
@@ -706,7 +710,7 @@ fn holds_all(memory: &Memory, query: &Query) -> bool {
         .all(|phrase| texts.iter().any(|text| phrase.is_in(text)))
 }
 
-/// The texts of a memory that are searched.
+/// Returns the texts of a memory that are searched.
 fn searched_texts(memory: &Memory) -> Vec<Cow<'_, str>> {
     let texts = std::iter::once(&memory.content)
         .chain(&memory.summary)
@@ -716,7 +720,7 @@ fn searched_texts(memory: &Memory) -> Vec<Cow<'_, str>> {
         .collect()
 }
 
-/// How many candidates are scored for so many results.
+/// Returns the number of candidates to score for so many results.
 fn candidates_for(limit: usize) -> usize {
     (limit * CANDIDATES_PER_RESULT).max(CANDIDATES_MIN)
 }
@@ -762,7 +766,8 @@ fn ranked<'a>(
     candidates.iter().zip(fused).enumerate().map(rank).collect()
 }
 
-/// The place of each candidate, from 1, by its score, ties by id; none for those without.
+/// Returns the rank of each candidate by its score, from 1, ties by id; `None` for those without a
+/// score.
 fn ranks(
     candidates: &[Candidate],
     score: impl Fn(usize) -> f64,
@@ -781,8 +786,7 @@ fn ranks(
     ranks
 }
 
-/// Puts the memory that was made from a message before the message, since it holds more; else
-/// orders by id.
+/// A memory made from a message goes before that message, since it holds more; otherwise by id.
 fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
     left.source
         .is_none()
@@ -790,9 +794,10 @@ fn among_equals(left: &Candidate, right: &Candidate) -> Ordering {
         .then_with(|| left.id.cmp(&right.id))
 }
 
-/// Orders the results, best first, without earlier results and their pairs, and without the lesser
-/// one of each pair: a memory and the one that was made from it. A result with an identifier has at
-/// least the score of the next one. Returns the earlier results, too.
+/// Sorts the candidates, best first. Removes those that were returned before, those that pair with
+/// them, and the lower-ranked one of each pair of a memory and its source. Raises each score to at
+/// least that of the next result, so that identifiers keep the scores in order. Also returns the
+/// candidates that were returned before.
 fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder {
     let (mut ids, mut sources, mut before) = (HashSet::new(), HashSet::new(), Vec::new());
     if let Some(paging) = paging {
@@ -813,7 +818,7 @@ fn in_order(mut ranked: Vec<Ranked<'_>>, paging: Option<&Paging<'_>>) -> InOrder
     } else {
         among_equals
     };
-    // A ranking leaves out by negative infinity.
+    // A ranking excludes a candidate by negative infinity.
     let identifiers = |one: &Ranked<'_>| {
         if one.0 > f64::NEG_INFINITY {
             one.1.identifiers

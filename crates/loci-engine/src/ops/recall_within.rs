@@ -1,4 +1,4 @@
-//! A search cut to what its reply has room for.
+//! Search with a token budget.
 
 use loci_core::{Caller, Result, limits};
 use loci_search::analysis::query_terms;
@@ -6,9 +6,9 @@ use loci_search::analysis::query_terms;
 use crate::{Engine, Hit, Recall, Recalled, ReplyBudget};
 
 impl Engine {
-    /// As [`recall`](Engine::recall), cut to a budget of so many tokens, or to that [of the
-    /// installation](Engine::reply_budget): of long texts the passages that answer, best results
-    /// first, and as many of these as there is room for, one at least.
+    /// Does the same as [`recall`](Engine::recall), cut to a budget of `tokens`, or [of the
+    /// installation](Engine::reply_budget): the relevant passages of long texts, and as many
+    /// results as there is room for, best first, at least one.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).

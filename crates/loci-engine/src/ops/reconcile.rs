@@ -6,21 +6,21 @@ use crate::notes::Extent;
 use crate::{Engine, Reconciled};
 
 impl Engine {
-    /// Looks at every file of the folder of notes, reads those whose size or time is not the known
-    /// one, and brings the index up to them. Nothing happens without such a folder. One process at
-    /// a time does this, and no process writes notes meanwhile. A folder that is not there, or is
-    /// another one in which no known file is as it is known (its name alone tells nothing), is
-    /// taken for one that is away: everything stays.
+    /// Compares every file of the folder of notes with the index, reads those whose size or time
+    /// has changed, and brings the index up to date. Does nothing without such a folder. One
+    /// process at a time does this, and no note is written meanwhile. A folder that is missing, or
+    /// another one in which no file matches the index (by more than its name), counts as away:
+    /// everything stays.
     ///
     /// # Errors
-    /// `unavailable` if the store or the folder cannot be read or written. Files that were read
-    /// until then stay so.
+    /// `unavailable` if the store or the folder cannot be read or written. Files indexed until then
+    /// stay so.
     pub fn reconcile(&self) -> Result<Reconciled> {
         self.reconcile_notes(Extent::Everything)
     }
 
-    /// The same, but files that nothing is known of stay so, unless one is a known note under
-    /// another path.
+    /// Does the same, but does not index unknown files, unless one is a known note under another
+    /// path.
     ///
     /// # Errors
     /// As for [`reconcile`](Engine::reconcile).
@@ -28,8 +28,8 @@ impl Engine {
         self.reconcile_notes(Extent::Known)
     }
 
-    /// The same for a person who says that files which are not there are gone for good: nothing is
-    /// taken for being away.
+    /// Does the same for a user who confirms that missing files are gone for good: no folder counts
+    /// as away.
     ///
     /// # Errors
     /// As for [`reconcile`](Engine::reconcile).

@@ -1,34 +1,34 @@
-//! Changing a text and where it is filed.
+//! Changing the text and the location of a memory.
 
 use loci_core::{Caller, Error, Location, Memory, MemoryId, Redactions, Result, Tier};
 
 use crate::notes::note_body;
 use crate::{Embedding, Engine, check};
 
-/// A change of text and place; a field that is none stays as it is.
+/// The changes; a field that is `None` stays as it is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Refile {
     /// The text.
     pub content: Option<String>,
-    /// The collection; the inner none is global.
+    /// The collection; `Some(None)` is global.
     pub collection: Option<Option<String>>,
     /// The section.
     pub section: Option<String>,
 }
 
-/// The outcome of a change.
+/// The result of a refiling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refiled {
-    /// The memory as it is now.
+    /// The memory after the change.
     pub memory: Memory,
     /// The fields that differ from before.
     pub changed: Refile,
-    /// Whether search by meaning already finds the text.
+    /// Reports whether search by meaning finds the text already.
     pub embedding: Embedding,
 }
 
 impl Refile {
-    /// Where a memory that is filed there is filed then.
+    /// Returns the location after the change of a memory at `before`.
     pub(crate) fn place_after(&self, before: &Location) -> Location {
         Location {
             collection: self
@@ -42,14 +42,14 @@ impl Refile {
 }
 
 impl Engine {
-    /// Changes a memory's text and place in one step; its id and its kind stay. A new text takes
-    /// its summary along and makes it new (`updated_at`); a new place alone leaves terms and
-    /// vectors as they are. A note is changed in its file. An [unlisted](Tier::Unlisted) memory
-    /// stays where it is. Durable when it returns; nothing is written if nothing changes.
+    /// Changes a memory's text and location in one step; its id and kind stay. A new text removes
+    /// the summary and sets `updated_at`; a new location alone leaves terms and vectors as they
+    /// are. The text of a note changes in its file. An [unlisted](Tier::Unlisted) memory keeps its
+    /// location. Durable when it returns; writes nothing if nothing changes.
     ///
     /// # Errors
-    /// As for [`update`](Engine::update); `invalid_argument` for a collection or section that is
-    /// not a name, or for another place of an unlisted memory.
+    /// As for [`update`](Engine::update); `invalid_argument` for an invalid name of a collection or
+    /// section, or for a new location of an unlisted memory.
     pub fn refile(&self, caller: &Caller, id: &MemoryId, mut change: Refile) -> Result<Refiled> {
         let Refile {
             content,

@@ -12,12 +12,12 @@ use uuid::Uuid;
 use crate::ops::compare::{Compared, Similar};
 use crate::{Engine, SearchMode, StartOverflow, check};
 
-/// Passages that are embedded before the write is acknowledged. Longer content is found by its
-/// words at once and embedded in the background.
+/// The most passages that are embedded before the write is acknowledged. Words find longer content
+/// at once, and the background embeds it.
 pub(crate) const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 16;
-/// The name for the absence of a collection, which no collection bears.
+/// The name that stands for no collection; no collection has it.
 pub(crate) const GLOBAL: &str = "global";
-/// The weight of a memory that another one replaces.
+/// The weight of a memory that another one supersedes.
 const SUPERSEDED_WEIGHT: f64 = 0.1;
 
 /// A memory to store.
@@ -25,42 +25,42 @@ const SUPERSEDED_WEIGHT: f64 = 0.1;
 pub struct Remember {
     /// The text, stored byte for byte.
     pub content: String,
-    /// Project, scope or wing; none is global, and so is that of the name `global`.
+    /// Project, scope or wing; `None` and the name `global` are global.
     pub collection: Option<String>,
-    /// Type, category or room; none is the kind.
+    /// Type, category or room; `None` is the kind.
     pub section: Option<String>,
-    /// Its kind.
+    /// The kind of the memory.
     pub kind: String,
-    /// Its gist, if the writer says one.
+    /// A summary, if the writer gives one.
     pub summary: Option<String>,
-    /// Labels; repeated ones count once.
+    /// Tags; repeated ones count once.
     pub tags: Vec<String>,
-    /// Its citations.
+    /// Its sources.
     pub citations: Vec<Citation>,
-    /// Further attributes from the writer, by name.
+    /// Other attributes from the writer, by name.
     pub attributes: BTreeMap<String, String>,
-    /// Whether everyone who may read it is shown it, or those alone who ask for it.
+    /// The tier, which decides whether every reader sees it or only calls that ask for it.
     pub tier: Tier,
     /// Confidence or priority, 0 to 1.
     pub weight: f64,
-    /// Whether every session start reads it.
+    /// The delivery, which decides whether every session start includes it.
     pub delivery: Delivery,
-    /// Who else may read and write it.
+    /// The other callers that may read and write it.
     pub visibility: Visibility,
-    /// Seconds until it vanishes; never, if none.
+    /// Seconds until it expires; never if `None`.
     pub ttl_seconds: Option<u64>,
-    /// The memory that it replaces.
+    /// The memory that it supersedes.
     pub supersedes: Option<MemoryId>,
-    /// Where to look, before it is stored, for memories that it repeats or contradicts; nowhere, if
-    /// none.
+    /// The collections in which it is compared with existing memories, to find repeats and
+    /// contradictions before it is stored; no comparison if `None`.
     pub compare_in: Option<CollectionFilter>,
-    /// Whether nothing is stored if a memory with the same text is in the same place, which is
-    /// returned then.
+    /// True if nothing is stored when the comparison finds a memory with the same text, which is
+    /// then returned.
     pub once: bool,
 }
 
 impl Remember {
-    /// A private long-term memory with nothing but its text and its kind.
+    /// Creates a private long-term memory that has only a text and a kind.
     pub fn new(content: impl Into<String>, kind: impl Into<String>) -> Self {
         Remember {
             content: content.into(),
@@ -83,51 +83,51 @@ impl Remember {
     }
 }
 
-/// Which existing memories to compare a text with.
+/// A query for the existing memories that are similar to a text.
 #[derive(Debug, Clone)]
 pub struct SimilarQuery {
-    /// Where to look.
+    /// The collections to search.
     pub collections: CollectionFilter,
-    /// How many to report at most.
+    /// The maximum number of memories.
     pub limit: usize,
-    /// The lowest cosine that counts as similar.
+    /// The lowest cosine similarity that counts as similar.
     pub cosine_min: f32,
 }
 
-/// Whether search by meaning already finds a memory.
+/// Reports whether search by meaning finds a memory already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Embedding {
-    /// It does.
+    /// It finds the memory.
     Done,
-    /// Not yet: found by words alone until the background has embedded it, for this reason.
+    /// Words alone find it until the background has embedded it, for this reason.
     Pending(String),
 }
 
-/// The outcome: durable when this exists.
+/// The result of storing a memory; durable when this exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Remembered {
-    /// The memory as stored; if nothing was stored, the one that is there.
+    /// The memory as stored; if nothing was stored, the existing one.
     pub memory: Memory,
-    /// The memory with the same title and text, but for white space, that was in the same
+    /// The memory with the same title and text, except for white space, that was in the same
     /// collection before.
     pub duplicate_of: Option<MemoryId>,
-    /// Memories that were there before and that it seems to contradict, the clearest first.
+    /// Older memories that it seems to contradict, the clearest contradiction first.
     pub contradicted: Vec<Similar>,
-    /// Whether search by meaning already finds it.
+    /// Reports whether search by meaning finds it already.
     pub embedding: Embedding,
-    /// Says so if sessions that should begin with it have more to begin with than a host shows.
+    /// Present if sessions that begin with it have more to begin with than a host shows.
     pub start_overflow: Option<StartOverflow>,
 }
 
 impl Engine {
-    /// Stores a memory, unless it is to be stored once and is there. With `supersedes`, the old
-    /// one's weight falls to 0.1 in the same transaction.
+    /// Stores a memory, unless `once` is set and it exists. With `supersedes`, the weight of the
+    /// old one falls to 0.1 in the same transaction.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits, or if the superseded
-    /// memory is of another tier; `not_found` if that is not there to be read, `forbidden` if it
-    /// may not be changed; `conflict` if the caller's data was wiped meanwhile; `unavailable` if
-    /// the store cannot be written. Then nothing was stored.
+    /// `invalid_argument` or `too_large` if an argument exceeds its limits, or if the superseded
+    /// memory is of another tier; `not_found` if the caller cannot read that memory, `forbidden` if
+    /// the caller may not change it; `conflict` if the caller's data was wiped meanwhile;
+    /// `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn remember(&self, caller: &Caller, request: Remember) -> Result<Remembered> {
         let since = self.store.version()?;
         let once = request.once;
@@ -150,7 +150,7 @@ impl Engine {
         Ok(remembered)
     }
 
-    /// The memory that a request makes, with what it is to be compared with.
+    /// Returns the memory that a request makes, and the collections to compare it with.
     pub(crate) fn requested(
         &self,
         caller: &Caller,
@@ -161,7 +161,7 @@ impl Engine {
         if let Some(old) = &request.supersedes
             && self.writable(caller, old)?.tier != request.tier
         {
-            // No caller is shown both of them.
+            // A reader of one of the two tiers is not shown the other.
             let problem = "is of a memory that is kept apart from others; what was stored through other tools cannot replace it";
             return Err(Error::invalid("supersedes", problem));
         }
@@ -169,7 +169,7 @@ impl Engine {
         Ok((new_memory(caller, request, self.now()), compare_in))
     }
 
-    /// A new memory, embedded and compared, and what the index keeps of it.
+    /// Embeds and compares a new memory; returns it with the passages for the index.
     pub(crate) fn prepared(
         &self,
         caller: &Caller,
@@ -179,7 +179,7 @@ impl Engine {
         let mut passages = Engine::passages_of(&memory);
         let (embedding, vectors) =
             self.embed_at_once(memory.title.as_deref(), &memory.content, &mut passages);
-        // A caller must not find memories that it may not search by storing something similar.
+        // A caller without the scope `read` must not learn of memories by storing similar ones.
         let Compared {
             duplicate,
             contradicted,
@@ -218,7 +218,7 @@ impl Engine {
             passages: Some(passages),
             expect,
         });
-        // No other writer can know a new id, so that only a wipe can come between.
+        // No other writer knows a new id, so only a wipe can cause a conflict.
         let Some(old) = supersedes else {
             return self.commit(caller, new);
         };
@@ -240,8 +240,7 @@ impl Engine {
             ) {
                 Err(error) if error.code == ErrorCode::Conflict => {
                     latest = self.writable(caller, &old)?;
-                    // No other process changed the old memory: the data was wiped, or the id is
-                    // taken.
+                    // The old memory has not changed, so the data was wiped, or the id is taken.
                     if latest.revision == revision {
                         return Err(error);
                     }
@@ -251,8 +250,8 @@ impl Engine {
         }
     }
 
-    /// Embeds what can be embedded before the acknowledgement. A model that does not answer never
-    /// costs the memory: it is stored with its words, and the reply says so.
+    /// Embeds a text before the write is acknowledged, if it is short enough. If the model does not
+    /// answer, the memory is stored with its words only, and the reply says so.
     pub(crate) fn embed_at_once(
         &self,
         title: Option<&str>,
@@ -278,15 +277,15 @@ impl Engine {
         }
     }
 
-    /// Tells the background of a memory that waits for its embedding.
+    /// Signals the background if a memory waits for its embedding.
     pub(crate) fn embed_soon(&self, embedding: &Embedding) {
         if matches!(embedding, Embedding::Pending(_)) {
             self.embed_waiting();
         }
     }
 
-    /// The memories nearest to any of these vectors with their cosines, at least `limit` if there
-    /// are that many, nearest first, ties by id.
+    /// Returns the memories nearest to any of these vectors with their cosine similarities, at
+    /// least `limit` if so many exist, nearest first, ties by id.
     pub(crate) fn nearest(
         &self,
         filter: &Filter,
@@ -301,7 +300,7 @@ impl Engine {
             };
             for hit in self.store.candidates(&query)?.hits {
                 let cosine = nearest.entry(hit.id).or_insert(f32::MIN);
-                // Rounding takes equal vectors a little beyond 1.
+                // Rounding makes the cosine of equal vectors slightly greater than 1.
                 *cosine = cosine.max(hit.cosine.map_or(f32::MIN, |cosine| cosine.min(1.0)));
             }
         }
@@ -314,7 +313,7 @@ impl Engine {
     }
 }
 
-/// The memory that the request makes, with a new id.
+/// Returns the memory that the request makes, with a new id.
 pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> Memory {
     let id = MemoryId::new(Uuid::now_v7().to_string());
     let memory = Memory::new(caller.space.clone(), id, request.content, request.kind, now);
@@ -343,7 +342,7 @@ pub(crate) fn new_memory(caller: &Caller, request: Remember, now: Timestamp) -> 
     }
 }
 
-/// Returns the condition for a write of this memory: its owner's data was not wiped meanwhile.
+/// Returns the condition of a write of this memory: its owner's data was not wiped meanwhile.
 pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     let origin = memory.origin.clone();
     memory.owner.clone().map(|owner| Change::NotWiped {
@@ -353,12 +352,12 @@ pub(crate) fn not_wiped(memory: &Memory, since: u64) -> Option<Change> {
     })
 }
 
-/// The collection of that name.
+/// Returns the collection of that name; `None` for the name `global`.
 pub(crate) fn named_collection(name: Option<String>) -> Option<String> {
     name.filter(|name| name != GLOBAL)
 }
 
-/// The tags in their order, each once.
+/// Returns the distinct tags, in order.
 pub(crate) fn distinct(tags: Vec<String>) -> Vec<String> {
     let mut distinct: Vec<String> = Vec::with_capacity(tags.len());
     for tag in tags {

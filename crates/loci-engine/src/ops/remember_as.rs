@@ -1,4 +1,4 @@
-//! Storing a memory under an id that the caller names.
+//! Storing a memory under an id that the caller chooses.
 
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 
@@ -7,15 +7,16 @@ use crate::notes::not_note;
 use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 
 impl Engine {
-    /// Stores a memory under this id, or puts it in the place of the one that the caller has there:
-    /// that keeps its id, its owner, its visibility and the moment of its creation. `supersedes`,
-    /// `compare_in` and `once` are not looked at. Durable when it returns.
+    /// Stores a memory under this id, or replaces the caller's memory with that id, whose owner,
+    /// visibility and creation time stay. `supersedes`, `compare_in` and `once` are ignored.
+    /// Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` if an argument is out of its limits; `not_found` if the id
-    /// is of a memory that the caller may not change; `conflict` if it is of one of another kind or
-    /// tier, or of one that was deleted and is not purged yet, or if the caller's data was wiped
-    /// meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
+    /// `invalid_argument` or `too_large` if an argument exceeds its limits; `not_found` if the id
+    /// belongs to a memory that the caller may not change; `conflict` if it belongs to a note, to a
+    /// memory of another kind or tier, or to one that was deleted and is not purged yet, or if the
+    /// caller's data was wiped meanwhile; `unavailable` if the store cannot be written. Then
+    /// nothing was stored.
     pub fn remember_as(
         &self,
         caller: &Caller,
@@ -30,7 +31,7 @@ impl Engine {
             ..new_memory(caller, request, self.now())
         };
         let mut passages = Engine::passages_of(&new);
-        // Before the model is asked, which takes longer.
+        // Checked before the model is called, which takes longer.
         self.replaced(caller, &new)?;
         let (embedding, _) = self.embed_at_once(None, &new.content, &mut passages);
         let memory = self.locks.change(id, || {
@@ -53,7 +54,7 @@ impl Engine {
                 .chain([put])
                 .collect();
             match self.commit(caller, changes) {
-                // No other call has stored it meanwhile, so that another attempt will not help.
+                // No other process has stored it meanwhile, so a retry will not help.
                 Err(error) if error.code == ErrorCode::Conflict && expect == Expect::Absent => {
                     if self.store.get(&caller.space, id)?.is_some() {
                         return Err(error);
@@ -79,7 +80,7 @@ impl Engine {
         })
     }
 
-    /// The memory in whose place the new one goes, if there is one.
+    /// Returns the memory that the new one replaces, if there is one.
     fn replaced(&self, caller: &Caller, new: &Memory) -> Result<Option<Memory>> {
         let Some(old) = self.store.get(&caller.space, &new.id)? else {
             return Ok(None);
@@ -108,7 +109,7 @@ fn in_place_of(caller: &Caller, old: &Memory, new: Memory) -> Memory {
         origin: old.origin.clone(),
         visibility: old.visibility,
         created_at: old.created_at,
-        // A faster one may have come later.
+        // A faster writer may have set a later time.
         updated_at: old.updated_at.max(new.updated_at),
         revision: old.revision + 1,
         ..new

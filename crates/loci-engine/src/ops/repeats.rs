@@ -1,22 +1,23 @@
-//! Equal texts among what a search finds: the best memory stands for all that say the same.
+//! Deduplication of search results: the best memory represents all with the same text.
 
 use loci_core::{Caller, Memory, MemoryId, Result};
 
 use crate::ops::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
 use crate::{Engine, Hit, Recall, Signals};
 
-/// Results that are read at a time, before it is known how large they are.
+/// The number of results that are read at a time, before their size is known.
 const HITS_READ: usize = 16;
-/// Results that candidates are scored for at most, where equal texts take the places of others.
+/// The most results for which candidates are scored if equal texts displace others.
 const DEPTH_MAX: usize = 800;
-/// Bytes of text that are read at most for the results of one reply, before they are cut to its
+/// The most bytes of text that are read for the results of one reply, before they are cut to its
 /// budget.
 const HITS_BYTES_MAX: usize = 16 << 20;
-/// How far the cosines of equal texts may be apart: a model may read a text in a batch with others.
+/// The largest difference of the cosines of equal texts: a model may embed a text in a batch with
+/// others.
 const EQUAL_COSINES: f32 = 0.01;
 
 impl Signals {
-    /// Whether two memories that score so may have the same text.
+    /// Reports whether two memories with these scores may have the same text.
     fn may_be_of_equals(&self, other: &Signals) -> bool {
         let is_near = match (self.cosine, other.cosine) {
             (Some(one), Some(other)) => (one - other).abs() <= EQUAL_COSINES,
@@ -27,8 +28,8 @@ impl Signals {
 }
 
 impl Ranking {
-    /// Whether more candidates may have what equal texts took the places of: other results, if
-    /// there are not enough, or more of the same text.
+    /// Reports whether more candidates may contain results that equal texts displaced, or more
+    /// memories with the same text.
     fn may_lack(&self, hits: &[Hit], is_full: bool) -> bool {
         let [by_words, by_meaning] = self.cut_at;
         let is_behind = |hit: &Hit| {
@@ -45,8 +46,8 @@ impl Ranking {
 }
 
 impl Engine {
-    /// The first results, no two with the same text, and what is left. They are `limit` unless no
-    /// more were found, or they hold more than is read for a reply.
+    /// Returns the first results, no two with the same text, and the rest of the ranking. There are
+    /// `limit` results unless fewer were found, or their texts exceed the size limit of a reply.
     ///
     /// # Errors
     /// As for [`recall`](Engine::recall).
@@ -78,9 +79,9 @@ impl Engine {
         }
     }
 
-    /// Adds some of the next results, so that there are `limit` at most. One with the text of an
-    /// earlier result is counted with that, and is none if the pages before had it. They are read a
-    /// few at a time; another process may have removed or changed some since they were found.
+    /// Adds some of the next results, up to `limit` in total. A memory with the text of an earlier
+    /// result is counted with that result, or left out if the earlier pages had it. Reads a few at
+    /// a time; skips those that another process removed meanwhile.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -147,7 +148,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Looks for the texts of the results among all that is left of the search.
+    /// Adds repeats of the results from the rest of the ranking.
     fn find_repeats(&self, ranking: &Ranking, hits: &mut [Hit]) -> Result<()> {
         let is_suspect =
             |signals: &Signals| hits.iter().any(|hit| hit.signals.may_be_of_equals(signals));
@@ -171,13 +172,13 @@ impl Engine {
     }
 }
 
-/// Whether two memories say the same: their texts are equal but for white space, and so are their
-/// titles, if both have one.
+/// Reports whether two memories have equal texts except for white space, and equal titles if both
+/// have one.
 fn have_equal_texts(one: &Memory, other: &Memory) -> bool {
     let titles = one.title.as_deref().zip(other.title.as_deref());
     let are_equal =
         |(one, other): (&str, &str)| one.split_whitespace().eq(other.split_whitespace());
-    // A forgotten memory stands for none that is remembered.
+    // A forgotten memory does not represent a live one.
     one.forgotten_at.is_some() == other.forgotten_at.is_some()
         && titles.is_none_or(are_equal)
         && are_equal((&one.content, &other.content))

@@ -1,7 +1,6 @@
-//! The graph of places, as it is at this moment: a node for each name of a section (but `general`),
-//! and an edge where one section stands in two collections, or where a tunnel ties two. A section
-//! that is a mere type is tied by tunnels alone. Computed from counts that the store keeps, never
-//! kept itself.
+//! The room graph of this moment: a node for each name of a section (except `general`), and an edge
+//! if one section exists in two collections, or if a tunnel connects two. A section that only names
+//! a type is connected by tunnels alone. Computed from counts of the store, and never stored.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +14,11 @@ use loci_core::{
 use crate::Engine;
 use crate::ops::names::{alike, nothing_there};
 
-/// The section that says nothing, and so ties nothing.
+/// The section without a subject, which connects nothing.
 pub const GENERAL_SECTION: &str = "general";
 
-/// Sections that say what something is, and nothing of its subject: tool sets file under them where
-/// no room was named. Wherever these stand, they tie nothing by themselves.
+/// Sections that name a type and not a subject: tool sets file under them if no room is named. They
+/// connect nothing by themselves.
 const TYPES: [&str; 17] = [
     "ai",
     "assistant",
@@ -40,14 +39,14 @@ const TYPES: [&str; 17] = [
     "user",
 ];
 
-/// Whether a section is a mere type: its name says nothing of a subject.
+/// Reports whether the name of a section is that of a type and not of a subject.
 pub(crate) fn is_type(section: &str) -> bool {
     MEMORY_KINDS.contains(&section) || TYPES.contains(&section)
 }
 
-/// Nodes that the figures name.
+/// The most nodes that the statistics name.
 const TOP_MAX: usize = 10;
-/// Collections of a node that are asked one by one for what came last into it.
+/// The most collections of a node that are asked one by one for their last inserted memory.
 const ASKED_ONE_BY_ONE_MAX: usize = 16;
 
 /// A node.
@@ -55,32 +54,32 @@ const ASKED_ONE_BY_ONE_MAX: usize = 16;
 pub struct Room {
     /// The name of the section.
     pub section: String,
-    /// The collections that it stands in, with the memories that it holds in each; none is global.
+    /// The collections that it exists in, with its number of memories in each; `None` is global.
     pub collections: BTreeMap<Option<String>, u64>,
-    /// The kinds of the memories in it, in order.
+    /// The kinds of its memories, in order.
     pub kinds: Vec<String>,
-    /// How many memories it holds.
+    /// The number of its memories.
     pub memories: u64,
 }
 
-/// A node on a walk.
+/// A node of a traversal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The node.
     pub room: Room,
-    /// How far from the start: 0 for itself.
+    /// The distance from the start, in hops.
     pub hop: usize,
-    /// The edges from the hop before, in order: collections that both stand in, or tunnels by their
-    /// ids.
+    /// The connections from nodes of the hop before, in order: shared collections, or tunnels by
+    /// their ids.
     pub connected_via: Vec<Via>,
 }
 
-/// An edge between two nodes.
+/// A connection between two neighbours.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Via {
-    /// Both stand in this collection; none is global.
+    /// Both exist in this collection; `None` is global.
     Collection(Option<String>),
-    /// This tunnel ties them: its id.
+    /// The tunnel with this id connects them.
     Tunnel(String),
 }
 
@@ -89,23 +88,22 @@ pub enum Via {
 pub struct Bridge {
     /// The node.
     pub room: Room,
-    /// When the memory was first stored that came last into it.
+    /// The time at which its last inserted memory was first stored.
     pub newest: Option<Timestamp>,
 }
 
-/// The graph in figures.
+/// The statistics of the graph.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MapCounts {
     /// Nodes.
     pub rooms: u64,
-    /// Nodes that an edge leads from: they stand in several collections, or a tunnel leads there.
+    /// Nodes with an edge: they exist in several collections, or are the end of a tunnel.
     pub bridging_rooms: u64,
     /// Edges: for each node the pairs of its collections, and the tunnels.
     pub edges: u64,
-    /// For each collection its nodes; none is global.
+    /// The number of nodes of each collection; `None` is global.
     pub rooms_per_collection: BTreeMap<Option<String>, u64>,
-    /// The bridging nodes that stand in most collections, at most ten; ties by memories, then by
-    /// name.
+    /// The bridging nodes in the most collections, at most ten; ties by memories, then by name.
     pub top: Vec<Room>,
 }
 
@@ -113,18 +111,19 @@ pub struct MapCounts {
 struct Map {
     /// The nodes, by name.
     rooms: BTreeMap<String, Room>,
-    /// The tunnels between places of nodes, oldest first.
+    /// The tunnels between locations of nodes, oldest first.
     tunnels: Vec<Tunnel>,
 }
 
 impl Engine {
-    /// A walk from a section, breadth first: by hop, then by memories (most first), then by name;
-    /// at most [`TRAVERSED_MAX`] nodes, and how many there are in all. Two are neighbours when they
-    /// stand in one collection or a tunnel ties them; mere types when a tunnel does.
+    /// Traverses the graph from a section, breadth first: by hop, then by memories (most first),
+    /// then by name; returns at most [`TRAVERSED_MAX`] nodes, and the total number. Two nodes are
+    /// neighbours if they exist in one collection or a tunnel connects them; for a type, only if a
+    /// tunnel does.
     ///
     /// # Errors
-    /// `not_found` if the caller can read nothing in a section of that name, with up to five that
-    /// sound alike, and for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
+    /// `not_found` if the caller can read nothing in a section of that name, with up to five
+    /// similar names, and for [`GENERAL_SECTION`]; `unavailable` if the store cannot be read.
     pub fn traverse(
         &self,
         caller: &Caller,
@@ -148,10 +147,10 @@ impl Engine {
         Ok(map.walk(start, hops_max.min(HOPS_MAX)))
     }
 
-    /// The nodes that bridge two different collections: those that stand in both, or from one to
-    /// the other of which a tunnel leads; mere types by a tunnel alone. With one collection given,
+    /// Returns the nodes that bridge two different collections: those that exist in both, or from
+    /// one to the other of which a tunnel leads; types only by a tunnel. With one collection given,
     /// those that bridge it and any other; with none, all. Most memories first, then by name; at
-    /// most [`TRAVERSED_MAX`], and how many there are in all. The inner none is global.
+    /// most [`TRAVERSED_MAX`], and the total number. `Some(None)` is the global collection.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -188,7 +187,7 @@ impl Engine {
         ))
     }
 
-    /// When the memory was first stored that came last into the node.
+    /// Returns the time at which the last inserted memory of the node was first stored.
     fn newest(&self, caller: &Caller, room: &Room) -> Result<Option<Timestamp>> {
         let filter = Filter {
             sections: vec![room.section.clone()],
@@ -212,9 +211,9 @@ impl Engine {
                 .pop();
             Ok(last.map(|memory| memory.created_at))
         };
-        // Stores find what came last into a place. Into a section, wherever, they find it by going
-        // back through all that came since, which is the shorter way for a section that stands
-        // nearly everywhere.
+        // A store finds the last insertion into a location directly. For a section of any
+        // collection it scans back through all later insertions, which is faster for a section that
+        // exists almost everywhere.
         if room.collections.len() > ASKED_ONE_BY_ONE_MAX {
             return newest(CollectionFilter::Any);
         }
@@ -231,7 +230,7 @@ impl Engine {
             .try_fold(None, |last, next| Ok(last.max(next?)))
     }
 
-    /// The graph in figures.
+    /// Returns the statistics of the graph.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -297,7 +296,7 @@ fn sections(tunnel: &Tunnel) -> [&str; 2] {
 }
 
 impl Room {
-    /// The pairs of its collections, which it ties unless it is a mere type.
+    /// Returns the number of pairs of its collections, which it connects unless it is a type.
     fn ties(&self) -> u64 {
         let collections = self.collections.len() as u64;
         if is_type(&self.section) {
@@ -307,7 +306,7 @@ impl Room {
         }
     }
 
-    /// Whether it ties two different collections that are asked for.
+    /// Reports whether it connects two different requested collections.
     fn ties_both(&self, between: &[CollectionFilter; 2]) -> bool {
         let stands_in = |asked: &CollectionFilter| {
             self.collections
@@ -320,7 +319,7 @@ impl Room {
 }
 
 impl Map {
-    /// The nodes that tunnels between these collections tie.
+    /// Returns the nodes that tunnels between these collections connect.
     fn tied_between(&self, [one, other]: &[CollectionFilter; 2]) -> BTreeSet<&str> {
         let leads = |tunnel: &&Tunnel| {
             let [from, to] = [&tunnel.source, &tunnel.target].map(|end| end.collection.as_deref());
@@ -334,7 +333,7 @@ impl Map {
             .collect()
     }
 
-    /// The nodes within that many hops of the start, as [`Engine::traverse`] orders them.
+    /// Returns the nodes within that many hops of the start, in the order of [`Engine::traverse`].
     fn walk(&self, start: &str, hops_max: usize) -> (Vec<Step>, usize) {
         let mut members: BTreeMap<&Option<String>, Vec<&str>> = BTreeMap::new();
         for room in self.rooms.values().filter(|room| !is_type(&room.section)) {
@@ -359,7 +358,7 @@ impl Map {
                 .filter_map(|section| self.rooms.get(*section))
             {
                 for collection in room.collections.keys().filter(|_| !is_type(&room.section)) {
-                    // The first node in a collection leads to all others in it.
+                    // The first node that reaches a collection leads to all nodes in it.
                     for section in members.remove(collection).unwrap_or_default() {
                         next.entry(section)
                             .or_default()

@@ -1,16 +1,16 @@
-//! Searching the web.
+//! Web search.
 
 use loci_core::{Result, WebPage};
 
 use crate::{Engine, check};
 
 impl Engine {
-    /// The pages that answer a query, best first; none if no service is set up. Nothing of them is
-    /// stored.
+    /// Returns the pages that answer a query, best first; `None` if no service is configured.
+    /// Stores nothing.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large`, naming `query`; what
-    /// [`WebSearch::search`](loci_core::WebSearch::search) fails with.
+    /// `invalid_argument` or `too_large`, naming `query`; the errors of
+    /// [`WebSearch::search`](loci_core::WebSearch::search).
     pub fn search_web(&self, query: &str) -> Result<Option<Vec<WebPage>>> {
         check::query("query", query)?;
         self.web_search

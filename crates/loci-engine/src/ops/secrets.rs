@@ -1,4 +1,4 @@
-//! Secrets in what is stored.
+//! Secrets in stored records.
 
 use loci_core::{
     Archived, AuditQuery, Batch, CacheEntry, Caller, Change, CollectionFilter, Decision, Error,
@@ -8,16 +8,16 @@ use loci_core::{
 use crate::Engine;
 use crate::redaction::redact_parts;
 
-/// Entries of the audit log that are read at once.
+/// The number of audit entries that are read at once.
 const AUDIT_PAGE: usize = 1_000;
 
-/// Something stored that holds secrets.
+/// A stored record that contains secrets.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredSecret {
     /// The space that holds it.
     pub space: Space,
-    /// Its id; of a note the path of its file, of a decision its key, of a setting its name, of an
-    /// entry of the audit log its number. Secrets in it are replaced by their marks.
+    /// Its id: for a note the path of its file, for a decision its key, for a setting its name, for
+    /// an audit entry its number. Secrets in it are replaced by their marks.
     pub id: String,
     /// The secrets in it.
     pub redactions: Redactions,
@@ -25,7 +25,7 @@ pub struct StoredSecret {
     pub holder: SecretHolder,
 }
 
-/// The sort of record that holds a secret, with all that is needed to take it out.
+/// The type of record that contains a secret, with the data that is needed to redact it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SecretHolder {
     /// A memory, which can be rewritten.
@@ -34,31 +34,32 @@ pub enum SecretHolder {
     Decision(Box<Decision>),
     /// A cached answer, which can be removed.
     CachedAnswer {
-        /// Whose it is.
+        /// Its owner.
         owner: String,
         /// Its id.
         id: MemoryId,
     },
-    /// A note: its file has to be changed.
+    /// A note, whose file must be edited.
     Note,
-    /// A fact of the knowledge graph, which stays as it is.
+    /// A fact of the knowledge graph, which cannot be rewritten.
     Fact,
-    /// The label of a tunnel, which can be replaced by tying its places again.
+    /// The label of a tunnel, which creating the tunnel again can replace.
     Tunnel,
-    /// A value that was set under a name.
+    /// The value of a setting.
     Setting,
-    /// An answer that is kept under a key, and expires.
+    /// A stored reply under an idempotency key, which expires.
     KeptAnswer,
-    /// The id of a memory, or the place where it is filed, which stay as they are.
+    /// The id or the location of a memory, which cannot be rewritten.
     Location,
-    /// The key of a decision or of a kept answer, or the name of a setting, which stay as they are.
+    /// The key of a decision or of a stored reply, or the name of a setting, which cannot be
+    /// rewritten.
     Key,
-    /// The question of a call in the audit log, which stays as it is.
+    /// The query of a call in the audit log, which cannot be rewritten.
     AuditQuery,
 }
 
 impl SecretHolder {
-    /// The word for it in reports.
+    /// Returns its name in reports.
     pub const fn name(&self) -> &'static str {
         match self {
             SecretHolder::Memory(_) => "memory",
@@ -75,7 +76,7 @@ impl SecretHolder {
         }
     }
 
-    /// Whether [`Engine::redact_stored`] takes the secret out.
+    /// Returns true if [`Engine::redact_stored`] can remove the secret.
     pub const fn can_be_redacted(&self) -> bool {
         matches!(
             self,
@@ -85,12 +86,11 @@ impl SecretHolder {
 }
 
 impl Engine {
-    /// Looks for secrets in everything that is stored, in all spaces, forgotten memories included.
-    /// Soft-deleted and expired memories are left out.
+    /// Searches all stored records for secrets, in all spaces, including forgotten memories, but
+    /// not soft-deleted or expired ones.
     ///
     /// # Errors
-    /// `forbidden` to all but the person at this machine; `unavailable` if the store cannot be
-    /// read.
+    /// `forbidden` for every caller but the local user; `unavailable` if the store cannot be read.
     pub fn find_secrets(&self, caller: &Caller) -> Result<Vec<StoredSecret>> {
         check_local(caller)?;
         let mut found: Vec<StoredSecret> = Vec::new();
@@ -117,7 +117,7 @@ impl Engine {
         Ok(found)
     }
 
-    /// The secrets in the questions of the audit log.
+    /// Adds the secrets in the queries of the audit log.
     fn find_in_audit(&self, found: &mut Vec<StoredSecret>) -> Result<()> {
         let mut after = Some(0);
         while let Some(last) = after {
@@ -144,7 +144,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Something stored with these texts, if they hold secrets.
+    /// Returns the record with these texts if they contain secrets.
     fn stored_secret(
         &self,
         space: &Space,
@@ -165,13 +165,13 @@ impl Engine {
         })
     }
 
-    /// Takes the secrets out of something stored: a memory and a decision are rewritten, with what
-    /// is derived from them, a cached answer is removed. Returns whether it was; not, if it is of
-    /// another kind or no longer there. Its old content is overwritten. Durable when it returns.
+    /// Removes the secrets from a record: rewrites a memory or a decision with its derived data,
+    /// and removes a cached answer. Returns false if the record is of another type or does not
+    /// exist any more. The old data is overwritten. Durable when it returns.
     ///
     /// # Errors
-    /// `forbidden` to all but the person at this machine; `conflict` if others change it all the
-    /// time or its owner's data is wiped meanwhile; `unavailable` if the store cannot be written.
+    /// `forbidden` for every caller but the local user; `conflict` if other processes keep changing
+    /// it or its owner's data is wiped meanwhile; `unavailable` if the store cannot be written.
     pub fn redact_stored(&self, caller: &Caller, found: &StoredSecret) -> Result<bool> {
         check_local(caller)?;
         match &found.holder {
@@ -184,7 +184,7 @@ impl Engine {
                     updated_at: self.now(),
                     ..(**decision).clone()
                 };
-                // A newer one under the key must not be lost.
+                // A newer decision under the key must not be lost.
                 let now = self.store.decision(
                     &found.space,
                     &decision.owner,
@@ -206,8 +206,8 @@ impl Engine {
         }
     }
 
-    /// Rewrites a memory without its secrets; false if it holds none any more, is gone, or is a
-    /// note.
+    /// Rewrites a memory without its secrets; returns false if it contains none any more, does not
+    /// exist, or is a note.
     fn redact_memory(&self, space: &Space, id: &MemoryId) -> Result<bool> {
         let is_redacted = self.locks.change(id, || {
             let Some(before) = self.store.get(space, id)? else {
@@ -259,8 +259,8 @@ impl Engine {
         Ok(is_redacted)
     }
 
-    /// The number of memories that the caller may read and that say which secrets were taken out of
-    /// them, and the sum of these.
+    /// Returns the number of memories that the caller may read and that record redactions, and the
+    /// sum of these redactions.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -290,7 +290,7 @@ fn check_local(caller: &Caller) -> Result<()> {
     Err(Error::new(ErrorCode::Forbidden, message))
 }
 
-/// Says of a memory that was found that it is a note, and which file it is.
+/// Marks the found memory of a note file as a note, with the path of the file.
 fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
     let is_it = |stored: &&mut StoredSecret| {
         stored.space == *space
@@ -302,8 +302,8 @@ fn name_note(found: &mut [StoredSecret], space: &Space, file: &NoteFile) {
     }
 }
 
-/// The names of a record that stay as they are, the one that it is called by first, and the sort of
-/// them.
+/// Returns the names of a record that cannot be rewritten, the one that identifies it first, and
+/// their type.
 fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     match record {
         Record::Memory(memory) => {
@@ -320,8 +320,7 @@ fn names_of(record: &Record) -> (SecretHolder, Vec<&str>) {
     }
 }
 
-/// The name of a record, how its secrets are taken out, and its texts; none, if it has no texts of
-/// people.
+/// Returns the name of a record, its type, and its texts; `None` if it has no texts of users.
 fn holder_of(record: Record) -> Option<(String, SecretHolder, Vec<String>)> {
     Some(match record {
         Record::Memory(memory) => {

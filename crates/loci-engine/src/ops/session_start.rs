@@ -6,38 +6,37 @@ use loci_core::{Caller, CollectionFilter, Delivery, Memory, Result, Scope};
 use crate::sentences::opening;
 use crate::{Engine, writer_of};
 
-/// Characters of a memory that a session's start shows, in whole sentences.
+/// The most characters of a memory that a session's start shows, in whole sentences.
 pub const START_CHARACTERS: usize = 500;
-/// The last characters of an id, which tell it from others: the first of a UUID v7 are those of its
-/// time.
+/// The number of last characters that identify an id: the first ones of a UUID v7 encode its time.
 const SHORT_ID_CHARACTERS: usize = 8;
 
-/// The memories that every session should begin with: rules and feedback first, then other types,
-/// in each what has more weight, then what is older.
+/// The memories that every session begins with: rules and feedback first, then other types; within
+/// each by weight, then oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionStart {
-    /// Those of authors whose directives the caller [takes](crate::Trust).
+    /// Memories of authors whose directives the caller [takes](crate::Trust).
     pub directives: Vec<Memory>,
-    /// How many of the first of them fit into the text that the smallest host shows.
+    /// The number of the first of these that fit into the text of the smallest host.
     pub fitting: usize,
-    /// Those of other authors.
+    /// Memories of other authors.
     pub of_others: Vec<Memory>,
 }
 
-/// Says that the smallest host does not show all memories that every session should begin with.
+/// Reports that the smallest host does not show all memories that every session begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartOverflow {
-    /// How many of them it shows.
+    /// The number of them that it shows.
     pub shown: usize,
-    /// How many there are.
+    /// The number of all of them.
     pub total: usize,
-    /// Whether it shows the memory that was just stored.
+    /// True if it shows the memory that was just stored.
     pub shows_this: bool,
 }
 
 impl Engine {
-    /// The memories of these collections that every session should begin with, none of them
-    /// superseded.
+    /// Returns the memories of these collections that every session begins with, except superseded
+    /// ones.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -66,9 +65,9 @@ impl Engine {
         })
     }
 
-    /// Whether there are more memories for the start of sessions like this one than the smallest
-    /// host shows; none if this one is not for that, or for a caller who may not read how many
-    /// there are.
+    /// Reports whether sessions that begin with this memory have more to begin with than the
+    /// smallest host shows; `None` if they do not, if the memory is not for session starts, or if
+    /// the caller may not read their number.
     pub(crate) fn start_overflow(&self, caller: &Caller, stored: &Memory) -> Option<StartOverflow> {
         if stored.delivery != Delivery::Bootstrap || !caller.principal.scopes.allow(Scope::Read) {
             return None;
@@ -76,7 +75,7 @@ impl Engine {
         let collection = stored.location.collection.clone();
         let collections = collection.map_or(CollectionFilter::Global, CollectionFilter::GlobalAnd);
         let start = self.session_start(caller, collections);
-        // The memory is stored, whatever happens to this.
+        // The memory is stored even if this fails.
         let start = start
             .inspect_err(|error| tracing::warn!(%error, "what sessions begin with was not counted"))
             .ok()?;
@@ -96,8 +95,8 @@ impl Engine {
     }
 }
 
-/// A memory as a session's start shows it to this reader, in one line: its title, its first
-/// sentences, the end of its id and who wrote it, if that is not the reader.
+/// Formats a memory for a session's start and this reader, in one line: its title, its first
+/// sentences, the end of its id, and its author if that is not the reader.
 pub fn start_line(reader: &Caller, memory: &Memory) -> String {
     let title = memory
         .title
@@ -111,8 +110,8 @@ pub fn start_line(reader: &Caller, memory: &Memory) -> String {
     )
 }
 
-/// The last characters of an id, for texts; a short one whole. The first ones of a UUID of version
-/// 7 tell the time, and are the same for about a minute. Whatever takes an id takes them.
+/// Returns the last characters of an id, for texts; a short id whole. The first ones of a UUID v7
+/// encode the time and are the same for about a minute. Every tool that takes an id accepts them.
 pub fn short_id(id: &str) -> &str {
     id.char_indices()
         .rev()

@@ -1,11 +1,11 @@
-//! Small values that outlast a session.
+//! Settings: small values that outlast a session.
 
 use loci_core::{Batch, Caller, Change, Result};
 
 use crate::Engine;
 
 impl Engine {
-    /// The caller's value under that name; none if there is none.
+    /// Returns the caller's value under that name, if there is one.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -22,7 +22,7 @@ impl Engine {
         self.put_settings(caller, [(name, value)])
     }
 
-    /// Stores the caller's values under those names: all of them or none. Durable when it returns.
+    /// Stores the caller's values under those names, all or none. Durable when it returns.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be written.

@@ -1,4 +1,4 @@
-//! One memory by its id.
+//! Reading one memory by its id.
 
 use loci_core::{
     Caller, CollectionFilter, Error, Filter, Forgotten, Memory, MemoryId, Result, Scope, Tier,
@@ -6,20 +6,20 @@ use loci_core::{
 
 use crate::Engine;
 
-/// Characters of an id that are enough for a part of it, if no other id has the same.
+/// The least characters of a part of an id, which must belong to a single id.
 const ID_PART_CHARACTERS_MIN: usize = 8;
-/// Ids that are named where several have the same part.
+/// The most ids that are named if several have the same part.
 const CANDIDATES_MAX: usize = 5;
 
 impl Engine {
-    /// The id that an argument means: the whole of it, or the first or last 8 or more characters of
-    /// one that the caller may read, as texts for people and models show it. A part of none is
-    /// taken for the whole of one. An id beyond the limits, as former imports stored some, means
-    /// the memory that has it.
+    /// Returns the id that an argument means: a whole id, or the first or last 8 or more characters
+    /// of one that the caller may read, as texts show it. A part that matches no id counts as a
+    /// whole id. An id that exceeds the limits, as former imports stored some, means the memory
+    /// that has it.
     ///
     /// # Errors
-    /// `invalid_argument`, naming `argument`, for what can be no id, and for a part of several,
-    /// which it names; `unavailable` if the store cannot be read.
+    /// `invalid_argument`, naming `argument`, for an invalid id, and for a part of several ids,
+    /// with these ids; `unavailable` if the store cannot be read.
     pub fn memory_id(&self, caller: &Caller, argument: &str, text: &str) -> Result<MemoryId> {
         let filter = || Filter {
             tiers: Vec::new(),
@@ -41,7 +41,7 @@ impl Engine {
             }
             parsed => parsed?,
         };
-        // Who may not read learns nothing of the ids that there are.
+        // A caller without the scope `read` learns nothing of existing ids.
         if text.chars().count() < ID_PART_CHARACTERS_MIN
             || !caller.principal.scopes.allow(Scope::Read)
         {
@@ -79,16 +79,16 @@ impl Engine {
         }
     }
 
-    /// The live memory with this id, if the caller may read it.
+    /// Returns the live memory with this id, if the caller may read it.
     ///
     /// # Errors
-    /// `not_found` if there is none or the caller may not read it, in the same words;
+    /// `not_found`, with the same message, if there is none or the caller may not read it;
     /// `unavailable` if the store cannot be read.
     pub fn show(&self, caller: &Caller, id: &MemoryId) -> Result<Memory> {
         self.without_hidden(caller, self.readable(caller, id)?)
     }
 
-    /// The same, be it forgotten or not, if forgotten ones are shown.
+    /// Returns the same, with forgotten memories if `forgotten` shows them.
     ///
     /// # Errors
     /// As for [`show`](Engine::show).
@@ -101,7 +101,7 @@ impl Engine {
         self.without_hidden(caller, self.readable_among(caller, id, forgotten)?)
     }
 
-    /// The same of these tiers alone; messages of conversations come through them.
+    /// Returns the same for these tiers alone, which can include messages of conversations.
     ///
     /// # Errors
     /// As for [`show`](Engine::show).
@@ -115,7 +115,7 @@ impl Engine {
         self.without_hidden(caller, self.readable_of(caller, id, tiers, forgotten)?)
     }
 
-    /// The memory without references that the caller may not follow.
+    /// Returns the memory without references that the caller may not follow.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,12 +1,12 @@
-//! The counts of a user's conversations.
+//! Counts of a user's memories from conversations.
 
 use loci_core::{Caller, Result, StatusCount};
 
 use crate::Engine;
 
 impl Engine {
-    /// How many live memories of conversations the caller owns, by tier and enrichment status; none
-    /// for an anonymous caller.
+    /// Returns the number of live memories from conversations that the caller owns, by tier and
+    /// enrichment status; empty for an anonymous caller.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.

@@ -1,4 +1,4 @@
-//! Storing what was said in a conversation.
+//! Storing the messages of a conversation.
 
 use loci_core::{
     Caller, Change, EnrichmentStatus, Error, ErrorCode, Expect, Location, Memory, MemoryId,
@@ -10,18 +10,17 @@ use crate::models::quantised;
 use crate::ops::remember::distinct;
 use crate::{Engine, SearchMode, check};
 
-/// The weight of a message, and of the long-term memory made from it until it is judged or
-/// repeated.
+/// The initial weight of a message, and of the long-term memory made from it.
 pub(crate) const INITIAL_WEIGHT: f64 = 0.5;
-/// Characters up to which nothing worth a long-term memory is expected in what a person says.
+/// Characters up to which a human message is not worth a long-term memory.
 const SHORT_CHARACTERS_MAX: usize = 30;
-/// Passages of one call up to which it is embedded before it is acknowledged: a third of a second.
+/// The most passages of one call that are embedded before its acknowledgement: a third of a second.
 const PASSAGES_EMBEDDED_AT_ONCE_MAX: usize = 32;
 
-/// Who said something.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// A person. A person's message may become a long-term memory.
+    /// A person, whose messages may become long-term memories.
     Human,
     /// The assistant.
     Assistant,
@@ -32,7 +31,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The kind of the memory that holds such a message.
+    /// Returns the kind of a memory that is such a message.
     pub const fn name(self) -> &'static str {
         match self {
             Role::Human => "human",
@@ -43,55 +42,56 @@ impl Role {
     }
 }
 
-/// Something said.
+/// A message.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// By whom.
+    /// The author.
     pub role: Role,
     /// The text, stored byte for byte.
     pub content: String,
-    /// Labels; repeated ones count once.
+    /// Tags; repeated ones count once.
     pub tags: Vec<String>,
 }
 
-/// Messages of one conversation, in their order.
+/// Messages of one conversation, in order.
 pub struct Conversation<'a> {
     /// Its name, unique among those of the caller.
     pub thread: String,
-    /// The messages, in order.
+    /// The messages.
     pub messages: Vec<Message>,
-    /// Makes an id for each memory, in the style of the dialect.
+    /// Makes an id for each memory, in the caller's format.
     pub mint: &'a dyn Fn() -> MemoryId,
 }
 
-/// The outcome: durable when this exists.
+/// The result of storing messages; durable when this exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredMessages {
-    /// The ids of the messages, in their order.
+    /// The ids of the messages, in order.
     pub ids: Vec<MemoryId>,
-    /// Why search by meaning does not find all of it yet, in a sentence; none if it does.
+    /// The reason why search by meaning does not find all of them yet, in a sentence; `None` if it
+    /// does.
     pub pending: Option<String>,
 }
 
-/// A message on its way into the store.
+/// A message before it is stored.
 struct NewMessage {
-    /// It, but for its thread, which is known when it is stored.
+    /// The memory without its thread, whose position is known when it is stored.
     memory: Memory,
     /// The id of the long-term memory that is made from it.
     candidate: Option<MemoryId>,
-    /// The passages of both.
+    /// The index data of both.
     passages: Vec<Passage>,
 }
 
 impl Engine {
-    /// Stores messages as short-term memories of the caller, private, which expire after
-    /// `message_ttl_seconds` of the [`Policy`](crate::Policy); all of them or none. A human message
-    /// longer than 30 characters also becomes a long-term memory with the same content and tags,
-    /// pending enrichment.
+    /// Stores messages as private short-term memories of the caller, all or none, which expire
+    /// after `message_ttl_seconds` of the [`Policy`](crate::Policy). A human message longer than 30
+    /// characters also becomes a long-term memory with the same content and tags, pending
+    /// enrichment.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something is
-    /// out of its limits; `forbidden` to an anonymous caller; `conflict` if the caller's data was
+    /// `invalid_argument` or `too_large`, naming `conversation_id` or `messages`, if something
+    /// exceeds its limits; `forbidden` for an anonymous caller; `conflict` if the caller's data was
     /// wiped meanwhile; `unavailable` if the store cannot be written. Then nothing was stored.
     pub fn store_messages(
         &self,
@@ -135,7 +135,7 @@ impl Engine {
                 Ok(()) => break,
                 Err(error) if error.code == ErrorCode::Conflict => {
                     let end = self.store.thread_end(&caller.space, owner, &thread)?;
-                    // No other process took the positions: the data was wiped.
+                    // No other process took the positions, so the data was wiped.
                     if end <= begin {
                         return Err(error);
                     }
@@ -156,8 +156,8 @@ impl Engine {
         })
     }
 
-    /// Takes the secrets out of a message, if the scope has what callers write; returns which these
-    /// were.
+    /// Removes the secrets from a message, if the scope covers what callers write; returns the
+    /// redactions.
     fn redact_message(&self, message: &mut Message) -> Redactions {
         let mut found = Redactions::default();
         for text in std::iter::once(&mut message.content).chain(&mut message.tags) {
@@ -190,7 +190,7 @@ impl Engine {
         let is_candidate = role == Role::Human && content.chars().count() > SHORT_CHARACTERS_MAX;
         let ttl_seconds = i64::try_from(self.policy.message_ttl_seconds).unwrap_or(i64::MAX);
         let memory = Memory {
-            // The conversation is the thread, and no place.
+            // The conversation is the thread and not a collection.
             location: Location {
                 collection: None,
                 section: "message".to_owned(),
@@ -212,8 +212,9 @@ impl Engine {
         }
     }
 
-    /// Embeds the messages before the acknowledgement, unless they are many: then they are found by
-    /// their words at once, and embedded in the background. Says why search by meaning has to wait.
+    /// Embeds the messages before the acknowledgement, unless they are too many; then words find
+    /// them at once, and the background embeds them. Returns the reason why search by meaning has
+    /// to wait.
     fn embed_messages(&self, said: &mut [NewMessage]) -> Option<String> {
         if self.search_mode == SearchMode::Words {
             return None;
@@ -263,8 +264,8 @@ fn check_conversation(thread: &str, messages: &[Message]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the changes that store the messages and the memories made from them, from this position
-/// of the thread on.
+/// Returns the changes that store the messages and their long-term memories, beginning at this
+/// position of the thread.
 fn changes(said: &[NewMessage], thread: &str, begin: u64, now: Timestamp) -> Vec<Change> {
     let mut changes = Vec::with_capacity(said.len() * 3 + 1);
     for (said, position) in said.iter().zip(begin..) {

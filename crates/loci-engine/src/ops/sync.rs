@@ -1,4 +1,5 @@
-//! Taking out what was made from files that are no part of their project any more.
+//! The sync with source files: removes the memories of files that no longer belong to their
+//! project.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
@@ -12,72 +13,71 @@ use loci_search::passages::passages;
 use crate::Engine;
 use crate::ops::file_source::SOURCE_FILE;
 
-/// Memories that are read at a time.
+/// The number of memories that are read at a time.
 const READ_AT_ONCE: usize = 256;
 
-/// A file in a collection.
+/// The key of a source file: its collection and its path.
 type Key = (Option<String>, String);
 
-/// Which files to look after.
+/// The source files to check.
 #[derive(Debug, Clone)]
 pub struct Sync {
-    /// The folder of the project, absolute; each file's own, if none.
+    /// The absolute path of the project's folder; if `None`, each file's own project.
     pub root: Option<String>,
-    /// Of which collections.
+    /// The collections to check.
     pub collections: CollectionFilter,
-    /// Whether to remove anything.
+    /// True if memories are removed.
     pub apply: bool,
 }
 
-/// A file that is ignored or gone.
+/// A file that is ignored or missing.
 struct Stale<'a> {
     /// The folder of its project.
     root: &'a str,
-    /// Which one that was when the file was looked at.
+    /// The identity of that folder when the file was checked.
     folder: String,
     key: &'a Key,
 }
 
-/// The outcome of a sync. The five classes add up to `scanned`.
+/// The result of a sync. The five classes add up to `scanned`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Synced {
-    /// Memories that were looked at: those that the caller may read.
+    /// Memories that were checked: those that the caller may read.
     pub scanned: u64,
-    /// Those whose file is a part of its project, or that
-    /// [outlast](loci_core::SourceFile::is_whole) it.
+    /// Memories whose file belongs to its project, or that
+    /// [outlive](loci_core::SourceFile::is_whole) it.
     pub kept: u64,
-    /// Those whose file is there, and excluded by a rule of version control.
+    /// Memories whose file exists and is excluded by a rule of version control.
     pub ignored: u64,
-    /// Those whose file is gone.
+    /// Memories whose file does not exist.
     pub missing: u64,
-    /// Those that were made from no file, or from one that is named by no absolute path.
+    /// Memories without a file, or with one whose path is not absolute.
     pub no_source: u64,
-    /// Those whose file lies outside the folder of the project.
+    /// Memories whose file lies outside the folder of the project.
     pub out_of_scope: u64,
     /// Memories that were removed: ignored and missing ones that the caller may write. 0 unless
-    /// asked to.
+    /// `apply` is set.
     pub removed_memories: u64,
     /// Their passages in the index.
     pub removed_passages: u64,
-    /// The files that are ignored or missing, by path, and the memories of each.
+    /// The ignored or missing files, by path, with the number of their memories.
     pub stale: BTreeMap<String, u64>,
-    /// The folders of projects that are not there, in order: what was made from their files counts
-    /// as kept.
+    /// The project folders that are missing, in order; the memories of their files count as kept.
     pub away: Vec<String>,
 }
 
 impl Engine {
-    /// Looks after the files that memories were made from (the attribute [`SOURCE_FILE`]), and
-    /// removes, if asked to, the memories of those that are ignored or gone, and what is known of
-    /// these files. Notes are never touched. Durable when it returns; each file's memories go in
-    /// one step.
+    /// Checks the files that memories were made from (the attribute [`SOURCE_FILE`]). If `apply` is
+    /// set, removes the memories of ignored or missing files, and the state of these files. Notes
+    /// are never touched. Durable when it returns; the memories of each file are removed in one
+    /// transaction.
     ///
     /// # Errors
-    /// `invalid_argument` if `root` is no absolute path; `unavailable` if `root` is not there, or
-    /// anything is to be removed and the folder of a project is not there or goes away meanwhile (a
-    /// drive that is not mounted would otherwise empty a collection), if its rules cannot be read,
-    /// if nothing here looks after files, or if the store cannot be written: what was removed until
-    /// then stays so.
+    /// `invalid_argument` if `root` is not an absolute path; `unavailable` if `root` does not
+    /// exist, if the folder of a project is missing or disappears while `apply` is set (an
+    /// unmounted drive would otherwise empty a collection), if its rules cannot be read, if there
+    /// is no source tree, or if the store cannot be written: memories removed until then stay
+    /// removed.
     pub fn sync(&self, caller: &Caller, request: &Sync) -> Result<Synced> {
         let tree = self.source_tree.as_deref();
         let tree = tree
@@ -89,7 +89,7 @@ impl Engine {
                 "must be the absolute path of a folder, without `..`",
             ));
         }
-        // Without what changes nothing, such as a slash at the end.
+        // Removes redundant parts of the path, such as a slash at the end.
         let root = root.and_then(|root| Path::new(root).components().as_path().to_str());
         let filter = Filter {
             collections: request.collections.clone(),
@@ -144,7 +144,8 @@ impl Engine {
         Ok(synced)
     }
 
-    /// The memories that pass, by the file that they were made from; the others are counted alone.
+    /// Returns the memories that match, by source file; those without a file in scope are only
+    /// counted.
     fn sourced(
         &self,
         filter: &Filter,
@@ -176,8 +177,8 @@ impl Engine {
         Ok(files)
     }
 
-    /// The files by the folder of their project. Adds those that nothing is left of but what is
-    /// known of them, and takes out those that their memories outlast.
+    /// Groups the files by the folder of their project. Adds files that have a state but no
+    /// memories, and removes those that their memories outlive.
     fn roots(
         &self,
         filter: &Filter,
@@ -231,9 +232,9 @@ impl Engine {
         Ok(roots)
     }
 
-    /// Removes the memories of a file that the caller may write, and what is known of it, unless it
-    /// is there again: how many, and how many passages. None if the folder of its project is away
-    /// by now, or another one.
+    /// Removes the memories of a file that the caller may write, and its state, unless it exists
+    /// again. Returns the number of memories and of passages; `None` if the folder of its project
+    /// is missing by now, or another one.
     fn remove_source(
         &self,
         caller: &Caller,
@@ -244,8 +245,8 @@ impl Engine {
     ) -> Result<Option<(u64, u64)>> {
         let (collection, path) = stale.key;
         self.locks.change(stale.key, || {
-            // The stored state is read before the file, so that a process that reads the file after
-            // that makes the commit fail.
+            // The state is read before the file is checked, so that a process that reads the file
+            // later causes a conflict.
             let row = self
                 .store
                 .source_file(&caller.space, collection.as_deref(), path)?;
@@ -289,9 +290,9 @@ impl Engine {
     }
 }
 
-/// Looks at files of a project: which folder that is, and their states. None if it is not there
-/// before or after, or another one after than before: its drive went away meanwhile, and with it
-/// what seems to be missing.
+/// Checks files of a project: returns the identity of its folder, and their states. `None` if the
+/// folder is missing before or after, or changes in between: then its drive went away, and the
+/// files only seem to be missing.
 fn look(
     tree: &dyn SourceTree,
     root: &str,
@@ -317,7 +318,7 @@ fn is_away(root: &str, removed: u64) -> Error {
     ))
 }
 
-/// The absolute path of the file that a memory was made from. A note has none.
+/// Returns the absolute path of the file that a memory was made from. A note has none.
 fn source(memory: &Memory) -> Option<&str> {
     memory
         .attributes
@@ -326,7 +327,7 @@ fn source(memory: &Memory) -> Option<&str> {
         .filter(|path| is_plain(path))
 }
 
-/// Whether it is an absolute path that says where it leads.
+/// Reports whether it is an absolute path without `..`.
 fn is_plain(path: &str) -> bool {
     let path = Path::new(path);
     path.is_absolute()

@@ -1,4 +1,4 @@
-//! Tunnels: ties that people and agents make between places.
+//! Tunnels: connections that users and agents make between locations.
 
 use std::collections::BTreeMap;
 
@@ -13,21 +13,21 @@ use crate::ops::names::{alike, nothing_there};
 use crate::ops::room_graph::{GENERAL_SECTION, is_type};
 use crate::{Engine, check};
 
-/// The other end of a tunnel.
+/// The other end of a connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Followed {
-    /// The place at the other end.
+    /// The location at the other end.
     pub end: TunnelEnd,
-    /// The tunnel that leads there; none if the two share nothing but the name of the section.
+    /// The tunnel that leads there; `None` if the two only share the name of the section.
     pub tunnel: Option<Tunnel>,
-    /// The memories there: first the one that the tunnel names, if it exists, then the newest; at
-    /// most as many as requested.
+    /// Memories of that location, at most as many as requested: first the one that the tunnel
+    /// names, if it is there, then the last inserted ones.
     pub memories: Vec<Memory>,
-    /// How many memories are there in all: none, if the end is gone.
+    /// The number of all memories there; 0 if the location is empty by now.
     pub total: u64,
 }
 
-/// A collection, or none for global, and a section.
+/// A collection (`None` is global) and a section.
 type Place<'a> = (Option<&'a str>, &'a str);
 
 fn place(end: &TunnelEnd) -> Place<'_> {
@@ -38,7 +38,7 @@ fn is_at(found: &loci_core::Location, end: &TunnelEnd) -> bool {
     (found.collection.as_deref(), found.section.as_str()) == place(end)
 }
 
-/// How many memories each place holds.
+/// Returns the number of memories in each location.
 fn totals(places: &[LocationCount]) -> BTreeMap<Place<'_>, u64> {
     let mut totals = BTreeMap::new();
     for tally in places {
@@ -49,25 +49,26 @@ fn totals(places: &[LocationCount]) -> BTreeMap<Place<'_>, u64> {
     totals
 }
 
-/// The place in a message.
+/// Formats a location for a message.
 fn shown((collection, section): Place<'_>) -> String {
     format!("{}/{section}", collection.unwrap_or("global"))
 }
 
 impl Engine {
-    /// Ties two places. A pair has one tunnel, whichever end is named first; tying it again
-    /// replaces the label, if one is given that is not blank, and the memories of the ends, where
-    /// some are. Its id is 16 hex digits of the SHA-256 of the two ends in their order (and of the
-    /// owner, if it is not common). It is common if both places hold a memory that everyone may
-    /// read when it is made, else its owner's alone; and stays so. Durable when it returns.
+    /// Creates a tunnel between two locations. A pair has one tunnel, in either order of the ends;
+    /// creating it again replaces the label, unless that is missing or blank, and the memories of
+    /// the ends that name one. Its id is 16 hex digits of the SHA-256 of the two ends in sorted
+    /// order (and of the owner, if it is not common). It is common if both locations contain a
+    /// memory that every caller may read at its creation, otherwise its owner's alone; this never
+    /// changes. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if the caller can read nothing in one of the places (naming the arguments
-    /// `source_wing`/`source_room` or `target_...` is the caller's business: the message names the
-    /// place), or not the memory of an end; `invalid_argument` if both ends are one place, or the
+    /// `not_found` if the caller can read nothing in one of the locations (the message names the
+    /// location, since the names of the arguments, such as `source_wing`, are the dialect's), or
+    /// cannot read the memory of an end; `invalid_argument` if both ends are one location, or the
     /// memory of an end is elsewhere; that or `too_large` for the `label`; `too_large` if the
-    /// caller has [`TUNNELS_MAX`] already (callers without a name have them together);
-    /// `unavailable` if the store cannot be written.
+    /// caller has [`TUNNELS_MAX`] already (callers without a name share that limit); `unavailable`
+    /// if the store cannot be written.
     pub fn create_tunnel(
         &self,
         caller: &Caller,
@@ -134,14 +135,14 @@ impl Engine {
             self.commit(caller, changes)?;
             Ok(tunnel)
         })?;
-        // Another user may have named the memory of an end.
+        // Another caller may have named the memory of an end.
         self.hide_memories(caller, std::slice::from_mut(&mut tunnel))?;
         Ok(tunnel)
     }
 
-    /// A page of the tunnels that the caller sees, oldest first, and how many there are in all;
-    /// those that lead to or from a collection, if one is given (the inner none is global). An end
-    /// names its memory only if the caller may read that, and it is there still.
+    /// Returns a page of the tunnels that the caller sees, oldest first, and their total number.
+    /// With a collection (`Some(None)` is global), only those with an end in it. An end names its
+    /// memory only if that still exists and the caller may read it.
     ///
     /// # Errors
     /// `unavailable` if the store cannot be read.
@@ -169,11 +170,11 @@ impl Engine {
         Ok((tunnels, total))
     }
 
-    /// Removes a tunnel that the caller sees. Durable when it returns.
+    /// Deletes a tunnel that the caller sees. Durable when it returns.
     ///
     /// # Errors
-    /// `not_found` if the caller sees none with that id; `forbidden` without the scope `write`;
-    /// `unavailable` if the store cannot be written.
+    /// `not_found` if the caller sees no tunnel with that id; `forbidden` without the scope
+    /// `write`; `unavailable` if the store cannot be written.
     pub fn delete_tunnel(&self, caller: &Caller, id: &str) -> Result<()> {
         if !caller.principal.scopes.allow(Scope::Write) {
             return Err(Error::new(
@@ -194,13 +195,14 @@ impl Engine {
         })
     }
 
-    /// Where tunnels and shared names of sections lead from a place: tunnels first, oldest first,
-    /// then the same section in other collections, by their names (`general` and mere types lead
-    /// nowhere); at most [`TRAVERSED_MAX`]. At most `previews` memories of each.
+    /// Returns the locations to which tunnels and shared names of sections lead from a location:
+    /// tunnels first, oldest first, then the same section in other collections, by name (`general`
+    /// and sections that only name a type lead nowhere); at most [`TRAVERSED_MAX`], with at most
+    /// `previews` memories each.
     ///
     /// # Errors
-    /// `not_found` if the caller can read nothing there, naming up to five places that sound alike;
-    /// `unavailable` if the store cannot be read.
+    /// `not_found` if the caller can read nothing there, with up to five locations of similar
+    /// names; `unavailable` if the store cannot be read.
     pub fn follow_tunnels(
         &self,
         caller: &Caller,
@@ -270,27 +272,27 @@ impl Engine {
         followed.collect()
     }
 
-    /// The tunnels that the caller sees, oldest first, with the memories that they name.
+    /// Returns the tunnels that the caller sees, oldest first, with the memories that they name.
     pub(crate) fn seen_tunnels(&self, caller: &Caller) -> Result<Vec<Tunnel>> {
         let reader = caller.reader();
         let mut tunnels = self.store.tunnels(&caller.space)?;
         tunnels.retain(|tunnel| {
-            // A mere claim owns what came in through its tool set, and tunnels do not say where
-            // they did.
+            // A caller that merely claims a name owns only records of its own tool set, and tunnels
+            // do not record theirs.
             let is_owned = !caller.is_claimed && tunnel.owner == reader.subject;
             tunnel.is_common || reader.everything || is_owned
         });
         Ok(tunnels)
     }
 
-    /// Repeats a change until no other change came between: those of all tunnels, since their
-    /// number is limited.
+    /// Repeats a change until no other process interferes. One lock serves all tunnels of a space,
+    /// since their number is limited.
     fn change_tunnels<T>(&self, caller: &Caller, attempt: impl FnMut() -> Result<T>) -> Result<T> {
         self.locks.change(&(&caller.space, "tunnels"), attempt)
     }
 
-    /// That the caller reads something at both ends, and the memories that they name, which are
-    /// there.
+    /// Checks that the caller can read something at both ends, and that the memories that they name
+    /// are there.
     fn check_ends(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<()> {
         let places = self.places(caller)?;
         let totals = totals(&places);
@@ -320,7 +322,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether both places hold a memory that everyone may read.
+    /// Reports whether both locations contain a memory that every caller may read.
     fn are_common(&self, caller: &Caller, ends: [&TunnelEnd; 2]) -> Result<bool> {
         let everyone = Reader {
             shared: false,
@@ -359,7 +361,8 @@ impl Engine {
         }
     }
 
-    /// Takes off the memories that the caller may not read, or that are elsewhere by now.
+    /// Removes the memories from ends if the caller may not read them, or if they have moved
+    /// elsewhere.
     fn hide_memories(&self, caller: &Caller, tunnels: &mut [Tunnel]) -> Result<()> {
         let ends = || {
             tunnels
@@ -385,7 +388,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The memory that the end names, if it is there, then what was filed there last.
+    /// Returns the memory that the end names, if it is there, then the last inserted ones.
     fn lying_there(&self, caller: &Caller, end: &TunnelEnd, limit: usize) -> Result<Vec<Memory>> {
         let collections = end
             .collection
@@ -416,7 +419,7 @@ impl Engine {
     }
 }
 
-/// The ids of the tunnel between two ends: of a common one, and of that owner's.
+/// Returns the ids of the tunnel between two ends: as a common one, and as that owner's.
 fn tunnel_ids(ends: [&TunnelEnd; 2], owner: Option<&str>) -> [String; 2] {
     // With its length first, no part runs into the next one.
     let add = |hash: Sha256, part: Option<&str>| {

@@ -11,14 +11,14 @@ use crate::ops::remember::GLOBAL;
 use crate::{Embedding, Engine, Refile, check};
 
 impl Engine {
-    /// Replaces the content of a memory and makes it new (`updated_at`), and says whether it is
-    /// shared, if `shared` does; its summary goes, everything else stays. The text of a note is
-    /// changed in its file. Durable when it returns.
+    /// Replaces the content of a memory, sets `updated_at`, and sets whether it is shared if
+    /// `shared` is given. Removes its summary; everything else stays. The text of a note changes in
+    /// its file. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making private
-    /// what is common; `not_found` if there is no such memory that the caller may read, `forbidden`
-    /// if it may only read it; `conflict` if it is a note whose text a user changed meanwhile, or
+    /// `invalid_argument` or `too_large` for the content, `invalid_argument` for making a common
+    /// memory private; `not_found` if the caller can read no such memory, `forbidden` if it may
+    /// only read it; `conflict` if it is a note whose text another writer changed meanwhile, or
     /// whose file cannot be rewritten; `unavailable` if the store or the folder of notes cannot be
     /// written.
     pub fn update(
@@ -40,8 +40,8 @@ impl Engine {
         Ok((self.without_hidden(caller, memory)?, embedding))
     }
 
-    /// Makes these changes to a memory, of a note in its file, and says whether it is shared.
-    /// `found` was taken out of the new content.
+    /// Makes these changes to a memory, or to the file of a note, and sets whether it is shared.
+    /// `found` are the redactions of the new content.
     pub(crate) fn revise(
         &self,
         caller: &Caller,
@@ -65,7 +65,7 @@ impl Engine {
         })
     }
 
-    /// Makes the changes to a memory in the store; none if it is a note by now.
+    /// Makes the changes to a memory in the store; returns `None` if it is a note by now.
     fn revise_memory(
         &self,
         caller: &Caller,
@@ -90,11 +90,11 @@ impl Engine {
                 (*content).clone_into(&mut memory.content);
                 found.write_to(&mut memory.attributes);
                 memory.set_writer(caller);
-                // It was of the text before.
+                // It belongs to the former text.
                 memory.summary = None;
-                // A faster one may have come later.
+                // A faster writer may have set a later time.
                 memory.updated_at = memory.updated_at.max(now);
-                // Another call may have put a memory with other tags in its place.
+                // Another writer may have replaced it by one with other tags.
                 if memory.metadata() == metadata {
                     return passages.clone();
                 }
@@ -119,7 +119,7 @@ impl Engine {
         Ok(Some((memory, embedding)))
     }
 
-    /// Makes the changes in the file of a note; none if it is no note any more.
+    /// Makes the changes in the file of a note; returns `None` if it is not a note any more.
     fn revise_note(
         &self,
         caller: &Caller,
@@ -149,7 +149,7 @@ impl Engine {
                     note.updated_at = Some(self.note_time());
                 }
                 if let Some(collection) = &change.collection {
-                    // No line of a file is ever taken out.
+                    // No line of a file is ever removed.
                     note.collection = Some(collection.clone().unwrap_or_else(|| GLOBAL.to_owned()));
                 }
                 if let Some(section) = &change.section {
@@ -161,15 +161,14 @@ impl Engine {
         Ok(revised.map(|note| (note, embedding)))
     }
 
-    /// Says whether others may read a memory. Its text and its moments stay. Durable when it
-    /// returns.
+    /// Sets whether others may read a memory. Its text and its times stay. Durable when it returns.
     ///
     /// # Errors
-    /// `invalid_argument` for making private what is common; `not_found` if there is no such memory
-    /// that the caller may read, `forbidden` if it may only read it; `unavailable` if the store
-    /// cannot be written.
+    /// `invalid_argument` for making a common memory private; `not_found` if the caller can read no
+    /// such memory, `forbidden` if it may only read it; `unavailable` if the store cannot be
+    /// written.
     pub fn set_shared(&self, caller: &Caller, id: &MemoryId, shared: bool) -> Result<Memory> {
-        // The file of a note says nothing of that.
+        // The file of a note does not record this.
         self.locks.change(id, || {
             let mut memory = self.writable(caller, id)?;
             share(&mut memory, Some(shared))?;
@@ -180,7 +179,7 @@ impl Engine {
     }
 }
 
-/// Puts a memory in the place of its last revision, with its passages, if they change with it.
+/// Returns the change that replaces the last revision of a memory, with new passages if given.
 pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Change, Memory) {
     let expect = Expect::Revision(memory.revision);
     let memory = Memory {
@@ -197,8 +196,8 @@ pub(crate) fn put_next(memory: Memory, passages: Option<Vec<Passage>>) -> (Chang
     )
 }
 
-/// A common memory is shared already, and stays common: others write it, too, and a private one
-/// cannot become common again.
+/// Sets the visibility. A common memory is shared already, and stays common: other callers write
+/// it, too, and no argument could make it common again.
 fn share(memory: &mut Memory, shared: Option<bool>) -> Result<()> {
     match (shared, memory.visibility) {
         (Some(true), Visibility::Private) => memory.visibility = Visibility::Shared,

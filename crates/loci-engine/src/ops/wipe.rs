@@ -1,4 +1,4 @@
-//! Removing everything that a user left.
+//! Removing all data of a user.
 
 use loci_core::{Caller, Result, Wiped, is_pseudonym, pseudonym};
 use sha2::{Digest, Sha256};
@@ -7,23 +7,23 @@ use uuid::Uuid;
 use crate::{Engine, check};
 
 impl Engine {
-    /// Removes the caller's data for good: see [`Store::wipe`](loci_core::Store::wipe); for a
-    /// caller that merely claims a name, only the data of the same dialect. With it go the notes of
-    /// the caller's earlier calls that wait to be written, in whichever process: the store does not
-    /// take them.
+    /// Permanently removes the caller's data: see [`Store::wipe`](loci_core::Store::wipe). For a
+    /// caller that merely claims a name, only data of the same tool set is removed. Audit entries
+    /// of the caller's earlier calls that still wait to be written, in any process, are lost, too:
+    /// the store does not accept them.
     ///
-    /// The acts of the caller on records that stay are left under a pseudonym, which is made at
-    /// random for each wipe. The wipe of a pseudonym removes that, too.
+    /// The caller's acts on records that stay are kept under a pseudonym, which is random for each
+    /// wipe. The wipe of a pseudonym removes those, too.
     ///
     /// # Errors
-    /// `forbidden` without the scope `write` or to an anonymous caller; `unavailable` if the store
+    /// `forbidden` without the scope `write` or for an anonymous caller; `unavailable` if the store
     /// cannot be written. Then nothing was removed.
     pub fn wipe(&self, caller: &Caller) -> Result<Wiped> {
         let owner = check::deleting_subject(caller)?;
-        // So that what this process noted is counted among what was removed.
+        // So that the entries of this process are counted as removed.
         self.flush()?;
         let origin = caller.is_claimed.then_some(caller.origin);
-        // The random bits of an id, in a form that says nothing of the moment.
+        // The random bits of an id, hashed so that they do not reveal its time.
         let random = Sha256::digest(Uuid::now_v7().as_bytes())
             .first_chunk()
             .copied()

@@ -1,4 +1,4 @@
-//! The cache of answers.
+//! Tests of the cache of answers.
 
 use loci_engine::Policy;
 
@@ -113,7 +113,7 @@ fn without_a_model_the_same_words_are_found() {
     }
 }
 
-/// A model reads only the beginning of a long text, where these are the same.
+/// A model reads only the beginning of a long text, where these are equal.
 #[test]
 fn long_questions_are_found_by_the_same_words_alone() {
     let engine = engine();
@@ -139,7 +139,7 @@ fn long_questions_are_found_by_the_same_words_alone() {
 
 #[test]
 fn answers_are_forgotten_by_a_pattern() {
-    // How many of: "what is 2+2?", "What is (the plan", "wer wohnt in Köln 50667"
+    // The number of matches among: "what is 2+2?", "What is (the plan", "wer wohnt in Köln 50667"
     let rows = [
         (None, 3),
         (Some("what"), 1),
@@ -148,7 +148,7 @@ fn answers_are_forgotten_by_a_pattern() {
         (Some(r"^\w+ \w+ .+$"), 3),
         (Some("2+2"), 0),
         (Some(r"2\+2"), 1),
-        // No regular expressions, and so a part of the text.
+        // Invalid as regular expressions, so they match as parts of the text.
         (Some("(the"), 1),
         (Some("+2?"), 1),
         (Some("nothing like it"), 0),

@@ -1,4 +1,4 @@
-//! Entries that are buffered in memory and written later: calls, and returns of memories.
+//! Tests of data that is buffered in memory and written later: audit entries and access counts.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Mutex, mpsc};
@@ -11,7 +11,7 @@ use loci_engine::Policy;
 use super::faulty_store::FaultyStore;
 use super::*;
 
-/// A bench whose store a test can fail.
+/// Returns a bench whose store a test can fail.
 fn faulty() -> (Arc<Engine>, Arc<FaultyStore>) {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::default());
@@ -52,7 +52,7 @@ fn all() -> AuditQuery {
     }
 }
 
-/// The tools in the store's log.
+/// Returns the tools in the store's audit log.
 fn written(store: &FaultyStore) -> Vec<String> {
     store
         .inner
@@ -178,7 +178,7 @@ fn returns_are_counted_before_during_and_after_a_flush() {
         [[0], [1]]
     );
 
-    // A flush that holds the counts, and has not written them yet.
+    // A flush that has taken the counts, and has not written them yet.
     let (entered, is_entered) = mpsc::channel();
     let (open, gate) = mpsc::channel::<()>();
     let gate = Mutex::new(gate);
@@ -237,7 +237,7 @@ fn concurrent_flushes_write_everything_once() {
     assert_eq!(written.len(), THREADS * CALLS);
 }
 
-/// The call that finds the buffer full writes it; where that fails, the oldest entries go.
+/// The call that finds the buffer full writes it; if that fails, the oldest entries are dropped.
 #[test]
 fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     let (engine, store) = faulty();
@@ -265,7 +265,7 @@ fn a_full_buffer_is_written_by_its_caller_or_loses_the_oldest() {
     assert_eq!(written[limits::BUFFERED_MAX + 1..], newest);
 }
 
-/// A caller that waits for a flush that fails does not wait as long again for a flush of its own.
+/// A caller that waited for a failed flush need not wait as long again for its own.
 #[test]
 fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
     let (engine, store) = faulty();
@@ -304,7 +304,7 @@ fn a_flush_that_fails_fails_for_those_who_wait_for_it() {
     assert_eq!(engine.buffered(), 1);
 }
 
-/// A store that is busy does not hold up an end twice.
+/// A busy store does not delay a shutdown twice.
 #[test]
 fn a_flush_ends_at_the_first_write_that_fails() {
     let (engine, store) = faulty();
@@ -325,7 +325,7 @@ fn a_flush_ends_at_the_first_write_that_fails() {
     assert_eq!(engine.buffered(), 2);
 }
 
-/// A wipe reaches what no process has written yet, unless the call began after it.
+/// A wipe also covers entries that no process has written yet, unless the call began after it.
 #[test]
 fn a_wipe_takes_the_notes_of_earlier_calls_alone() {
     let clock = Arc::new(FixedClock::default());

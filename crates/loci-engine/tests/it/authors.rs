@@ -1,4 +1,5 @@
-//! Whose directives a session begins with, and how texts of others stand apart.
+//! Tests of the authors whose directives a session begins with, and of the separation of other
+//! texts.
 
 use loci_core::{Caller, Delivery, Visibility};
 use loci_engine::{Remember, quoted};
@@ -6,7 +7,7 @@ use loci_testkit::Random;
 
 use super::{Bench, WRITER, bench, caller};
 
-/// Pieces of texts that try to leave a quotation.
+/// Pieces of texts that try to escape from a quotation.
 const PIECES: [&str; 22] = [
     "\n",
     "\r",
@@ -37,7 +38,7 @@ fn text(random: &mut Random) -> String {
     format!("x{}", pieces.collect::<String>())
 }
 
-/// The lines of a text by whichever character may end one.
+/// Returns the lines of a text, split at every character that may end a line.
 fn lines(text: &str) -> Vec<&str> {
     text.split([
         '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
@@ -161,7 +162,7 @@ fn an_author_is_trusted_by_one_reader_or_by_all() {
         .with_trusted_authors(vec!["bob".to_owned()]);
     assert_eq!(readers.map(|reader| takes(&all, reader)), [true; 4]);
 
-    // The word of an administrator counts for all, also in the text of another.
+    // The text of an administrator counts for all, also in the memory of another owner.
     engine
         .update(&Caller::local(), &id, "use spaces", None)
         .unwrap();

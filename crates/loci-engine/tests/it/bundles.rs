@@ -1,4 +1,4 @@
-//! Bundles for phases of work.
+//! Tests of bundles for phases of work.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,9 +9,9 @@ use loci_testkit::Random;
 
 use super::*;
 
-/// Counts somewhat as a tokenizer does: words with the space before them in pieces of four letters,
+/// Counts roughly like a tokenizer: words, with the space before them, in pieces of four letters,
 /// digits by threes, and everything else by runs of one kind, so that two texts together have fewer
-/// than each on its own.
+/// tokens than each on its own.
 struct Pieces;
 
 impl TokenCounter for Pieces {
@@ -73,8 +73,8 @@ fn always(content: &str) -> Remember {
     }
 }
 
-/// A Markdown text in which the titles of these memories have the ends of their ids behind them, as
-/// a bundle has them.
+/// Returns a Markdown text with the ends of the ids behind the titles of these memories, as in a
+/// bundle.
 fn with_ids(markdown: &str, included: &[Bundled]) -> String {
     included.iter().fold(
         markdown.to_owned(),
@@ -180,7 +180,7 @@ fn a_name_that_is_not_known_is_its_own_query() {
     assert_eq!(found.markdown, expected, "tea is no matter of it");
 }
 
-/// The tags of a phase bring a memory a quarter of the way to 1, in whichever case.
+/// The tags of a phase move the score a quarter of the way to 1, in any case.
 #[test]
 fn tags_of_the_phase_count() {
     let engine = engine().with_phases(phases());
@@ -192,7 +192,7 @@ fn tags_of_the_phase_count() {
             ..fact(content, Visibility::Common)
         };
         let id = engine.remember(&local, request).unwrap().memory.id;
-        // The best of all decides on the scale.
+        // The best one determines the scale.
         engine
             .remember(&local, fact("kettle stove", Visibility::Common))
             .unwrap();
@@ -201,7 +201,7 @@ fn tags_of_the_phase_count() {
         engine.forget(&local, &id).unwrap();
         score
     };
-    // A tag is among the words by which a memory is found, so the other one is as long.
+    // A tag is also an indexed word, so the other text is as long.
     let (without, with) = (score("Booking"), score("cOOKING"));
     assert!(
         without < 0.9 && (with - (without + (1.0 - without) / 4.0)).abs() < 1e-3,
@@ -276,7 +276,7 @@ fn phases_have_limits() {
     );
 }
 
-/// The lesser ones go first, and the last line says how many.
+/// The least important ones are left out first, and the last line gives their number.
 #[test]
 fn what_does_not_fit_is_left_out_whole() {
     let engine = engine()
@@ -305,7 +305,7 @@ fn what_does_not_fit_is_left_out_whole() {
         (1, "", 3),
         // Too little for any, however many pieces their ids make.
         (Pieces.count("# work\n\n## kettle stove\n"), "", 3),
-        // There is no room for the line on the others.
+        // There is no room for the line about the others.
         (Pieces.count(&best), &best, 2),
         (Pieces.count(&line), &line, 2),
         (Pieces.count(&both), &both, 1),
@@ -478,7 +478,7 @@ fn what_did_not_fit_is_named_best_first() {
     }
 }
 
-/// A text of any length, with words of the phases more or less often.
+/// Returns a text of any length, with words of the phases more or less often.
 fn text(random: &mut Random, number: usize) -> String {
     let words = [
         "kettle",
@@ -525,7 +525,7 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
         }
         let whole = bundle(&engine, &["work", "review"], 1_000_000);
         assert_eq!(whole.dropped, 0, "seed {seed}");
-        // The others are no matter of the phases.
+        // The others do not matter in the phases.
         memories.retain(|id, memory| {
             let belongs = whole.included.iter().any(|bundled| bundled.id == *id);
             assert!(
@@ -560,14 +560,14 @@ fn a_bundle_never_has_more_tokens_than_its_budget() {
                 if bundled.is_excerpt {
                     continue;
                 }
-                // Each is there as a whole, in its order.
+                // Each is there as a whole, in order.
                 let text = memory.content.trim();
                 let begin = rest
                     .find(text)
                     .unwrap_or_else(|| panic!("seed {seed}: {text}"));
                 rest = &rest[begin + text.len()..];
             }
-            // A memory that is left out is worth less, or too large alone.
+            // A memory that is left out has a lower score, or is too large alone.
             let included: BTreeSet<_> = found.included.iter().map(|bundled| &bundled.id).collect();
             let least = found
                 .included
@@ -642,7 +642,7 @@ fn a_missing_model_is_told_once() {
     );
 }
 
-/// The floor is meant for the cosine and the words together.
+/// The floor is meant for the sum of the cosine and the words.
 #[test]
 fn a_memory_without_a_vector_matters_by_its_words() {
     let engine = engine_with(Arc::new(FailingEmbedder::default()));

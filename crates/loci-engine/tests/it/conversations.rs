@@ -1,4 +1,4 @@
-//! Storing what was said.
+//! Tests of storing the messages of conversations.
 
 use std::sync::Mutex;
 use std::thread;
@@ -76,7 +76,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
     };
     assert_eq!(*candidate, expected);
 
-    // Embedded and due at once, and the background told.
+    // Embedded and due at once, and the background is woken.
     assert_eq!(
         store
             .without_vector(
@@ -96,7 +96,7 @@ fn a_message_is_working_memory_and_what_a_person_says_a_candidate() {
         std::slice::from_ref(&candidate.id)
     );
 
-    // The next call goes on where this one ended; without a candidate no thread is woken.
+    // The next call continues at this one's end; without a candidate no thread is woken.
     let more = say(&engine, &ann, "c1", vec![human("yes")]).unwrap();
     let third = store.get(&ann.space, &more.ids[0]).unwrap().unwrap();
     assert_eq!(third.thread.map(|thread| thread.position), Some(2));
@@ -251,7 +251,7 @@ fn messages_expire_and_what_was_made_from_them_does_not() {
     assert_eq!(found(&engine, &ann, "sister").len(), 1);
 }
 
-/// The verbs of the other dialects go on as if there were none.
+/// The calls of the other dialects work as if there were no messages.
 #[test]
 fn messages_are_absent_where_nobody_asks_for_them() {
     let engine = engine();
@@ -361,7 +361,7 @@ fn concurrent_calls_on_one_conversation_get_positions_of_their_own() {
     );
 }
 
-/// Keeps how many texts each call held.
+/// Records the number of texts in each call.
 #[derive(Default)]
 struct CountingEmbedder {
     inner: HashingEmbedder,

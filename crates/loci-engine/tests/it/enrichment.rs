@@ -1,4 +1,4 @@
-//! Judging what people said, in the background, once.
+//! Tests of the background enrichment of messages, each once.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -16,7 +16,7 @@ const TEA: &str = "I always drink green tea with lemon at four";
 /// Longer than any lease and any wait for another attempt.
 const LONG_SECONDS: i64 = 3_600;
 
-/// Parts from which a test makes engines, each like a process of its own.
+/// Parts from which a test creates engines, each like a process of its own.
 struct Shop {
     store: Arc<FaultyStore>,
     clock: Arc<FixedClock>,
@@ -46,7 +46,7 @@ impl Shop {
         )
     }
 
-    /// Stores what Ann says a second later; returns the candidates' ids.
+    /// Stores messages of Ann a second later; returns the ids of the candidates.
     fn say(&self, contents: &[&str]) -> Vec<MemoryId> {
         self.clock.advance(1);
         let messages = contents
@@ -77,7 +77,7 @@ impl Shop {
     }
 }
 
-/// Until nothing is left to do.
+/// Runs jobs until none is left.
 fn enrich_all(engine: &Engine) -> usize {
     std::iter::from_fn(|| engine.enrich().unwrap().then_some(())).count()
 }
@@ -153,8 +153,8 @@ fn put(store: &NaiveStore, mut memory: Memory) {
 
 #[test]
 fn a_repetition_reinforces_and_a_relative_is_linked() {
-    // Cosines of the stand-in are those of word counts: of nine words, eight, seven and six are
-    // shared.
+    // The cosines of the test model are those of word counts: of nine words, eight, seven and six
+    // are shared.
     let same = "I always drink green tea with lemon at four";
     let near = "I always drink green tea with lemon at five";
     let related = "I always drink green tea with honey at five";
@@ -222,7 +222,7 @@ fn the_three_nearest_are_linked_nearest_first_and_the_nearest_gains() {
     ]
     .map(|content| {
         let id = shop.say(&[content]).pop().unwrap();
-        // None of them knows of the others.
+        // None of them has links to the others.
         let memory = Memory {
             weight: 0.5,
             enrichment: Some(EnrichmentStatus::Completed),
@@ -285,7 +285,7 @@ fn a_weight_that_a_person_set_stays() {
     assert_eq!(shop.get(&known.id), known);
 }
 
-/// The memory that replaced it comes first, however important the old one is.
+/// The memory that replaced it is needed more, even if this one is important.
 #[test]
 fn what_is_superseded_before_it_is_judged_stays_light() {
     let shop = Shop::new();
@@ -304,7 +304,7 @@ fn what_is_superseded_before_it_is_judged_stays_light() {
     );
 }
 
-/// Whichever process comes to which of them first.
+/// The order in which processes run the jobs does not matter.
 #[test]
 fn the_order_of_judging_makes_no_difference() {
     // The last two come in one call.
@@ -370,7 +370,7 @@ fn the_order_of_judging_makes_no_difference() {
             vec![reinforces(0), reinforces(1)]
         ]
     );
-    // The first one, which was repeated twice, lacks 0.64 of what the third one lacks.
+    // The gap of the first weight, which was reinforced twice, is 0.64 of that of the third one.
     assert!(
         (1.0 - weights[0] - 0.64 * (1.0 - weights[2])).abs() < 1e-9,
         "{weights:?}"
@@ -406,7 +406,7 @@ fn another_users_words_are_no_repetition() {
     assert_eq!(listed(&engine, &bob)[0].links, []);
 }
 
-/// A process that leased its jobs and ended: another one takes them when the lease has run out.
+/// A process leased its jobs and ended: another one takes them when the lease has expired.
 #[test]
 fn a_job_of_a_process_that_ended_is_done_once_by_another() {
     let shop = Shop::new();
@@ -436,7 +436,7 @@ fn a_job_of_a_process_that_ended_is_done_once_by_another() {
     assert_eq!((shop.jobs(), ended.enrich()), (done(), Ok(false)));
 }
 
-/// A process that was thought dead comes back with its result: it is refused whole.
+/// A process that was presumed dead returns with its result, which is rejected as a whole.
 #[test]
 fn a_lease_that_ran_out_settles_nothing() {
     let shop = Shop::new();
@@ -493,7 +493,7 @@ fn engines_at_once_do_each_job_once() {
     assert_eq!(shop.jobs(), done());
 }
 
-/// The memory that gains weight changes while the batch is on its way: both changes are kept.
+/// The memory that gains weight changes during the commit: both changes are kept.
 #[test]
 fn a_change_of_the_reinforced_memory_is_not_lost() {
     let shop = Shop::new();
@@ -524,7 +524,7 @@ fn a_change_of_the_reinforced_memory_is_not_lost() {
     );
 }
 
-/// Even where it happens at every attempt.
+/// Even if the text changes at every attempt.
 #[test]
 fn a_text_that_changes_meanwhile_is_read_again() {
     let shop = Shop::new();
@@ -562,7 +562,7 @@ fn a_text_that_changes_meanwhile_is_read_again() {
     );
 }
 
-/// Wherever it stops answering, the job is tried again after a while, as often as it takes.
+/// If the store stops answering at any step, the job is retried later, any number of times.
 #[test]
 fn a_busy_store_uses_up_no_attempts() {
     for step in ["get_all", "vectors", "candidates"] {
@@ -600,7 +600,7 @@ fn a_busy_store_uses_up_no_attempts() {
     }
 }
 
-/// Others change what the result rests on, as often as it is tried.
+/// Other processes change the data that the result depends on at every attempt.
 #[test]
 fn a_job_that_others_outrun_is_released() {
     let shop = Shop::new();
@@ -622,7 +622,7 @@ fn a_job_that_others_outrun_is_released() {
     assert_eq!((engine.enrich(), shop.jobs()), (Ok(true), done()));
 }
 
-/// One whose data cannot be read stays behind the others.
+/// A job whose data cannot be read stays behind the others.
 #[test]
 fn a_job_that_cannot_be_done_holds_up_no_other() {
     let shop = Shop::new();
@@ -643,7 +643,7 @@ fn a_job_that_cannot_be_done_holds_up_no_other() {
     );
 }
 
-/// Whenever the wipe comes: before the memory is read, before it is compared, before it is written.
+/// The wipe comes before the memory is read, before it is compared, or before it is written.
 #[test]
 fn a_wipe_of_a_memory_in_work_leaves_nothing() {
     for step in ["get_all", "candidates", "commit"] {
@@ -708,7 +708,7 @@ fn jobs_wait_without_using_up_their_attempts_while_the_model_is_away() {
     );
     shop.model_is_away(false);
     assert_eq!(enrich_all(&engine), 2);
-    // The first one was embedded with its judgement, so that the second one found it.
+    // The first one was embedded by its job, so that the second one found it.
     let links: usize = ids.iter().map(|id| shop.get(id).links.len()).sum();
     assert_eq!((links, shop.jobs()), (1, done()));
     let recalled = engine.recall(&shop.ann, &question("lemon")).unwrap();
@@ -742,8 +742,7 @@ fn poison_is_parked_and_holds_up_no_other() {
         (1, &ids[0], 5)
     );
     assert_eq!(failed[0].problem, "the model does not take it");
-    // It keeps what it had, and its words are found, with what stands beside it in the
-    // conversation.
+    // It keeps its state, and words find it, with its neighbours in the conversation.
     assert_eq!(
         (shop.get(&ids[0]).weight, shop.get(&ids[0]).summary),
         (0.5, None)
@@ -776,7 +775,7 @@ fn a_job_that_no_process_survives_is_parked() {
             failed: 1
         }
     );
-    // Until a person wants another try.
+    // Until a user requests another attempt.
     assert_eq!(
         (shop.engine().retry_failed(), shop.engine().retry_failed()),
         (Ok(1), Ok(0))
@@ -785,7 +784,7 @@ fn a_job_that_no_process_survives_is_parked() {
     assert_eq!(shop.get(&id).enrichment, Some(EnrichmentStatus::Completed));
 }
 
-/// Another process has it tried again, and done, after this one saw that it had failed.
+/// Another process retries and completes it after this one saw that it had failed.
 #[test]
 fn what_is_retried_meanwhile_is_judged_once() {
     let shop = Shop::new();
@@ -830,7 +829,7 @@ fn what_is_retried_meanwhile_is_judged_once() {
     );
 }
 
-/// Panics over one text.
+/// Panics on one text.
 struct Panics;
 
 impl Enricher for Panics {
@@ -850,7 +849,7 @@ fn a_job_that_panics_fails_and_holds_up_no_other() {
         shop.get(&ids[1]).enrichment,
         Some(EnrichmentStatus::Completed)
     );
-    // Not under a lease, but waiting for its next attempt.
+    // It is not leased, but waits for its next attempt.
     let now = shop.clock.now();
     assert_eq!(
         shop.store.inner.next_job_at(now).unwrap(),
@@ -867,7 +866,7 @@ fn a_job_that_panics_fails_and_holds_up_no_other() {
     );
 }
 
-/// Answers with what it is given, or fails.
+/// Answers with the given result, or fails.
 struct Oracle(Mutex<Result<Enrichment>>);
 
 impl Enricher for Oracle {
@@ -953,7 +952,6 @@ fn an_enricher_is_believed_unless_it_fails_or_talks_nonsense() {
     }
 }
 
-/// The words of a summary are found like those of the content, by meaning as before.
 /// Fails after a while on the clock.
 struct Hangs {
     clock: Arc<FixedClock>,
@@ -986,14 +984,14 @@ fn an_enricher_that_hangs_is_left_alone_for_a_while() {
         "the rules judge what it has no time for"
     );
     for (seconds, expected) in [(119, 1), (1, 2)] {
-        // Saying something takes a second.
+        // Storing a message takes a second.
         shop.clock.advance(seconds - 1);
         shop.say(&[TEA]);
         assert_eq!((enrich_all(&engine), asked()), (1, expected));
     }
 }
 
-/// Waits in the middle of a judgement until the test lets it go on.
+/// Waits in the middle of an assessment until the test lets it continue.
 struct Ponders {
     entered: Mutex<std::sync::mpsc::Sender<()>>,
     go_on: Mutex<std::sync::mpsc::Receiver<()>>,
@@ -1074,7 +1072,7 @@ fn new_words_of_a_summary_are_found() {
     }
 }
 
-/// A long text is compared by its beginning; the rest is left to maintenance.
+/// A long text is compared by its beginning; maintenance embeds the rest.
 #[test]
 fn a_long_text_is_judged_and_keeps_its_passages() {
     let shop = Shop::new();
@@ -1107,7 +1105,7 @@ fn a_long_text_is_judged_and_keeps_its_passages() {
     );
 }
 
-/// Without a model there is nothing to compare, and the model is never asked.
+/// Without a model there is nothing to compare, and the model is never called.
 #[test]
 fn words_alone_are_judged_without_the_model() {
     let shop = Shop::new();

@@ -1,4 +1,4 @@
-//! Excerpts of texts that are longer than there is room for.
+//! Tests of excerpts of texts that are too long to be shown whole.
 
 use loci_core::TokenCounter;
 use loci_search::analysis::query_terms;
@@ -7,7 +7,7 @@ use super::*;
 
 const FILLER: &str = "The quick brown fox jumps over the lazy dog near the river bank today.\n\n";
 
-/// Two for each character, where the estimate says a quarter.
+/// Counts two tokens for each character, where the estimate is a quarter.
 #[derive(Debug)]
 struct Expensive;
 
@@ -56,7 +56,7 @@ fn what_has_more_tokens_than_estimated_is_made_shorter() {
     }
 }
 
-/// Counts the bytes that it counts the tokens of.
+/// Sums the bytes of the texts whose tokens it counts.
 #[derive(Debug, Default)]
 struct Counting(AtomicU64);
 
@@ -67,7 +67,7 @@ impl TokenCounter for Counting {
     }
 }
 
-/// Twelve texts of a megabyte: a reply is made of a part of each, and a part of each is counted.
+/// Twelve texts of a megabyte: a reply contains a part of each, and only a part of each is counted.
 #[test]
 fn megabytes_are_shown_in_part_and_never_counted_whole() {
     const BUDGET: usize = 25_000;
@@ -132,8 +132,7 @@ fn megabytes_are_shown_in_part_and_never_counted_whole() {
     );
 }
 
-/// Whatever the budget, something is shown, the rest is counted, and no more is spent than there
-/// is.
+/// With any budget, something is shown, the rest is counted, and the budget is not exceeded.
 #[test]
 fn the_first_result_is_always_shown() {
     let engine = bench_with(Arc::new(HashingEmbedder::default()), SearchMode::Words).engine;
@@ -223,7 +222,7 @@ fn pages_are_the_text_word_for_word() {
     }
 }
 
-/// A section of code of 80 short functions, of which one has what is asked for.
+/// Returns a section of code with 80 short functions, of which one matches the question.
 fn section(asked: usize) -> String {
     let function = |number: usize| {
         let body = if number == asked {
@@ -250,7 +249,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
         );
     }
     mine.file(read).unwrap();
-    // The same text, filed by hand, is shown whole where there is room.
+    // The same text, filed by hand, is shown whole if there is room.
     mine.engine
         .remember(
             &mine.ann,
@@ -293,7 +292,7 @@ fn a_result_of_a_file_is_the_part_that_answers() {
         lines[first - 101..last - 100].join("\n"),
         shown.trim_matches(['\u{2026}', '\n'])
     );
-    // A read by id gives the whole.
+    // A read by id returns the whole text.
     let whole = mine.engine.show(&mine.ann, &of_file[0].memory.id).unwrap();
     assert_eq!(whole.content, content);
 }

@@ -1,4 +1,4 @@
-//! The knowledge graph: what holds when.
+//! Tests of the knowledge graph: which facts hold when.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,7 +87,7 @@ fn names_are_one_however_they_are_spelled_and_shown_as_at_first() {
         engine.add_fact(&Caller::local(), again).unwrap(),
         AddedFact::Before(first.clone())
     );
-    // A relation and a thing of one name have nothing to do with each other.
+    // A predicate and an entity with the same name are independent.
     let other = added(
         &engine,
         relate(["max_müller", "WORKS-ON", "works-on"], None, None),
@@ -178,7 +178,7 @@ fn what_is_no_fact_is_refused() {
         assert!(error.message.starts_with("`object`"), "{error}");
     }
     assert_eq!(engine.fact_counts(&Caller::local()).unwrap().facts, 0);
-    // As long as they may be, in one day, and with nothing said of the source.
+    // With the longest texts, within one day, and a blank source.
     let longest = &long[1..];
     let fact = added(
         &engine,
@@ -193,7 +193,7 @@ fn what_is_no_fact_is_refused() {
     );
 }
 
-/// Facts at the borders of days, and of moments within them.
+/// A fact holds up to the boundaries of its days, and of moments within them.
 #[test]
 fn a_fact_holds_from_the_first_moment_to_the_last() {
     let engine = engine();
@@ -267,13 +267,13 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
         .end_facts(&local, ["Max", "loves", "Coffee"], None)
         .unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    // A fact that ended may begin again, and both are returned.
+    // A past fact may begin again, and both are reported.
     let again = added(
         &engine,
         relate(MAX_LOVES, Some(moment(clock.now().microseconds())), None),
     );
     assert_eq!(ids(&about(&engine, "Max", None)), [&fact.id, &again.id]);
-    // An end in the future leaves it current, until another one comes before.
+    // With an end in the future it stays current, until an earlier end is set.
     engine.end_facts(&local, MAX_LOVES, Some(day(105))).unwrap();
     assert_eq!(counts(), (2, 1));
     let (ended, _) = engine.end_facts(&local, MAX_LOVES, Some(day(104))).unwrap();
@@ -289,7 +289,7 @@ fn an_ended_fact_is_over_at_once_and_ended_once() {
     assert_eq!(counts(), (2, 0));
 }
 
-/// A call that is repeated since its reply was lost adds nothing.
+/// A call that is repeated because its reply was lost adds nothing.
 #[test]
 fn a_fact_is_noted_once_with_one_beginning_and_end() {
     let engine = engine();
@@ -306,7 +306,7 @@ fn a_fact_is_noted_once_with_one_beginning_and_end() {
             .unwrap();
         assert_eq!(again, AddedFact::Before(fact));
     }
-    // Another end is another fact.
+    // Another end makes another fact.
     added(
         &engine,
         relate(MAX_LOVES, Some(day(1)), Some(moment(3 * DAY))),
@@ -412,7 +412,7 @@ fn more_facts_than_a_reply_holds_are_cut() {
     );
 }
 
-/// Another process does the same right before this one commits.
+/// Another process does the same just before this one commits.
 #[test]
 fn a_race_adds_one_fact_and_ends_it_once() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
@@ -540,7 +540,7 @@ fn many_at_once_add_one_fact() {
     );
 }
 
-/// A fact of the model: names are numbers, ends are whole numbers.
+/// A fact in the model: names are numbers, ends are whole numbers.
 #[derive(Debug, Clone)]
 struct Noted {
     id: String,
@@ -550,7 +550,7 @@ struct Noted {
     stored_at: i64,
 }
 
-/// A thing or relation each, in the ways that people spell it.
+/// The spellings of each entity or predicate.
 const SPELLINGS: [&[&str]; 4] = [
     &[
         "Max Müller",
@@ -575,12 +575,12 @@ struct Model {
     bench: Bench,
     random: Random,
     noted: Vec<Noted>,
-    /// How things and relations were spelled first.
+    /// The first spellings of entities and predicates.
     first: [BTreeMap<usize, String>; 2],
 }
 
 impl Model {
-    /// A moment near the border of a day, or in the midst of it: all that the model ever meets.
+    /// Returns moments near the boundaries of days and within days: all that the model ever uses.
     fn instants() -> Vec<i64> {
         (0..6)
             .flat_map(|day| [0, 1, NOON, DAY - 2, DAY - 1].map(|offset| day * DAY + offset))
@@ -612,8 +612,7 @@ impl Model {
         [0; 3].map(|_| self.random.below(SPELLINGS.len()))
     }
 
-    /// Whether two stretches of time have a moment in common: tried out with all moments that there
-    /// are.
+    /// Reports whether two stretches of time have a moment in common, by trying all moments.
     fn meet(one: (i64, i64), other: (i64, i64)) -> bool {
         let lies_in =
             |instant: &i64, (first, last): (i64, i64)| first <= *instant && *instant <= last;
@@ -724,7 +723,7 @@ impl Model {
         }
     }
 
-    /// A fact is shown as the model has it.
+    /// Checks that a fact is shown as in the model.
     fn assert_shown(&self, fact: &Fact) {
         let noted = self.noted.iter().find(|noted| noted.id == fact.id).unwrap();
         let [subject, predicate, object] = noted.names;
@@ -830,7 +829,7 @@ impl Model {
     }
 }
 
-/// Whatever is noted, ended and asked in whatever order, the engine says what the model says.
+/// After any sequence of calls, the engine and the model agree.
 #[test]
 fn random_facts_hold_as_in_a_model() {
     for seed in 0..200 {

@@ -1,4 +1,4 @@
-//! A store whose every call a test can fail, delay or slip something in before.
+//! A store in which a test can fail or delay every call, or run an action before it.
 
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};

@@ -1,4 +1,4 @@
-//! Filing a text once, changing what was filed, and going through it.
+//! Tests of filing a text once, changing filed memories, and browsing them.
 
 use loci_core::{Clock, FilingOrder, NoteStore, Store};
 use loci_engine::{AppendNote, Appended, Browse, Discard, Filed, Refile};
@@ -16,7 +16,7 @@ fn drawer(content: &str, wing: &str, room: &str) -> Remember {
     }
 }
 
-/// Files under `name`, `name-1`, ...: its id, and whether it is new.
+/// Files under `name`, `name-1`, ...: returns the id, and true if it is new.
 fn file(engine: &Engine, caller: &Caller, name: &str, request: Remember) -> Result<(String, bool)> {
     let id_of = |number| {
         MemoryId::new(if number == 0 {
@@ -47,7 +47,7 @@ fn a_text_is_filed_once_in_a_place() {
         assert_eq!(filed(again, tea()), ("tea".to_owned(), false));
     }
     assert_eq!(store.version().unwrap(), version, "nothing is written");
-    // The same id for something else.
+    // The same id for another text.
     assert_eq!(
         filed(&ann, drawer("tea at four", "home", "garden")),
         ("tea-1".to_owned(), true)
@@ -60,7 +60,7 @@ fn a_text_is_filed_once_in_a_place() {
         filed(&ann, drawer("tea at four", "home", "garden")),
         ("tea-1".to_owned(), false)
     );
-    // The text says something else now.
+    // A memory that has another text by now.
     engine
         .update(&bob, &MemoryId::new("tea"), "tea at six", None)
         .unwrap();
@@ -94,7 +94,7 @@ fn a_text_is_filed_once_in_a_place() {
         ("tea-8".to_owned(), true),
         "what has expired is not there"
     );
-    // A memory that no read shows keeps its id.
+    // A memory that no caller can see keeps its id all the same.
     let discarded = Discard {
         id: Some(MemoryId::new("tea-4")),
         ..Discard::default()
@@ -111,8 +111,8 @@ fn a_text_is_filed_once_in_a_place() {
     assert!(!taken.message.contains("four"), "{taken}");
 }
 
-/// However many of its ids are taken, a text is filed; and where one of them is free again, what
-/// stands under a later one is found all the same.
+/// A text is filed however many of its ids are taken; and if one of these is free again, a memory
+/// under a later one is still found.
 #[test]
 fn a_text_is_filed_whatever_became_of_its_ids() {
     let engine = engine();
@@ -144,7 +144,7 @@ fn a_text_is_filed_whatever_became_of_its_ids() {
     }
 }
 
-/// Another process files something under the id, right before this one does.
+/// Another process files a text under the id just before this one does.
 #[test]
 fn two_processes_file_one_text_once() {
     for (theirs, expected) in [
@@ -254,7 +254,7 @@ fn text_and_place_change_in_one_step() {
     let none = Refile::default();
     let (first_vectors, made) = (vectors(), before.updated_at);
     assert_eq!(first_vectors.len(), 1);
-    // The same values are not a change.
+    // An equal value is not a change.
     for change in [
         none.clone(),
         Refile {
@@ -365,7 +365,7 @@ fn text_and_place_change_in_one_step() {
     assert_eq!(engine.show(&ann, &before.id).unwrap().revision, 4);
 }
 
-/// Of what is kept apart from others, which its place does as well, the text changes alone.
+/// Only the text of an unlisted memory changes, even if its own location is given.
 #[test]
 fn what_is_kept_apart_stays_in_its_place() {
     let engine = engine();
@@ -417,7 +417,7 @@ fn what_is_kept_apart_stays_in_its_place() {
     assert_eq!(refiled.memory.content, "a loud day");
 }
 
-/// Beginnings are shown of texts that are too long together.
+/// Texts that are too long together show their beginnings.
 #[test]
 fn the_beginnings_of_long_texts_are_gone_through() {
     let engine = engine();
@@ -479,7 +479,7 @@ fn the_beginnings_of_long_texts_are_gone_through() {
     );
 }
 
-/// A memory that changes between the look and the write keeps both changes.
+/// A memory that changes between the read and the write keeps both changes.
 #[test]
 fn a_change_of_another_process_stays() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
@@ -627,7 +627,7 @@ fn what_was_filed_is_gone_through_in_its_order() {
         ..drawer("secret", "home", "even")
     };
     engine.remember(&caller("bob", &WRITER), secret).unwrap();
-    // A changed memory keeps its place.
+    // A changed memory keeps its position.
     let first = engine
         .remember(&ann, drawer("elsewhere", "work", "even"))
         .unwrap()
@@ -814,7 +814,7 @@ fn every_page_is_a_part_of_the_whole_listing() {
             );
         }
     }
-    // Another process files something between the count and the reading.
+    // Another process files a memory between the count and the read.
     let other = Engine::new(
         store.inner.clone(),
         Arc::new(HashingEmbedder::default()),

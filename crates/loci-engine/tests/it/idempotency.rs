@@ -1,4 +1,4 @@
-//! Doing once what is asked for several times.
+//! Tests of idempotency keys: repeated calls do their work once.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -20,7 +20,7 @@ fn says(answer: &str) -> impl FnOnce() -> Result<Answer> + use<> {
     || Ok(answer)
 }
 
-/// An answer that is to be kept.
+/// Returns an answer that is to be stored.
 fn whole(text: &str) -> Answer {
     Answer {
         text: text.to_owned(),
@@ -29,7 +29,7 @@ fn whole(text: &str) -> Answer {
     }
 }
 
-/// Work that must not run.
+/// Work that must not be done.
 fn never() -> Result<Answer> {
     Err(Error::internal("it was done again"))
 }
@@ -107,7 +107,7 @@ fn keys_are_apart_by_caller_space_operation_and_name() {
     );
 }
 
-/// A request under a key is the same, whichever token or transport it comes through.
+/// A request under a key is the same through any token or transport.
 #[test]
 fn an_answer_is_for_all_tokens_of_its_owner() {
     let engine = engine();
@@ -143,7 +143,7 @@ fn an_answer_is_for_all_tokens_of_its_owner() {
     }
 }
 
-/// A memory, and an answer that holds its text.
+/// Returns a memory, and an answer that contains its text.
 fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId, Answer) {
     let id = engine
         .remember(owner, fact("the bees swarm in May", visibility))
@@ -159,8 +159,7 @@ fn holding(engine: &Engine, owner: &Caller, visibility: Visibility) -> (MemoryId
     )
 }
 
-/// It may have been given through a token with other rights: then the work is done for this one
-/// alone.
+/// It may have been made for a token with other rights: then the work is done for this one alone.
 #[test]
 fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     let Bench {
@@ -205,8 +204,7 @@ fn an_answer_with_what_this_token_may_not_read_is_not_given() {
     );
 }
 
-/// The memories of a reply may change, but when one is gone, the reply is gone, too, also while it
-/// is made.
+/// A memory in an answer may change; if it is deleted, the answer is, too, even while it is made.
 #[test]
 fn an_answer_ends_with_the_memories_in_it() {
     let engine = engine();
@@ -247,7 +245,7 @@ fn an_answer_ends_with_the_memories_in_it() {
     );
 }
 
-/// It is not yesterday's answer in today's session, nor after a change in this one.
+/// A stored answer is not returned in another session, nor after a change in this one.
 #[test]
 fn an_answer_is_for_its_session_and_for_what_the_store_holds() {
     let engine = engine();
@@ -391,7 +389,7 @@ fn of_two_processes_at_once_both_get_the_answer_of_the_faster_one() {
         engine.once(&ann, keyed("k", "r"), never).as_deref(),
         Ok("faster")
     );
-    // The faster one asked for something else.
+    // The faster process made another request.
     let slower = || {
         other.once(&ann, keyed("m", "another"), says("faster"))?;
         Ok(whole("slower"))
@@ -421,7 +419,7 @@ fn a_wipe_takes_answers_and_what_was_under_way() {
     }
 }
 
-/// The locks of memories are others than those of keys.
+/// The locks of memories are separate from those of keys.
 #[test]
 fn the_work_may_change_memories() {
     let engine = engine();

@@ -1,12 +1,12 @@
-//! A memory that holds an identifier of the query comes first, whatever the caller's own ranking
-//! makes of it.
+//! Tests that a memory with an identifier of the query comes first, whatever the caller's own
+//! ranking.
 
 use loci_core::Caller;
 use loci_engine::{Engine, PageRequest, Recall, Remember, Signals};
 
 use crate::engine;
 
-/// The memories stored of each code, and many that share more words with the question.
+/// Stores a memory for each code, and many that share more words with the question.
 fn engine_with(codes: &[&str]) -> Engine {
     let engine = engine();
     let store = |content: String| {
@@ -54,7 +54,7 @@ fn what_holds_more_identifiers_comes_first() {
         by_relevance[..2],
         ["closed: E-77x, not ERR-4021", "closed: err-4021"]
     );
-    // A ranking that prefers what has nothing to do with it.
+    // A ranking that prefers irrelevant memories.
     let by_nothing = texts(&engine, &|signals| -signals.relevance);
     assert_eq!(by_nothing[..2], by_relevance[..2]);
 }

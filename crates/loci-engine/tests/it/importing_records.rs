@@ -115,7 +115,7 @@ fn cached(owner: &str, id: &str, query: &str) -> CacheEntry {
     }
 }
 
-/// Something of every kind in two spaces, in the order of an archive, with moments that no call
+/// Returns records of every kind in two spaces, in the order of an archive, with times that no call
 /// gives.
 fn everything_there_is() -> Vec<Archived> {
     let elsewhere = Space::parse("space", "other").unwrap();
@@ -245,13 +245,13 @@ fn what_was_archived_comes_back_as_it_was() {
         .unwrap();
     assert_eq!(counted(&brought), (14, 0, vec![]));
     assert_eq!(archive(&*store), all);
-    // A second time everything is there.
+    // A second import finds all of them.
     engine
         .import_records(&Caller::local(), &all, &mut brought)
         .unwrap();
     assert_eq!(counted(&brought), (14, 14, vec![]));
     assert_eq!(archive(&*store), all);
-    // Memories that waited for enrichment wait again, and those found by meaning are found by it.
+    // A pending enrichment is queued again, and cached answers are found by meaning again.
     assert_eq!(store.job_counts().unwrap().waiting, 1);
     let jobs = store
         .lease_jobs(NOW, NOW.plus_seconds(9), "lease", 9)
@@ -288,7 +288,7 @@ fn the_collection_global_is_none() {
     assert_eq!(archive(&*store), [record(named)]);
 }
 
-/// Archives of older versions file what was said, and what was made of it, under the name of the
+/// Archives of older versions file messages, and the memories made from them, under the name of the
 /// conversation.
 #[test]
 fn a_conversation_comes_back_as_no_collection() {
@@ -348,7 +348,7 @@ fn a_conversation_comes_back_as_no_collection() {
     }
 }
 
-/// The same ids and keys with other contents.
+/// Returns records with the same ids and keys and other contents.
 fn newer() -> Vec<Archived> {
     let mut there = everything_there_is();
     for archived in &mut there {
@@ -356,7 +356,7 @@ fn newer() -> Vec<Archived> {
             Record::Memory(memory) => "newer".clone_into(&mut memory.content),
             Record::NoteFolder(identity) => "newer".clone_into(identity),
             Record::NoteFile(file) => file.links.clear(),
-            // Another fact that says the same.
+            // Another fact with the same triple.
             Record::Fact(fact) => fact.id += " newer",
             Record::Tunnel(tunnel) => "newer".clone_into(&mut tunnel.label),
             Record::Setting { value, .. } => "newer".clone_into(value),
@@ -385,7 +385,7 @@ fn what_is_there_stays_as_it_is() {
     assert_eq!(archive(&*store), before);
 }
 
-/// The record of a missing file gives way, but not to a record of another memory.
+/// The state of a missing file is replaced, that of a file with another memory is not.
 #[test]
 fn a_file_is_the_memory_again_that_it_was() {
     let archived = everything_there_is();
@@ -486,7 +486,7 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     records.insert(11, record(filed("deleted", "as it was")));
     records.insert(20, at_one_place("first"));
     records.insert(21, at_one_place("second"));
-    // One that is twice in it, and a tunnel to what is not there.
+    // One record appears twice, and one tunnel leads to a missing memory.
     records.push(record(filed("3", "text")));
     records.push(in_main(Record::Tunnel(Box::new(tunnel(
         "tie",
@@ -524,7 +524,7 @@ fn what_cannot_be_stored_is_refused_and_the_rest_goes_on() {
     );
 }
 
-/// Each record with one field that no call may write, and what is said of it.
+/// Returns each record with one field that no call may write, and the expected message.
 fn beyond_the_limits() -> Vec<(Archived, &'static str)> {
     let long = |length: usize| "a".repeat(length);
     let memory = |change: fn(&mut Memory)| {
@@ -712,7 +712,7 @@ fn what_no_call_may_write_is_refused_and_the_rest_comes_back() {
     assert_eq!(archive(&*store), everything_there_is());
 }
 
-/// Imports of former versions took any id.
+/// Imports of older versions took any id.
 #[test]
 fn a_memory_whose_id_is_beyond_the_limits_can_be_named_and_forgotten() {
     let Bench { engine, store, .. } = bench();
@@ -776,7 +776,7 @@ fn nobody_else_brings_anything_back() {
     );
 }
 
-/// A wipe during the whole of it, not during one call alone.
+/// A wipe during the whole import, not only during one call.
 #[test]
 fn a_wipe_between_is_not_undone() {
     let Bench { engine, store, .. } = bench();
@@ -789,7 +789,7 @@ fn a_wipe_between_is_not_undone() {
             &mut brought,
         )
         .unwrap();
-    // Of one tool set: what came in through others comes back.
+    // Of one tool set: records of the others are imported.
     store
         .wipe(&Space::default(), "bob", Some("mememory"), None, NOW)
         .unwrap();
@@ -814,10 +814,10 @@ fn a_wipe_between_is_not_undone() {
         "{brought:?}"
     );
     assert!(!format!("{:?}", archive(&*store)).contains("ann\""));
-    // A new import after the wipe stores it.
+    // A caller that starts a new import after the wipe wants these records.
     let mut anew = ImportReport::default();
     engine.import_records(&local, &records, &mut anew).unwrap();
-    // With the answer that held what is Ann's, and was gone at once.
+    // With the reply that contained Ann's text, and was deleted at once.
     assert_eq!(counted(&anew), (8, 8, vec![]));
 }
 
@@ -863,7 +863,7 @@ fn a_store_that_is_away_stops_it_and_a_second_time_goes_on() {
     assert_eq!(queries.len(), 1);
 }
 
-/// A write that was acknowledged between the look at what is there and the commit.
+/// A write that was acknowledged between the check of existing records and the commit.
 #[test]
 fn what_is_written_meanwhile_stays_as_it_is() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
@@ -895,8 +895,7 @@ fn what_is_written_meanwhile_stays_as_it_is() {
     assert_eq!(archive(&*store), newer());
 }
 
-/// Stores of former versions may hold a fact that is over twice, and what ends one may make two
-/// alike.
+/// Stores of older versions may contain a past fact twice, and ending one may make two equal.
 #[test]
 fn a_fact_that_is_there_twice_comes_in_once() {
     let day = |number: i64| Period {
@@ -951,7 +950,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     };
     let mut expected = said(&store);
     expected.dedup();
-    // In one batch, in which neither is there yet, and one by one.
+    // In one batch, in which neither exists yet, and one by one.
     for at_once in [all.len(), 1] {
         let Bench { engine, store, .. } = bench();
         let mut brought = ImportReport::default();
@@ -971,7 +970,7 @@ fn a_fact_that_is_there_twice_comes_in_once() {
     assert_eq!(counted(&brought), (0, 22, vec![]));
 }
 
-/// Counts how often it is asked, and never answers.
+/// Counts its calls, and never answers.
 struct Away(Arc<HashingEmbedder>, AtomicUsize);
 
 impl Embedder for Away {

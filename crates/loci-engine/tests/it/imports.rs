@@ -1,4 +1,4 @@
-//! Storing many memories at once.
+//! Tests of importing many memories at once.
 
 use loci_core::{Batch, Change, Expect, Store};
 use loci_engine::{Import, Imported};
@@ -119,7 +119,7 @@ fn global_is_no_collection() {
     );
 }
 
-/// The wipe of an owner's data is not undone by an import that was under way.
+/// An import in progress does not undo the wipe of an owner's data.
 #[test]
 fn a_wipe_between_is_not_undone() {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
@@ -163,10 +163,10 @@ fn a_wipe_between_is_not_undone() {
     assert_eq!(store.inner.size().unwrap().memories, 0);
 }
 
-/// With some ids there already, memories are stored one by one.
+/// If some ids exist already, memories are stored one by one.
 #[test]
 fn what_is_stored_before_a_failure_is_counted() {
-    // The commits that go well, and what is stored and present then.
+    // The commits that succeed, and the counts of stored and present memories then.
     let rows = [(0, 0, 0), (1, 0, 1), (2, 1, 1), (3, 2, 1)];
     for (commits, stored, present) in rows {
         let store = FaultyStore::new(Arc::new(NaiveStore::new()));
@@ -206,7 +206,7 @@ fn what_is_stored_before_a_failure_is_counted() {
     }
 }
 
-/// A memory whose stored passages are others than its text is cut into now.
+/// A memory whose stored passages differ from those into which its text is divided now.
 #[test]
 fn a_memory_that_was_cut_otherwise_is_embedded_all_the_same() {
     let Bench { engine, store, .. } = bench();

@@ -1,5 +1,5 @@
-//! What the operations promise, over the naive store: access, races, missing models. The replies of
-//! tools are in the dialects' cases.
+//! Tests of the operations over the naive store: access, races, missing models. The dialects' cases
+//! test the replies of tools.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -50,7 +50,7 @@ use loci_testkit::{FailingEmbedder, FixedClock, HashingEmbedder, NaiveStore};
 
 const WRITER: [Scope; 2] = [Scope::Read, Scope::Write];
 
-/// An engine with the parts that a test looks behind.
+/// An engine with the parts that a test inspects.
 struct Bench {
     engine: Engine,
     store: Arc<NaiveStore>,
@@ -79,12 +79,12 @@ fn engine() -> Engine {
     bench().engine
 }
 
-/// A caller without a subject.
+/// Returns a caller without a subject.
 fn anonymous() -> Caller {
     Caller::new(Space::default(), Principal::anonymous())
 }
 
-/// An id that is new in this process.
+/// Returns an id that is unique in this process.
 fn mint() -> MemoryId {
     static LAST: AtomicU64 = AtomicU64::new(0);
     MemoryId::new(format!("{:024x}", LAST.fetch_add(1, Ordering::Relaxed)))
@@ -276,7 +276,7 @@ fn concurrent_changes_of_one_memory_are_all_made() {
     assert_eq!(engine.show(&ann, &id).unwrap().revision, WRITERS + 1);
 }
 
-/// Storing something similar would otherwise be a way to read.
+/// Otherwise storing a similar text would be a way to read.
 #[test]
 fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     let engine = engine();
@@ -317,7 +317,7 @@ fn a_caller_that_may_only_write_is_told_of_nothing_similar() {
     }
 }
 
-/// A long text is compared by all of it, not by its beginning alone.
+/// All passages of a long text are compared, not only its beginning.
 #[test]
 fn a_late_sentence_is_found_to_contradict() {
     let engine = engine();

@@ -1,4 +1,4 @@
-//! The background work besides enrichment.
+//! Tests of background work other than enrichment.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -11,7 +11,7 @@ use super::*;
 
 const DAY: i64 = 86_400;
 
-/// Two engines on one store, in two processes as far as it can tell.
+/// Returns two engines on one store, which takes them for two processes.
 fn two() -> (Engine, Engine, Arc<FaultyStore>, Arc<FixedClock>) {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let clock = Arc::new(FixedClock::default());
@@ -74,7 +74,7 @@ fn every_kind_is_swept_when_its_time_is_over() {
     engine.decide(&ann, "tea", "at four", Some(1)).unwrap();
     engine.wipe(&caller("bob", &WRITER)).unwrap();
 
-    // The second in which something goes, and what it is.
+    // The second, the number of removals, and what is removed.
     let rows = [
         (0, 0, "nothing"),
         (1, 1, "the expired memory"),
@@ -94,12 +94,12 @@ fn every_kind_is_swept_when_its_time_is_over() {
     assert_eq!(store.inner.size().unwrap().memories, 1);
 }
 
-/// Returns the work of rounds until one does nothing.
+/// Returns the results of rounds until one did nothing.
 fn rounds(round: impl Fn() -> Result<usize>) -> Vec<usize> {
     std::iter::from_fn(|| Some(round().unwrap()).filter(|done| *done > 0)).collect()
 }
 
-/// Has the store count the calls of this method.
+/// Counts the calls of this method of the store.
 fn count(store: &FaultyStore, method: &'static str) -> Arc<AtomicUsize> {
     let calls = Arc::<AtomicUsize>::default();
     let counted = calls.clone();
@@ -123,7 +123,7 @@ fn a_round_of_sweeping_is_one_batch() {
     assert_eq!(batches.load(Ordering::SeqCst), 4);
 }
 
-/// Another engine does not come between, however long it takes, until nothing is left.
+/// No other engine takes the lease until nothing is left, however long it takes.
 #[test]
 fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     let (one, other, store, clock) = two();
@@ -141,8 +141,8 @@ fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
         }
     }
     assert_eq!(swept, [64, 64, 64, 64, 64, 64, 16, 0]);
-    // Of one engine: taken, renewed by every second or third round, given back. Of the other, seven
-    // times in vain.
+    // One engine takes the lease, renews it in every second or third round, and releases it. The
+    // other one tries seven times in vain.
     let leases = leases.load(Ordering::SeqCst) - 7;
     assert!((4..7).contains(&leases), "{leases}");
     other.remember(&Caller::local(), expiring(0)).unwrap();
@@ -150,7 +150,7 @@ fn the_lease_on_sweeping_is_kept_from_batch_to_batch() {
     assert_eq!(rounds(|| other.sweep()), [1]);
 }
 
-/// While one engine is at it, another one finds nothing to do.
+/// While one engine works, another one finds nothing to do.
 #[test]
 fn one_engine_at_a_time_sweeps_and_embeds() {
     let [sweep, embed]: [fn(&Engine) -> Result<usize>; 2] = [Engine::sweep, Engine::embed_pending];
@@ -196,7 +196,7 @@ fn the_lease_of_an_engine_that_ended_runs_out() {
     assert_eq!(engine.sweep(), Ok(1));
 }
 
-/// It ended while the clock ran ahead, so that its lease seems to last for hours.
+/// It ended while the clock was ahead, so that its lease seems to last for hours.
 #[test]
 fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
     let (one, other, _, clock) = two();
@@ -208,12 +208,12 @@ fn the_lease_of_an_engine_that_ended_is_free_when_the_clock_is_put_right() {
     assert_eq!((one.sweep(), other.sweep()), (Ok(64), Ok(0)));
     clock.set(right);
     assert_eq!(other.sweep(), Ok(64));
-    // It lives after all, and does not go by what it remembers.
+    // It is alive after all, and does not rely on the lease that it remembers.
     assert_eq!((one.sweep(), other.sweep()), (Ok(0), Ok(64)));
     assert_eq!(rounds(|| other.sweep()), [8]);
 }
 
-/// As it does all the time, by little.
+/// Small corrections of the clock happen all the time.
 #[test]
 fn a_clock_put_back_by_minutes_frees_no_lease() {
     let (one, other, _, clock) = two();
@@ -230,7 +230,7 @@ fn a_clock_put_back_by_minutes_frees_no_lease() {
     );
 }
 
-/// Another engine need not wait for the leases of one that ends in good order.
+/// Another engine need not wait for the leases of one that shuts down cleanly.
 #[test]
 fn an_end_gives_the_leases_back() {
     let (one, other, _, clock) = two();
@@ -243,7 +243,7 @@ fn an_end_gives_the_leases_back() {
     assert_eq!(other.sweep(), Ok(36));
 }
 
-/// A round that is asked to end goes on to the next look at its lease, and no further.
+/// A round that is told to end continues to the next check of its lease, and no further.
 #[test]
 fn work_that_was_ended_takes_no_lease_again() {
     let (one, other, store, clock) = two();
@@ -324,12 +324,12 @@ fn sweeping_goes_on_while_the_model_is_away() {
     assert_eq!(rounds(|| engine.sweep()), [1]);
 }
 
-/// Takes long for everything, and another engine tries to take the lease on embedding every time.
+/// Takes long for everything, while another engine tries to take the lease for embedding each time.
 struct SlowEmbedder {
     inner: HashingEmbedder,
     clock: Arc<FixedClock>,
     store: Arc<NaiveStore>,
-    /// True for each call at which another engine got the lease.
+    /// True if another engine got the lease, for each call.
     lost: Mutex<Vec<bool>>,
 }
 
@@ -351,7 +351,7 @@ impl Embedder for SlowEmbedder {
     }
 }
 
-/// Neither many texts nor a very long one.
+/// Neither with many texts nor with a very long one.
 #[test]
 fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     let (_, _, store, clock) = two();
@@ -386,7 +386,7 @@ fn the_lease_on_embedding_does_not_run_out_under_long_work() {
     );
 }
 
-/// Panics over one text.
+/// Panics on one text.
 struct PanickingEmbedder(HashingEmbedder);
 
 impl Embedder for PanickingEmbedder {
@@ -421,7 +421,7 @@ fn a_text_over_which_the_model_panics_holds_up_no_other() {
 /// More than several rounds embed.
 const WAITING: usize = 200;
 
-/// An engine that embeds, a way to file texts that wait for it, and where they are.
+/// Returns an engine that embeds, a function that files texts to be embedded, and the store.
 fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId, Arc<FaultyStore>) {
     let (_, _, store, clock) = two();
     let without_model = Engine::new(
@@ -444,7 +444,7 @@ fn embedding(embedder: Arc<dyn Embedder>) -> (Engine, impl Fn(&str) -> MemoryId,
     )
 }
 
-/// Whether the best result of a search was compared by its meaning.
+/// Reports whether the best result of a search was compared by its meaning.
 fn is_embedded(engine: &Engine, query: &str) -> bool {
     let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
     recalled.hits[0].signals.cosine.is_some()
@@ -486,7 +486,7 @@ fn what_a_search_lacked_is_embedded_next() {
     );
 }
 
-/// More comes in than is embedded.
+/// New texts come in faster than they are embedded.
 #[test]
 fn what_waits_longest_is_embedded_in_the_end() {
     let (engine, file, store) = embedding(Arc::new(HashingEmbedder::default()));
@@ -509,7 +509,7 @@ fn what_waits_longest_is_embedded_in_the_end() {
     assert!(is_read);
 }
 
-/// The queue is not what it was when the model refused some of it.
+/// The queue has changed since the model refused some of its texts.
 #[test]
 fn what_came_after_a_text_that_was_refused_is_not_passed_over() {
     let embedder = Arc::new(MoodyEmbedder {
@@ -593,7 +593,7 @@ fn messages_are_embedded_in_the_background_too() {
     );
 }
 
-/// Notes how many texts it is given at once, and loses the lease on embedding after some calls.
+/// Records the number of texts in each call, and loses the lease for embedding after some calls.
 struct StepEmbedder {
     inner: HashingEmbedder,
     store: Arc<NaiveStore>,
@@ -624,7 +624,7 @@ impl Embedder for StepEmbedder {
     }
 }
 
-/// Long texts go through the model a step at a time, and what is complete is stored at once.
+/// A long text is embedded step by step, and complete memories are stored at once.
 #[test]
 fn a_lost_lease_throws_away_one_step_at_most() {
     let (_, _, store, clock) = two();
@@ -661,7 +661,7 @@ fn a_lost_lease_throws_away_one_step_at_most() {
     assert_eq!(*embedder.sizes.lock().unwrap(), [64]);
 }
 
-/// The later text stays the later one, whichever write was slower.
+/// The later text wins, even if its write was faster than that of the earlier one.
 #[test]
 fn a_slow_update_takes_no_memory_back_in_time() {
     let (slow, fast, store, clock) = two();
@@ -688,7 +688,7 @@ fn a_slow_update_takes_no_memory_back_in_time() {
     assert_eq!(slow.show(&local, &memory.id).unwrap().updated_at, later);
 }
 
-/// Of a store that was swept before, over which the clock then jumps by ten years.
+/// The clock of a store that was swept before jumps by ten years.
 #[test]
 fn a_clock_that_jumps_removes_nothing_for_good() {
     let (one, other, store, clock) = two();
@@ -727,10 +727,10 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
         (vec![], 2),
         "nor does another process"
     );
-    // Time goes on, and what it removes is removed.
+    // Time passes, and records that expire meanwhile are removed.
     clock.advance(10);
     assert_eq!((rounds(|| one.sweep()), memories()), (vec![1], 1));
-    // Set right again, it is as if there had been no jump.
+    // Once the clock is corrected, it is as if there had been no jump.
     clock.jump(-3_650 * DAY);
     assert_eq!(
         (
@@ -742,7 +742,7 @@ fn a_clock_that_jumps_removes_nothing_for_good() {
     assert_eq!(store.inner.sweep_clock().unwrap().unwrap().jump, None);
 }
 
-/// By a person; or, where no process saw it, so that the machine may have been off, by a day.
+/// Confirmed by a user; or by a day, if no process saw it, so that the machine may have been off.
 #[test]
 fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
     for (is_told, is_seen) in [(true, true), (false, true), (false, false)] {
@@ -765,7 +765,7 @@ fn a_jump_of_the_clock_is_confirmed_by_a_person_or_by_a_day_if_none_saw_it() {
         }
         for hour in 0..24 {
             let swept = rounds(|| sweeper.sweep()).len();
-            // The first is over after a second that did pass.
+            // The first one expires after a second that did pass.
             let expected = if is_told {
                 usize::from(hour == 0)
             } else {

@@ -1,4 +1,4 @@
-//! One embedding model takes the place of another.
+//! Tests of the switch from one embedding model to another.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
@@ -9,21 +9,21 @@ use loci_engine::{ModelState, SimilarQuery};
 use super::faulty_store::FaultyStore;
 use super::*;
 
-/// More than one round embeds.
+/// More memories than one round embeds.
 const MEMORIES: usize = 40;
 
-/// A model whose vectors are those of another one, turned: compared with each other they rank as
-/// before, and compared with those of another turn they say something else.
+/// A model with the vectors of another one, rotated: they rank as before when compared with each
+/// other, and differently when compared with those of another rotation.
 struct Turned {
     inner: HashingEmbedder,
     model: ModelId,
     by: usize,
-    /// The texts that it was given.
+    /// The texts that it embedded.
     read: Mutex<Vec<String>>,
     is_away: AtomicBool,
-    /// A word that no text may have.
+    /// A word in a text that it refuses.
     refuses: &'static str,
-    /// The components that its vectors have, if not all.
+    /// The number of components of its vectors, if they are cut.
     dimensions: AtomicUsize,
 }
 
@@ -79,7 +79,7 @@ impl Embedder for Turned {
         for vector in &mut vectors {
             vector.rotate_left(self.by);
             vector.truncate(self.dimensions.load(Ordering::SeqCst));
-            // A piece of it may be nothing.
+            // The remaining components may all be zero.
             if self.dimensions.load(Ordering::SeqCst) < usize::MAX {
                 vector[0] += 1e-6;
             }
@@ -89,7 +89,7 @@ impl Embedder for Turned {
     }
 }
 
-/// Those that can be had.
+/// The available former models.
 struct Shelf(Vec<Arc<Turned>>);
 
 impl FormerModels for Shelf {
@@ -113,7 +113,7 @@ impl Place {
         }
     }
 
-    /// An engine with that model, in a process of its own as far as the store can tell.
+    /// Creates an engine with that model, which the store takes for another process.
     fn engine(&self, model: &Arc<Turned>, others: &[&Arc<Turned>]) -> Engine {
         let shelf = Shelf(others.iter().map(|other| Arc::clone(other)).collect());
         Engine::new(
@@ -147,7 +147,7 @@ fn keep(engine: &Engine, content: &str) -> Embedding {
         .embedding
 }
 
-/// Memories that are near some questions, more and less.
+/// Stores memories that are more or less similar to some questions.
 fn fill(engine: &Engine) {
     const WORDS: [&str; 5] = ["tea", "bread", "honey", "rain", "stone"];
     for number in 0..MEMORIES {
@@ -173,7 +173,7 @@ fn ask(engine: &Engine, query: &str) -> (Found, Option<String>) {
     )
 }
 
-/// Returns the results of the question; fails unless they are found by meaning, too, and complete.
+/// Returns the results of the question; fails unless meaning finds some and none is missing.
 fn ask_whole(engine: &Engine, query: &str) -> Found {
     let (found, degraded) = ask(engine, query);
     assert_eq!(degraded, None, "{query}");
@@ -188,8 +188,8 @@ fn state(engine: &Engine) -> ModelState {
     engine.model_state().unwrap().unwrap()
 }
 
-/// All rounds until there is nothing to do; how many memories were embedded, and from how many
-/// passages vectors were removed.
+/// Runs all rounds until there is nothing to do; returns the number of embedded memories, and of
+/// passages from which vectors were removed.
 fn rounds(engine: &Engine) -> (usize, usize) {
     let (mut embedded, mut retired) = (0, 0);
     loop {
@@ -219,10 +219,10 @@ fn a_change_of_model_leaves_no_gap_in_search() {
             .degraded,
         None
     );
-    // A memory that is written meanwhile is found by its meaning at once.
+    // Meaning finds memories written meanwhile at once.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     let written = ask_whole(&engine, "a table with a cup");
-    // With one more, words count a little otherwise.
+    // One more memory changes the weights of words slightly.
     let before = ask_whole(&engine, "tea and bread");
     let waiting = MEMORIES as u64 + 1;
     let expected = ModelState {
@@ -300,7 +300,7 @@ fn a_change_goes_on_where_a_process_ended() {
     let before = ask_whole(&place.engine(&old, &[]), "rain");
     let first = place.engine(&new, &[&old]).embed_pending().unwrap();
     assert!((1..MEMORIES).contains(&first));
-    // It held a lease when it ended, which runs out.
+    // It held a lease when it ended, which expires.
     place.clock.advance(1_000);
     let engine = place.engine(&new, &[&old]);
     assert_eq!(ask_whole(&engine, "rain"), before);
@@ -316,7 +316,7 @@ fn a_read_that_fails_leaves_the_former_model_serving() {
         fill(&place.engine(&old, &[]));
         let engine = place.engine(&new, &[&old]);
         let before = ask_whole(&engine, "rain");
-        // Long enough for another look at how the models stand.
+        // Long enough for another comparison of the models.
         place.clock.advance(1_000);
         place.store.before(move |entered| match entered {
             entered if entered == failing => Err(Error::unavailable("the store is busy")),
@@ -336,7 +336,7 @@ fn a_read_that_fails_leaves_the_former_model_serving() {
     }
 }
 
-/// Another process finishes the change between a question's embedding and its search.
+/// Another process finishes the switch between a question's embedding and its search.
 #[test]
 fn a_search_that_is_overtaken_by_the_change_is_made_again() {
     let place = Place::new();
@@ -356,7 +356,7 @@ fn a_search_that_is_overtaken_by_the_change_is_made_again() {
     place.store.before(|_| Ok(()));
 }
 
-/// Each keeps its own, and neither reads anything twice.
+/// Each keeps its own model, and neither embeds anything twice.
 #[test]
 fn two_processes_with_two_models_leave_each_other_alone() {
     let place = Place::new();
@@ -371,7 +371,7 @@ fn two_processes_with_two_models_leave_each_other_alone() {
         for engine in [&one, &other] {
             assert_eq!(ask_whole(engine, "number written").len(), 10);
         }
-        // Whatever each of them finds to do, it is that one memory.
+        // All that each of them finds to do is that one memory.
         assert_eq!(
             [rounds(&one), rounds(&other)]
                 .iter()
@@ -395,14 +395,14 @@ fn two_processes_with_two_models_leave_each_other_alone() {
             (asked + 1, not_asked)
         );
     }
-    // Until the one ends, and not while it answers its last calls.
+    // Until the first process ends, and not while it answers its last calls.
     one.end_rounds();
     assert_eq!(rounds(&other), (0, 0));
     one.hand_back();
     assert_eq!(rounds(&other), (0, MEMORIES + 6));
     assert_eq!(place.models(), ["new"]);
-    // A process that comes back with the old model is served by the new one, and has it read
-    // everything again.
+    // For a process that comes back with the old model, the new one is active while the old one
+    // embeds everything again.
     let again = place.engine(&old, &[&new]);
     ask_whole(&again, "rain");
     assert_eq!(rounds(&again), (MEMORIES + 6, 0));
@@ -425,7 +425,7 @@ fn a_model_whose_process_ended_without_a_word_is_retired_later() {
 }
 
 /// Vectors are removed in batches, between which a process that begins to use their model gets its
-/// claim in.
+/// lease.
 #[test]
 fn who_begins_to_use_a_model_ends_its_removal() {
     let place = Place::new();
@@ -474,7 +474,7 @@ fn without_the_former_model_search_says_what_it_lacks() {
     assert_eq!(place.models(), ["new"]);
 }
 
-/// It is not asked for a minute, so that no question waits for it again and again.
+/// It is not called for a minute, so that questions do not wait for it again and again.
 #[test]
 fn a_former_model_that_fails_is_passed_over_for_a_while() {
     let place = Place::new();
@@ -491,7 +491,7 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
         );
     }
     assert_eq!(old.has_read("tea"), 2, "once in vain");
-    // The new model reads a memory that is written now, and so does the old one when it is back.
+    // The new model embeds new texts now, and the old one once it is back.
     assert_eq!(keep(&engine, "a cup on the table"), Embedding::Done);
     assert!(ask(&engine, "a table with a cup").0[0].2.is_some());
     old.is_away.store(false, Ordering::SeqCst);
@@ -507,7 +507,7 @@ fn a_former_model_that_fails_is_passed_over_for_a_while() {
     assert_eq!(cosines(ask_whole(&engine, "tea")), cosines(before));
 }
 
-/// Both models read a text that is too long to be read before the reply.
+/// Both models embed a text that is too long to be embedded before the reply.
 #[test]
 fn a_long_text_is_found_while_the_change_goes_on() {
     let place = Place::new();
@@ -525,7 +525,7 @@ fn a_long_text_is_found_while_the_change_goes_on() {
     assert!(found[0].2.unwrap() > 0.3, "{found:?}");
 }
 
-/// It would keep two models for ever.
+/// Otherwise it would keep two models for ever.
 #[test]
 fn a_text_that_the_new_model_refuses_does_not_hold_up_the_change() {
     let place = Place::new();
@@ -541,12 +541,12 @@ fn a_text_that_the_new_model_refuses_does_not_hold_up_the_change() {
         (vec!["new".to_owned()], 1)
     );
     assert!(ask(&engine, "tea").1.unwrap().starts_with("1 of 41"));
-    // A later memory is read all the same.
+    // Later texts are embedded all the same.
     keep(&engine, "a cup on the table");
     assert_eq!(place.pending(&new), 1);
 }
 
-/// A model that is away has refused nothing: the former one serves on.
+/// A model that is away has refused nothing: the former one stays active.
 #[test]
 fn while_the_new_model_is_away_the_former_one_serves() {
     let place = Place::new();
@@ -568,8 +568,7 @@ fn while_the_new_model_is_away_the_former_one_serves() {
     assert_eq!(rounds(&engine), (3, 3));
 }
 
-/// Of another model than the one that serves, a few vectors are no reason to read everything with
-/// it.
+/// A few vectors of a former model are not a reason to embed everything with it.
 #[test]
 fn a_model_that_has_read_little_does_not_serve() {
     let place = Place::new();
@@ -604,14 +603,13 @@ fn where_nothing_changes_a_search_asks_the_store_for_candidates_alone() {
         Ok(())
     });
     assert_eq!(ask_whole(&engine, "tea"), before);
-    // The results, and then those that may have the same texts.
+    // The results, then those that may have the same texts.
     assert_eq!(*asked.lock().unwrap(), ["candidates", "get_all", "get_all"]);
     place.store.before(|_| Ok(()));
 }
 
-/// Whatever answers by a model's name now is another one if its vectors have another number of
-/// components. Without a look at them, search by meaning would be lost for ever, and nothing would
-/// say so.
+/// If a model's vectors have another number of components, another model has its name now. Without
+/// a check, search by meaning would fail for ever, without a notice.
 #[test]
 fn another_model_under_the_same_name_reads_everything_anew() {
     let place = Place::new();
@@ -620,8 +618,8 @@ fn another_model_under_the_same_name_reads_everything_anew() {
     let dimensions = model.embed(&["tea"]).unwrap()[0].len();
     for now in [dimensions / 2, dimensions] {
         model.dimensions.store(now, Ordering::SeqCst);
-        // Each in a process of its own: what is asked once, what goes on in the background, what
-        // comes after it.
+        // Each in a process of its own: one asks once, one works in the background, one comes
+        // later.
         let asks = place.engine(&model, &[]);
         let notice = ask(&asks, "tea").1.unwrap();
         assert!(
@@ -646,21 +644,21 @@ fn another_model_under_the_same_name_reads_everything_anew() {
         for engine in [&serves, &asks, &place.engine(&model, &[])] {
             ask_whole(engine, "tea");
         }
-        // Who still believes that something is outdated removes nothing that was read since.
+        // An engine that still considers the vectors outdated removes none that were made since.
         let read = model.read.lock().unwrap().len();
         assert_eq!((rounds(&asks), rounds(&serves)), ((0, 0), (0, 0)));
         assert_eq!(model.read.lock().unwrap().len(), read);
     }
 }
 
-/// A process that writes without a search stores vectors beside those that they cannot be compared
-/// with.
+/// A process that writes without a search stores vectors that cannot be compared with the existing
+/// ones.
 #[test]
 fn vectors_of_two_numbers_of_components_do_not_stay() {
     let place = Place::new();
     let model = Turned::new("name", 0);
     let writer = place.engine(&model, &[]);
-    // More than are removed at once.
+    // More than one batch removes.
     for number in 0..300 {
         keep(&writer, &format!("tea {number}"));
     }
@@ -669,7 +667,7 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
     keep(&other, "bread of seven");
     assert_eq!(place.pending(&model), 0);
     ask(&other, "honey");
-    // It ends in the middle of it, and the next one begins with a text to read.
+    // It ends in the middle of the removal, and the next one begins with a text to embed.
     assert!(other.embed_pending().unwrap() > 0);
     place.clock.advance(1_000);
     let next = place.engine(&model, &[]);
@@ -685,7 +683,7 @@ fn vectors_of_two_numbers_of_components_do_not_stay() {
     ask_whole(&next, "bread");
 }
 
-/// A former one that changed is none any more.
+/// A former model that changed is not used any more.
 #[test]
 fn a_former_model_with_other_dimensions_does_not_serve() {
     let place = Place::new();

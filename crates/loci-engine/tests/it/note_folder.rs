@@ -1,4 +1,4 @@
-//! A folder of notes in memory, in which a test is the person.
+//! A folder of notes in memory, in which a test acts as the user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -16,14 +16,14 @@ pub type Texts = BTreeMap<String, (String, i64)>;
 
 type Hook = Box<dyn FnOnce(&MemoryFolder) + Send>;
 
-/// Frontmatter is lines of `key: value`, moments are microseconds, tags are parted by commas. A
-/// line without a colon breaks it, but for the line that forgets the note.
+/// Frontmatter is lines of `key: value`, times are microseconds, tags are separated by commas. A
+/// line without a colon makes it invalid, except for the line that forgets the note.
 pub struct MemoryFolder {
     clock: Arc<FixedClock>,
     files: Mutex<Files>,
     locked: Arc<(Mutex<bool>, Condvar)>,
     pub reads: AtomicUsize,
-    /// The act of a user right before the next rewrite.
+    /// The user's action just before the next rewrite.
     meanwhile: Mutex<Option<Hook>>,
 }
 
@@ -31,7 +31,7 @@ pub struct MemoryFolder {
 struct Files {
     identity: Option<String>,
     texts: Texts,
-    /// The files that cannot be read.
+    /// Paths that cannot be read.
     hidden: BTreeSet<String>,
     last_time: i64,
 }
@@ -65,7 +65,7 @@ impl MemoryFolder {
         self.files.lock().unwrap()
     }
 
-    /// Writes a file as it is, at a time of its own.
+    /// Writes a file unchanged, with a new time.
     pub fn write(&self, path: &str, text: &str) {
         let mut files = self.files();
         files.last_time = (files.last_time + 1).max(self.clock.now().microseconds() * 1_000);
@@ -101,7 +101,7 @@ impl MemoryFolder {
         self.files().texts.remove(path).unwrap();
     }
 
-    /// Makes a file or a folder one that cannot be read, or brings it back.
+    /// Makes a file or a folder unreadable, or readable again.
     pub fn hide(&self, path: &str, is_hidden: bool) {
         let mut files = self.files();
         if is_hidden {
@@ -111,7 +111,7 @@ impl MemoryFolder {
         };
     }
 
-    /// Puts another folder in its place, or none. Returns what was there.
+    /// Replaces the folder by another one, or by none. Returns the former files.
     pub fn mount(&self, identity: Option<&str>, texts: Texts) -> Texts {
         let mut inner = self.files();
         inner.identity = identity.map(str::to_owned);
@@ -205,7 +205,7 @@ fn hash(text: &str) -> ContentHash {
     ContentHash(bytes)
 }
 
-/// The frontmatter, if there is any, and the body.
+/// Returns the frontmatter, if there is any, and the body.
 fn parts(text: &str) -> (Option<&str>, &str) {
     match text
         .strip_prefix("---\n")
@@ -246,7 +246,7 @@ fn parse(text: &str) -> Option<Note> {
     Some(note)
 }
 
-/// The lines of the frontmatter of a note.
+/// Returns the lines of the frontmatter of a note.
 fn lines(note: &Note) -> Vec<(&'static str, String)> {
     let moment = |moment: Option<Timestamp>| moment.map(|moment| moment.microseconds().to_string());
     let lines = [

@@ -1,4 +1,4 @@
-//! Notes that callers write, change and forget.
+//! Tests of notes that callers write, change and forget.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
@@ -30,7 +30,7 @@ fn note(title: &str, body: &str) -> AppendNote<'static> {
     }
 }
 
-/// The reply: the id.
+/// Returns the answer: the id.
 fn answer(memory: &Memory) -> String {
     memory.id.to_string()
 }
@@ -50,7 +50,7 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
     }
 }
 
-/// The id under a key, and whether it is a new note.
+/// Returns the id under a key, and true if it is a new note.
 fn append_keyed(engine: &Engine, key: &str, title: &str, body: &str) -> Result<(String, bool)> {
     let appended = engine.append_note(
         &ann(),
@@ -103,7 +103,7 @@ fn a_note_is_in_its_file_and_found_at_once() {
             .pending_embeddings(HashingEmbedder::default().model()),
         Ok(0)
     );
-    // The next look finds nothing to do.
+    // The next reconciliation finds nothing to do.
     let reconciled = vault.reconcile();
     assert_eq!(reconciled, Reconciled::default());
     assert_eq!(vault.stored(&memory.id), Some(*memory));
@@ -205,7 +205,7 @@ fn nothing_is_written_into_a_folder_that_is_away() {
     append(&vault.engine, "Second", "text");
     vault.reconcile();
     vault.assert_settled();
-    // The folder that was made is the known one.
+    // The folder that was created is the known one.
     vault.folder.mount(Some("other"), Texts::default());
     assert!(
         vault
@@ -244,7 +244,7 @@ fn a_key_writes_one_note() {
         Ok(Appended::New(..))
     ));
     assert_eq!(vault.folder.paths().len(), 3);
-    // A day later, the key is as good as new.
+    // A day later, the key has expired.
     vault.clock.advance(86_400);
     let (again, is_new) = append_keyed(engine, "k", "One", "other").unwrap();
     assert!(is_new && again != id);
@@ -253,8 +253,8 @@ fn a_key_writes_one_note() {
     vault.assert_settled();
 }
 
-/// A note that waits for its index may get it in the middle of a call that takes it away: either
-/// way, what was acknowledged is in the file, too.
+/// A note that waits for its index may get it during a call that deletes it: in both cases the
+/// acknowledged change is in the file, too.
 #[test]
 fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
     type Forget = fn(&Engine, &MemoryId) -> Result<()>;
@@ -303,7 +303,7 @@ fn a_note_that_is_indexed_meanwhile_is_forgotten_in_its_file() {
     }
 }
 
-/// A memory may have lost its file, and find it again in the middle of a call that changes it.
+/// A memory that lost its file may get it back during a call that changes it.
 #[test]
 fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     type Act = fn(&Engine, &MemoryId) -> Result<()>;
@@ -350,7 +350,7 @@ fn a_memory_that_becomes_a_note_meanwhile_is_changed_in_its_file() {
     }
 }
 
-/// A process that puts files there may end between announcing them and writing them.
+/// A process that puts files there may end after announcing them.
 #[test]
 fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
     let expecting = || {
@@ -408,7 +408,7 @@ fn a_file_that_is_expected_comes_or_does_not_or_is_another_one() {
     assert!(vault.stored(&memory.id).is_some());
 }
 
-/// Between its file and the index, a process may end. The caller tries again under its key.
+/// A process may end between writing the file and its index. The caller retries under its key.
 #[test]
 fn a_key_finds_the_note_of_a_process_that_ended() {
     for is_reconciled in [false, true] {
@@ -462,7 +462,7 @@ fn a_key_finds_the_note_of_a_process_that_ended() {
     }
 }
 
-/// The note is common: what goes with its writer's data is the name.
+/// The note is common: only the name goes with its writer's data.
 #[test]
 fn a_note_whose_writer_was_wiped_meanwhile_is_nobodys() {
     let vault = vault();
@@ -562,7 +562,7 @@ fn a_note_is_forgotten_in_its_file_once() {
         Some(first)
     );
     assert_eq!(vault.folder.text("one.md"), text);
-    // Brought back by hand, and forgotten again before that was seen.
+    // Restored by hand, and forgotten again before a reconciliation.
     vault
         .folder
         .replace("one.md", "status: deleted", "status: active");
@@ -638,7 +638,7 @@ fn a_memory_without_a_file_is_forgotten_in_the_index() {
     assert_eq!(vault.stored(&id), Some(first));
 }
 
-/// The text that a user wrote since the note was indexed stays, and the flip is made in it.
+/// A user's edit since the note was indexed stays, and the note is forgotten in the edited file.
 #[test]
 fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
     type Edit = fn(&MemoryFolder);
@@ -679,7 +679,7 @@ fn an_edit_by_hand_and_a_forgetting_are_both_kept() {
     }
 }
 
-/// Edits a file whenever loci would.
+/// Edits a file whenever loci is about to write it.
 fn again(folder: &MemoryFolder) {
     folder.replace("restless.md", "text", "text text");
     folder.meanwhile(again);
@@ -714,7 +714,7 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
         );
     }
     assert_eq!(vault.folder.text("broken.md"), "---\nno colon\n---\ntext");
-    // Others that change it whenever loci would.
+    // Other writers that change it whenever loci is about to write.
     vault.folder.write("restless.md", "text");
     vault.reconcile();
     vault.folder.meanwhile(again);
@@ -726,7 +726,7 @@ fn a_file_that_loci_cannot_rewrite_is_left_alone() {
     assert!(!vault.folder.text("restless.md").contains("deleted"));
 }
 
-/// Whatever tool set deletes a note, its file stays and says so.
+/// A deletion through any tool set keeps the file of a note, and marks it there.
 #[test]
 fn no_verb_of_others_takes_a_note_away() {
     type Delete = fn(&Engine, &MemoryId);
@@ -797,7 +797,7 @@ fn no_verb_of_others_takes_a_note_away() {
     }
 }
 
-/// Memories of another dialect are cleared; notes are not.
+/// Clearing a tool set removes its own memories, which notes are not.
 #[test]
 fn what_clears_a_tool_set_leaves_notes() {
     let vault = vault();
@@ -818,7 +818,7 @@ fn what_clears_a_tool_set_leaves_notes() {
     assert_eq!(vault.folder.paths(), ["one.md"]);
 }
 
-/// A forgotten memory without a file is deleted; a note is only forgotten.
+/// A memory without a file is deleted even if it was forgotten; a note is only forgotten.
 #[test]
 fn what_was_forgotten_can_be_deleted() {
     type Delete = fn(&Engine, &MemoryId) -> Result<usize>;
@@ -886,7 +886,7 @@ fn what_was_forgotten_can_be_deleted() {
     }
 }
 
-/// A note that cannot be changed is in the way of nothing else.
+/// A note that cannot be changed does not block other deletions.
 #[test]
 fn what_remains_of_a_bulk_deletion_is_told() {
     let vault = vault();
@@ -934,7 +934,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
         "{}",
         error.message
     );
-    // The content of the first file.
+    // The content of the first one's file.
     vault.folder.replace("b.md", "broken\ntitle", "title");
     let error = vault.engine.discard(&ann(), &which).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
@@ -945,7 +945,7 @@ fn what_remains_of_a_bulk_deletion_is_told() {
     );
 }
 
-/// A text in another Unicode form that is written in the same form is the same.
+/// Requests in different forms are the same if they would write the same note.
 #[test]
 fn a_key_is_for_what_is_written() {
     let vault = vault();
@@ -980,7 +980,7 @@ fn a_key_is_for_what_is_written() {
     assert_eq!(vault.folder.paths(), ["one.md"]);
 }
 
-/// Another call changes the memory while its note is indexed: it still belongs to its writer.
+/// Another process changes the memory while its note is indexed: it keeps its writer all the same.
 #[test]
 fn a_note_that_changes_while_it_is_indexed_keeps_its_writer_and_key() {
     let vault = vault();
@@ -1099,7 +1099,7 @@ fn a_text_is_changed_in_its_file() {
 fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
     let vault = vault();
     let id = append(&vault.engine, "One", "honey").id;
-    // The person is faster, and is seen when loci is about to write, or before.
+    // The user is faster, and loci notices it when it is about to write, or before.
     for is_late in [true, false] {
         let edit = |folder: &MemoryFolder| folder.replace("one.md", "honey", "honey by hand");
         if is_late {
@@ -1113,7 +1113,7 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
             .unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
         assert!(vault.folder.text("one.md").contains("honey by hand"));
-        // It is known by now, so that the next attempt is one on the new text.
+        // The edit is indexed by now, so that the next attempt is based on the new text.
         assert!(vault.stored(&id).unwrap().content.contains("by hand"));
     }
     assert!(
@@ -1122,7 +1122,7 @@ fn a_text_that_a_person_changed_meanwhile_is_not_overwritten() {
             .update(&ann(), &id, "of an agent", None)
             .is_ok()
     );
-    // The same text is not a conflict, and neither is another line of the frontmatter.
+    // The same text is not a conflict, nor is another line of the frontmatter.
     vault.folder.replace("one.md", "of an agent", "the same");
     assert!(vault.engine.update(&ann(), &id, "the same", None).is_ok());
     vault
@@ -1152,7 +1152,7 @@ fn nothing_is_stored_in_the_place_of_a_note() {
     assert_eq!(vault.stored(&id).unwrap().content, "text");
 }
 
-/// An index that knows of notes, in a process that was not told of their folder.
+/// An index with notes, in a process without their folder.
 #[test]
 fn without_its_folder_a_note_cannot_be_changed() {
     let vault = vault();
@@ -1175,7 +1175,7 @@ fn without_its_folder_a_note_cannot_be_changed() {
     assert_eq!(vault.stored(&id).unwrap().content, "text");
 }
 
-/// A file that is changed and an index that is not: the caller is told, and may try again.
+/// A file that is changed and an index that is not: the caller learns of it, and may retry.
 #[test]
 fn a_change_whose_index_has_to_wait_is_told_of() {
     let vault = vault();
@@ -1208,7 +1208,7 @@ fn a_change_whose_index_has_to_wait_is_told_of() {
     vault.assert_settled();
 }
 
-/// Callers without a name write notes, too.
+/// Anonymous callers write notes, too.
 #[test]
 fn a_note_of_an_anonymous_caller_is_nobodys() {
     let Vault {
@@ -1250,7 +1250,7 @@ fn a_note_of_an_anonymous_caller_is_nobodys() {
     assert_eq!((shown(Forgotten::Show), shown(Forgotten::Hide)), (1, 0));
 }
 
-/// The file says something else from then on, whatever the reply.
+/// The file has the change from then on, whatever the reply.
 #[test]
 fn a_change_that_cannot_be_indexed_is_on_the_trail() {
     let vault = vault();

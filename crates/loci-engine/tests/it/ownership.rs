@@ -1,5 +1,4 @@
-//! Whose a memory is: storing under a named id, clearing, sharing, and names that are merely
-//! claimed.
+//! Tests of the ownership of memories: chosen ids, clearing, sharing, and claimed names.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -18,7 +17,7 @@ use super::*;
 const ID: &str = "0198c0de-7a31-7000-8000-3f2a5b6c7d8e";
 const DARK: &str = "I prefer dark mode in every editor that I use";
 
-/// A caller through the tool set where ownership is strict.
+/// Returns a caller through the tool set with strict ownership.
 fn strict(caller: Caller) -> Caller {
     Caller {
         origin: "engram",
@@ -27,7 +26,7 @@ fn strict(caller: Caller) -> Caller {
     }
 }
 
-/// An anonymous caller who says to be this user.
+/// Returns an anonymous caller that claims to be this user.
 fn claiming(user: &str) -> Caller {
     Caller {
         origin: "memory-mcp",
@@ -63,7 +62,7 @@ fn apart(engine: &Engine, caller: &Caller, query: &str) -> Vec<String> {
         .collect()
 }
 
-/// Two engines on one store, in two processes as far as it can tell.
+/// Returns two engines on one store, which takes them for two processes.
 fn two() -> (Engine, Arc<Engine>, Arc<FaultyStore>) {
     let store = FaultyStore::new(Arc::new(NaiveStore::new()));
     let engine = || {
@@ -78,14 +77,14 @@ fn two() -> (Engine, Arc<Engine>, Arc<FaultyStore>) {
     (engine(), Arc::new(engine()), store)
 }
 
-/// Does something before the first commits that the store is asked for, `times` of them.
+/// Calls `act` before each of the first `times` commits of the store.
 fn before_commits(
     store: &FaultyStore,
     times: usize,
     act: impl Fn() -> Result<()> + Send + Sync + 'static,
 ) {
     let counted = AtomicUsize::new(0);
-    // The work itself commits, too.
+    // The action commits, too.
     let is_within = AtomicBool::new(false);
     store.before(move |method| {
         if method != "commit"
@@ -133,7 +132,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
     let shared = engine.set_shared(&ann, &id(), true).unwrap();
     clock.advance(60);
 
-    // Under another name for people, and through another tool set.
+    // Under another actor's name, and through another tool set.
     let later = Caller::new(Space::default(), Principal::new("ann", Scopes::of(&WRITER)));
     let citation = Citation {
         kind: CitationKind::File,
@@ -185,7 +184,7 @@ fn a_named_id_is_created_and_then_replaced_in_place() {
     assert!(score("bees.rs") > 0.0);
 }
 
-/// Which ids of records that are there already may be written over, by whom.
+/// Lists which callers may replace which existing records under their ids.
 #[test]
 fn a_named_id_of_something_else_is_refused() {
     let (ann, bob) = (caller("ann", &WRITER), caller("bob", &WRITER));
@@ -374,7 +373,7 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
         }
     }
     assert!(apart(&engine, &ann, "place").is_empty());
-    // Removed for good, an id is free.
+    // After a permanent removal an id is free.
     let forgotten = engine
         .remember(&bob, fact("soon forgotten", Visibility::Private))
         .unwrap()
@@ -386,7 +385,7 @@ fn the_id_of_a_message_and_of_what_expired_or_was_deleted_is_no_new_one() {
         .unwrap();
 }
 
-/// The later one of two writers at once replaces what the first one stored, if it may.
+/// The later of two concurrent writers replaces the record of the first one, if it may.
 #[test]
 fn of_two_writers_with_one_id_the_later_one_replaces_or_finds_nothing() {
     for (other, expected) in [("ann", None), ("bob", Some(ErrorCode::NotFound))] {
@@ -445,7 +444,7 @@ fn many_writers_of_one_id_all_succeed() {
     );
 }
 
-/// Whenever the wipe comes, nothing of hers is there afterwards, be it new or a replacement.
+/// After a wipe at any time, none of her data is left, new or replaced.
 #[test]
 fn a_named_id_does_not_outlive_a_wipe() {
     for is_there in [false, true] {
@@ -460,7 +459,7 @@ fn a_named_id_does_not_outlive_a_wipe() {
                     mode,
                 )
             };
-            // Another process; it needs no model.
+            // Another process, which needs no model.
             let other = Arc::new(engine(
                 Arc::new(FailingEmbedder::default()),
                 SearchMode::Words,
@@ -492,7 +491,7 @@ fn a_named_id_does_not_outlive_a_wipe() {
     }
 }
 
-/// The indexed words are those of the stored text, whichever call came between.
+/// The indexed words are those of the memory that is there after another writer came between.
 #[test]
 fn an_update_of_what_was_replaced_meanwhile_has_the_new_metadata() {
     let (engine, faster, store) = two();
@@ -723,7 +722,7 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
         vec![message(Role::Assistant, "a message")],
     )
     .unwrap();
-    // More than three transactions, with some that are shared or kept apart.
+    // More than three transactions, including shared and unlisted memories.
     for number in 0..100 {
         let memory = match number % 3 {
             0 => Remember {
@@ -771,8 +770,8 @@ fn a_clear_takes_ones_own_of_one_tool_set_and_place() {
     );
 }
 
-/// A memory that changes or goes meanwhile is taken as it is then, a new one is left, and one that
-/// changes for ever is given up.
+/// A clear removes memories that change or disappear meanwhile in their state then, leaves new
+/// ones, and gives up on those that keep changing.
 #[test]
 fn a_clear_goes_on_over_the_changes_of_others() {
     type Act = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
@@ -838,7 +837,7 @@ fn sharing_changes_who_reads_and_nothing_else() {
     let before = engine.remember(&ann, start).unwrap().memory;
     let id = before.id.clone();
     clock.advance(60);
-    // The model is not asked.
+    // The model is not called.
     embedder.is_away.store(true, Ordering::SeqCst);
     assert_eq!(
         engine.set_shared(&bob, &id, true).unwrap_err().code,
@@ -904,13 +903,13 @@ fn what_is_common_is_shared_already() {
         engine.set_shared(&ann, &id, true).unwrap().visibility,
         Visibility::Common
     );
-    // Through a tool set where what is common is everyone's.
+    // Through a tool set where every caller owns common memories.
     assert!(
         engine
             .update(&caller("bob", &WRITER), &id, "still of everyone", None)
             .is_ok()
     );
-    // Nothing could bring it back.
+    // No call could make it common again.
     assert_eq!(
         engine.set_shared(&ann, &id, false).unwrap_err().code,
         ErrorCode::InvalidArgument
@@ -952,7 +951,7 @@ fn an_update_may_say_whether_it_is_shared() {
     }
 }
 
-/// Sharing and a new text at once: neither is lost.
+/// A concurrent share and update are both kept.
 #[test]
 fn sharing_and_updating_at_once_are_both_made() {
     let (engine, other, store) = two();
@@ -1024,7 +1023,7 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
         assert_eq!(engine.count_discarded(&claimed, &which), Ok(0));
         assert_eq!(engine.discard(&claimed, &which), Ok(0));
     }
-    // A memory under that claimed name is another matter, whoever stored it.
+    // Memories of the same tool set under that name count, stored by either caller.
     let said = Message {
         tags: vec!["a".to_owned()],
         ..message(Role::Assistant, DARK)
@@ -1043,7 +1042,7 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
     assert_eq!(engine.discard(&claimed, &tag), Ok(2));
     say(&engine, &claimed, "c", vec![message(Role::Human, DARK)]).unwrap();
     engine.decide(&claimed, "theme", "dark", None).unwrap();
-    // Those that were deleted softly are among them.
+    // The soft-deleted ones are among them.
     assert_eq!(
         engine.wipe(&claimed),
         Ok(Wiped {
@@ -1060,7 +1059,7 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
             "name and all"
         );
     }
-    // She herself has everything of hers.
+    // She herself can delete all of her data.
     assert_eq!(engine.discard(&ann, &one(&apart.id)), Ok(0), "kept apart");
     assert_eq!(engine.discard(&ann, &one(&common.id)), Ok(1));
     assert_eq!(engine.wipe(&ann).unwrap().memories, 3);
@@ -1070,8 +1069,7 @@ fn who_claims_a_name_deletes_and_wipes_what_came_in_that_way() {
     );
 }
 
-/// The ties of what is stored under a claimed name would otherwise be a way to find what its owner
-/// has.
+/// Otherwise the links of a memory stored under a claimed name would reveal its owner's memories.
 #[test]
 fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     let Bench {
@@ -1114,7 +1112,7 @@ fn a_claimed_name_is_tied_to_nothing_private_of_its_owner() {
     };
     assert_eq!(hears(&claiming("ann")), []);
     assert_eq!(store.get(&own.space, &own.id).unwrap(), Some(own.clone()));
-    // A memory of the same dialect is linked.
+    // A memory that came in the same way is linked.
     let again = hears(&claiming("ann"));
     assert_eq!(again.len(), 1);
     assert!(!again.contains(&own.id));

@@ -1,4 +1,4 @@
-//! Search results page by page.
+//! Tests of search results page by page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ fn ids(page: &HitPage) -> Vec<MemoryId> {
     page.hits.iter().map(|hit| hit.memory.id.clone()).collect()
 }
 
-/// All pages of a search, each of that many results.
+/// Returns all pages of a search, each with that many results.
 fn pages(engine: &Engine, caller: &Caller, first: PageRequest<'_>) -> Vec<HitPage> {
     let mut pages = vec![engine.page(caller, &first).unwrap()];
     while let Some(cursor) = pages.last().unwrap().next_cursor.clone() {
@@ -43,7 +43,7 @@ fn pages(engine: &Engine, caller: &Caller, first: PageRequest<'_>) -> Vec<HitPag
     pages
 }
 
-/// Changes a memory past the engine.
+/// Changes a memory without the engine.
 fn change(store: &NaiveStore, id: &MemoryId, change: impl FnOnce(&mut Memory)) {
     let mut memory = store.get(&Space::default(), id).unwrap().unwrap();
     let expect = Expect::Revision(memory.revision);
@@ -62,12 +62,12 @@ fn change(store: &NaiveStore, id: &MemoryId, change: impl FnOnce(&mut Memory)) {
         .unwrap();
 }
 
-/// Says since when a memory is forgotten.
+/// Sets the time at which a memory was forgotten.
 fn set_forgotten(store: &NaiveStore, id: &MemoryId, forgotten_at: Option<Timestamp>) {
     change(store, id, |memory| memory.forgotten_at = forgotten_at);
 }
 
-/// A few of few words, so that many texts have some in common and some are equal.
+/// Returns a few words from a small set, so that many texts share words and some are equal.
 fn text(random: &mut Random) -> String {
     let words = [
         "red",
@@ -89,7 +89,7 @@ fn text(random: &mut Random) -> String {
         .join(" ")
 }
 
-/// True if a search in this mode must find the text; none if that depends on the others.
+/// Reports whether a search must find the text in this mode; false if that depends on the others.
 fn is_found(mode: SearchMode, query: &str, text: &str) -> bool {
     if query.contains('"') {
         return text.contains(QUERY);
@@ -100,8 +100,8 @@ fn is_found(mode: SearchMode, query: &str, text: &str) -> bool {
             .any(|word| ["red", "kettle"].contains(&word))
 }
 
-/// Every text that was there unchanged from the first page to the last comes once, whatever happens
-/// to others.
+/// Every text that stays unchanged from the first page to the last is returned once, whatever
+/// happens to others.
 #[test]
 fn nothing_is_repeated_and_nothing_is_left_out() {
     for seed in 0..60 {
@@ -122,7 +122,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                 .memory
                 .id
         };
-        // A page is asked for with more candidates than the least number of them.
+        // One page requests more than the minimum number of candidates.
         let mut texts: BTreeMap<MemoryId, String> = BTreeMap::new();
         for _ in 0..random.below(160) {
             let text = text(random);
@@ -185,7 +185,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
                     remember(&text(random));
                     continue;
                 };
-                // Its old text does not count any more.
+                // Its former text does not count any more.
                 expected.remove(&chosen);
                 match random.below(3) {
                     0 => {
@@ -228,7 +228,7 @@ fn nothing_is_repeated_and_nothing_is_left_out() {
             .filter(|id| !is_shown(id))
             .map(|id| &texts[id])
             .collect();
-        // Where no memory holds a quotation, near ones are shown.
+        // If no text contains a quotation, similar texts are shown.
         assert!(
             missing.is_empty(),
             "seed {seed}, {mode:?}, {query}: {missing:?}"
@@ -270,7 +270,7 @@ fn pages_of_any_size_are_parts_of_one_order() {
     }
 }
 
-/// Whatever each was made from.
+/// The sources of the memories do not matter.
 #[test]
 fn equal_results_are_in_the_order_of_ids() {
     let Bench { engine, store, .. } = bench();
@@ -326,7 +326,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     }
     let first = engine.page(&ann, &request(1, None)).unwrap();
     let cursor = first.next_cursor.as_deref().unwrap();
-    // The same cursor gives the same page, through another process, too, and of any size.
+    // The same cursor gives the same page, with any size and through another process.
     let second = engine.page(&ann, &request(1, Some(cursor))).unwrap();
     assert_ne!(ids(&second), ids(&first));
     let other = Engine::new(
@@ -406,7 +406,7 @@ fn a_cursor_is_of_one_search_and_one_caller() {
     for cursor in forged.iter().chain(&others) {
         refused(&ann, request(1, Some(cursor)));
     }
-    // Nor does one of another store serve.
+    // Nor does a cursor of another store.
     let bench = bench();
     for number in 0..4 {
         bench
@@ -479,7 +479,7 @@ fn a_message_is_no_result_before_or_after_what_was_made_from_it() {
     );
 }
 
-/// A later page shows what the first one did: what holds a quotation, or what comes near.
+/// A later page shows the same kind of results as the first one: quotations or similar texts.
 #[test]
 fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
     let near = |engine: &Engine, count: usize| {
@@ -510,7 +510,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         };
         engine.page(&Caller::local(), &request).unwrap()
     };
-    // No memory holds it first, and one does then.
+    // At first no text contains it, and later one does.
     let engine = engine();
     near(&engine, 4);
     let first = ask(&engine, None);
@@ -525,7 +525,7 @@ fn the_pages_of_a_quotation_stay_with_what_the_first_one_showed() {
         .collect();
     assert!(found.len() == 5 && found.contains(&late));
 
-    // Three hold it first, and only the returned ones then.
+    // At first three texts contain it, and later only those already returned.
     let engine = bench().engine;
     near(&engine, 4);
     let holders: BTreeSet<_> = (0..3).map(|number| holder(&engine, number)).collect();

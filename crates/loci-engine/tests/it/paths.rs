@@ -1,11 +1,11 @@
-//! A question that names a file finds what was read of it first.
+//! Tests that a question that names a file finds the memories of that file first.
 
 use loci_core::{FilingOrder, Store};
 
 use super::sources::{Mine, WING};
 use super::*;
 
-/// 40 files, of which several have the same name.
+/// Returns 40 files, of which several have the same name.
 fn files() -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
     for folder in [
@@ -48,8 +48,8 @@ fn files() -> Vec<String> {
     files
 }
 
-/// The files, each in three drawers: none of them says its own name, one of each speaks of another
-/// file.
+/// Files three drawers for each file: none of them contains its own name, one of each mentions
+/// another file.
 fn mined(files: &[String]) -> Mine {
     let mine = Mine::new();
     for (number, file) in files.iter().enumerate() {
@@ -70,7 +70,7 @@ fn mined(files: &[String]) -> Mine {
     mine
 }
 
-/// The files of the best results, best first.
+/// Returns the files of the best results, best first.
 fn found(mine: &Mine, question: &str, limit: usize) -> Vec<String> {
     let ranking = |signals: &Signals| signals.relevance;
     let collections = CollectionFilter::Only(WING.to_owned());

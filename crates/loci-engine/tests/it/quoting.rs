@@ -1,8 +1,8 @@
-//! Quoted words of a query must be in the text, word for word.
+//! Tests that results contain the quotations of a query word for word.
 
 use super::*;
 
-/// The contents found, best first, and the notice.
+/// Returns the contents found, best first, and the notice.
 fn ask(engine: &Engine, query: &str) -> (Vec<String>, Option<String>) {
     let recalled = engine.recall(&Caller::local(), &question(query)).unwrap();
     (

@@ -1,4 +1,4 @@
-//! Conversations in searches, and the features for a ranking.
+//! Tests of the results of conversations, and of the signals for a ranking.
 
 use std::time::Duration;
 
@@ -41,10 +41,10 @@ fn of_a_message_and_what_was_made_from_it_the_better_one_stays() {
         hits(&[Tier::LongTerm], &|_| 1.0),
         std::slice::from_ref(&long_term)
     );
-    // Equal scores: what was made from the message, although the message has the lower id.
+    // Equal scores: the memory made from the message wins, although the message has the lower id.
     assert!(short_term < long_term);
     assert_eq!(hits(&Tier::OF_CONVERSATIONS, &|_| 1.0), [long_term]);
-    // The ranking cannot tell the two apart, so their turns decide.
+    // The ranking cannot distinguish the two, so the order of its calls decides.
     let turn = std::cell::Cell::new(0.0);
     let earlier_is_better = |_: &Signals| turn.replace(turn.get() - 1.0);
     assert_eq!(
@@ -134,7 +134,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
         counts.collect::<Vec<_>>()
     };
     assert_eq!(ask(1, true), [(ids[0].clone(), 0, 0)]);
-    // Before anything is written, and after; what was not returned has no count.
+    // Before and after a flush; a memory that was not returned has no count.
     assert_eq!(
         ask(2, true),
         [(ids[0].clone(), 1, 1), (ids[1].clone(), 0, 0)]
@@ -145,7 +145,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
         ask(2, true),
         [(ids[0].clone(), 2, 2), (ids[1].clone(), 1, 1)]
     );
-    // Who does not count sees the counts, and changes nothing.
+    // A search that does not count accesses sees the counts, and changes nothing.
     let version = engine.version().unwrap();
     assert_eq!(ask(1, false), [(ids[0].clone(), 0, 3)]);
     engine.flush().unwrap();
@@ -155,7 +155,7 @@ fn returned_memories_count_as_accessed_where_the_caller_says_so() {
     assert_eq!(last, Some(engine.now()));
 }
 
-/// Stores a memory with a term as often as said and a vector in two dimensions, past the engine.
+/// Stores a memory with a term, `count` times, and a vector in two dimensions, without the engine.
 fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
     let engine = Engine::new(
         Arc::new(NaiveStore::new()),
@@ -199,7 +199,7 @@ fn put(store: &NaiveStore, id: &str, count: u32, vector: Option<[f32; 2]>) {
         .unwrap();
 }
 
-/// Gives every text the first axis.
+/// Returns the first axis as the vector of every text.
 struct FlatEmbedder(ModelId);
 
 impl Embedder for FlatEmbedder {
@@ -307,7 +307,7 @@ fn a_search_that_need_not_wait_says_that_the_store_is_not_ready() {
         assert_eq!(refused.code, ErrorCode::Unavailable);
         assert!(refused.message.contains("45 % so far"), "{refused}");
     }
-    // A write waits, and so does a search without a limit of time.
+    // A write waits, and so does a search without a time limit.
     let request = Remember {
         compare_in: Some(CollectionFilter::Any),
         ..fact("tea", Visibility::Private)
@@ -359,7 +359,7 @@ fn equal_texts_are_one_result_and_leave_room_for_others() {
                 .iter()
                 .all(|hit| others.contains(&hit.memory.id) && hit.times_said() == 1)
         );
-        // The one that was shown was returned, and no other.
+        // Only the one that was shown counts as returned.
         engine.flush().unwrap();
         assert_eq!(
             store

@@ -1,4 +1,4 @@
-//! The index of the notes follows their files.
+//! Tests that the index of the notes follows their files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -49,7 +49,7 @@ pub fn engine_on(
 }
 
 impl Vault {
-    /// Lets the files become old enough for their times to tell of changes, and reconciles.
+    /// Ages the files until their times reveal changes, and reconciles.
     pub fn reconcile(&self) -> Reconciled {
         self.clock.advance(10);
         self.engine.reconcile().unwrap()
@@ -78,7 +78,7 @@ impl Vault {
         self.store.get(&Space::default(), id).unwrap()
     }
 
-    /// The memories that the one at this path links to.
+    /// Returns the memories that the one at this path links to.
     fn linked(&self, path: &str) -> Vec<MemoryId> {
         self.memory(path)
             .links
@@ -87,7 +87,7 @@ impl Vault {
             .collect()
     }
 
-    /// Changes a memory behind the back of the engine.
+    /// Changes a memory without the engine.
     fn put(&self, id: &MemoryId, revision: u64, change: impl FnOnce(&mut Memory)) {
         let mut memory = Memory {
             revision: revision + 1,
@@ -121,7 +121,7 @@ impl Vault {
             .unwrap()
     }
 
-    /// Reconciles, and nothing is read or written by it.
+    /// Reconciles, and checks that it reads and writes nothing.
     pub fn assert_settled(&self) {
         self.clock.advance(10);
         self.engine.reconcile().unwrap();
@@ -205,7 +205,7 @@ fn a_file_becomes_a_memory() {
         (blank.title.as_deref(), blank.content.as_str()),
         (Some("Blank"), "Blank")
     );
-    // The file does not say when it was written.
+    // Without a time in the file, its modification time counts.
     assert_eq!(
         plain.created_at.microseconds(),
         vault.row("deep/Plain note.md").stamp.modified_nanoseconds / 1_000
@@ -251,7 +251,7 @@ fn what_is_beyond_the_limits_is_left_out() {
     vault.assert_settled();
 }
 
-/// The data of a note beside its file stays, whatever happens to the file.
+/// Data of a note that is not in its file stays when the file changes.
 #[test]
 fn a_change_of_a_file_leaves_what_it_does_not_say() {
     let vault = vault();
@@ -336,7 +336,7 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     );
     vault.reconcile();
     assert_eq!((at("a.md"), at("b.md")), (moment(1_000), modified("b.md")));
-    // Changed by hand, as people do.
+    // Changed by hand without a new time in the file.
     vault.folder.replace("a.md", "one", "two");
     vault.reconcile();
     assert_eq!(at("a.md"), modified("a.md"));
@@ -352,7 +352,7 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     );
     vault.reconcile();
     assert_eq!(at("a.md"), now);
-    // A file from the future.
+    // A file with a time in the future.
     vault.clock.set(moment(500_000_000));
     vault.engine.reconcile().unwrap();
     vault.folder.write("c.md", "new");
@@ -363,8 +363,8 @@ fn the_time_of_a_text_is_what_the_file_says_while_that_can_be() {
     );
 }
 
-/// An act of a user: its name, the files that are there before (`name:uid`), the deed, and which
-/// memory each file is then: one of a uid, the one of a file before, or a `new` one.
+/// A change by a user: its name, the files before it (`name:uid`), the change itself, and the
+/// memory of each file afterwards: that of a uid, that of a file before, or a `new` one.
 type Deed = (
     &'static str,
     &'static [&'static str],
@@ -512,7 +512,7 @@ fn the_identity_of_files() {
             .into_iter()
             .map(|row| (row.path, row.memory.unwrap()))
             .collect();
-        // The data of notes beside their files goes where their ids go.
+        // Data of notes that is not in their files stays with their ids.
         for Memory { id, revision, .. } in vault.all() {
             vault.put(&id, revision, |memory| memory.owner = Some(id.to_string()));
         }
@@ -539,7 +539,8 @@ fn the_identity_of_files() {
     }
 }
 
-/// Every file that may be a note is one memory with its text, and there is no other.
+/// Checks that every file that may be a note is one memory with its text, and that there is no
+/// other.
 fn assert_sound(vault: &Vault) {
     vault.assert_settled();
     let rows: Vec<NoteFile> = vault
@@ -587,7 +588,7 @@ fn a_copy_is_a_note_of_its_own_until_the_other_one_goes() {
     vault.folder.write("b.md", "---\nuid: u1\n---\ntext");
     vault.folder.copy("b.md", "a.md");
     vault.reconcile();
-    // The older one keeps it, whatever their names are.
+    // The older one keeps it, whatever the names are.
     assert_eq!(vault.id("b.md").as_str(), "u1");
     let own = vault.id("a.md");
     assert_eq!(
@@ -602,7 +603,7 @@ fn a_copy_is_a_note_of_its_own_until_the_other_one_goes() {
     assert_eq!(vault.id("a.md").as_str(), "u1");
     assert_eq!(vault.row("a.md").problem, None);
     assert_eq!(vault.stored(&own), None);
-    // Now this one was first.
+    // Now this file came first.
     vault.folder.write("b.md", "---\nuid: u1\n---\ntext");
     vault.reconcile();
     assert_eq!(
@@ -696,8 +697,8 @@ fn a_file_that_comes_back_is_the_same_memory() {
     assert_sound(&vault);
 }
 
-/// A text without uid, the seconds for which it was gone (zero: it was renamed), and whether it is
-/// the same memory then.
+/// A text without uid, the seconds for which it was missing (0 means that it was renamed), and true
+/// if it is the same memory afterwards.
 #[test]
 fn an_equal_text_is_the_same_memory_while_that_is_likely() {
     const TEXT: &str = "sixteen or more bytes";
@@ -742,7 +743,7 @@ fn an_equal_text_is_the_same_memory_while_that_is_likely() {
 fn a_folder_that_is_away_takes_no_memory_with_it() {
     let vault = vault();
     let notice = || vault.engine.await_notes(Duration::ZERO);
-    // Nothing is known: nothing is away.
+    // Without known notes no folder counts as away.
     vault.folder.mount(None, BTreeMap::new());
     assert_eq!(vault.reconcile(), Reconciled::default());
     vault.folder.mount(Some("drive"), BTreeMap::new());
@@ -794,12 +795,12 @@ fn a_folder_that_is_away_takes_no_memory_with_it() {
     vault.folder.remove("b.md");
     assert_eq!(vault.reconcile().removed, 1);
     vault.folder.remove("a.md");
-    // A note that a user emptied is empty.
+    // A folder that the user emptied is empty.
     assert_eq!(vault.reconcile().removed, 1);
     assert_eq!(vault.all(), []);
 }
 
-/// The files of a new folder, by name, and whether it is the known one.
+/// The case, the texts of a new folder by path, and true if it is the known folder.
 type Mounted = (&'static str, &'static [(&'static str, &'static str)], bool);
 
 const MOUNTED: [Mounted; 6] = [
@@ -1022,12 +1023,12 @@ fn files_that_are_no_notes_are_told_of() {
     );
     assert_eq!(vault.all().len(), 2);
     assert_sound(&vault);
-    // A conflict copy is what is left when the person removes the other one.
+    // The conflict copy is the note once the user has removed the other file.
     vault.folder.remove("a.md");
     vault.reconcile();
     assert_eq!(vault.memory("a (conflicted copy).md").id.as_str(), "u1");
     assert_eq!(kinds(), [binary, broken]);
-    // A note becomes none, and one again.
+    // A note becomes invalid, and valid again.
     vault.folder.write("broken.md", "\0");
     vault.reconcile();
     assert_eq!(vault.all().len(), 1);
@@ -1055,7 +1056,7 @@ fn a_note_that_became_empty_is_named() {
             .collect()
     };
     assert_eq!(problems(), []);
-    // As an editor does with a note that has no text yet.
+    // Like an editor that renames a note before any text is written.
     vault.folder.rename("new.md", "named.md");
     vault.folder.write("by a person.md", "");
     vault.folder.write("by loci.md", "");
@@ -1095,7 +1096,7 @@ fn links_follow_the_names_of_files() {
         similarity: 1.0,
     };
     assert_eq!(vault.memory("a.md").links, [link]);
-    // A nearer one.
+    // A nearer file.
     vault.folder.write("Bees.md", "nearer");
     vault.reconcile();
     assert_eq!(vault.linked("a.md"), [id("Bees.md")]);
@@ -1155,7 +1156,7 @@ fn links_may_name_notes_by_titles() {
     assert_sound(&vault);
 }
 
-/// A file that was read too soon after it was written is read again, with no other effect.
+/// A file that was read too soon after a write is read again, without any other effect.
 #[test]
 fn files_that_were_just_written_are_linked_once() {
     let vault = vault();
@@ -1193,7 +1194,7 @@ fn files_that_were_just_written_are_linked_once() {
     assert_eq!(look(), (1, vec!["commit_rebuildable".to_owned()]));
     assert!(vault.row("a.md").is_settled);
     assert_eq!(look(), (0, vec![]));
-    // One of another name is another matter, and so is what another process had left to do.
+    // A renamed file is linked again, and so is one that another process left unfinished.
     vault.folder.write("c.md", "to [[d]]");
     vault.engine.reconcile().unwrap();
     vault.folder.rename("c.md", "d.md");
@@ -1207,7 +1208,7 @@ fn files_that_were_just_written_are_linked_once() {
     assert_sound(&vault);
 }
 
-/// A change of the index of an existing note by another part of loci is repaired.
+/// A note whose memory another part of loci removed is repaired.
 #[test]
 fn a_note_that_lost_its_memory_gets_it_back() {
     let vault = vault();
@@ -1229,7 +1230,7 @@ fn a_note_that_lost_its_memory_gets_it_back() {
     assert_sound(&vault);
 }
 
-/// Whatever fails, and wherever, the next reconciliation ends with the same state.
+/// After a failure at any step, the next reconciliation reaches the same state.
 #[test]
 fn a_reconciliation_that_is_cut_off_is_made_good() {
     let prepare = || {
@@ -1319,7 +1320,7 @@ fn one_file_holds_up_no_other() {
             .folder
             .write(&format!("{number}.md"), &format!("text {number}"));
     }
-    // Another call changes memories between every read and its commit, for a while.
+    // Another process changes memories between every read and its commit, for a while.
     let conflicts = Mutex::new(8);
     vault.store.before(move |method| {
         let mut left = conflicts.lock().unwrap();
@@ -1333,7 +1334,7 @@ fn one_file_holds_up_no_other() {
     assert_sound(&vault);
 }
 
-/// Which files each file links to.
+/// Returns the paths to which each file links.
 fn linked_paths(store: &Arc<FaultyStore>) -> BTreeMap<String, BTreeSet<String>> {
     let mut rows = store.note_files(&Space::default()).unwrap();
     rows.retain(|row| row.missing_since.is_none() && row.memory.is_some());
@@ -1357,8 +1358,8 @@ fn linked_paths(store: &Arc<FaultyStore>) -> BTreeMap<String, BTreeSet<String>> 
         .collect()
 }
 
-/// A person at work: whatever is done, every file is one memory, a `uid` stays what it was, and
-/// links mean what they would mean if all were read again.
+/// Random changes by a user: every file is one memory, a `uid` stays with its memory, and the links
+/// equal those of a complete rebuild.
 #[test]
 fn random_changes_by_hand() {
     for seed in 0..60 {
@@ -1394,7 +1395,7 @@ fn random_changes_by_hand() {
                 .into_iter()
                 .map(|row| (row.path.clone(), row))
                 .collect();
-            // The next pass reads a new file again.
+            // A file that was just written is read again by the next reconciliation.
             if random.below(2) == 0 {
                 vault.engine.reconcile().unwrap();
             } else {
@@ -1444,7 +1445,7 @@ fn callers_wait_for_the_first_reconciliation() {
     });
     vault.reconcile();
     assert_eq!((waiting.join().unwrap(), begun()), (None, None));
-    // One that fails is no reason to wait.
+    // A search does not wait for a failing one.
     engine.begin_notes();
     vault.store.before(|method| {
         if method == "note_files" {
@@ -1456,7 +1457,7 @@ fn callers_wait_for_the_first_reconciliation() {
     assert_eq!(engine.reconcile().unwrap_err().code, ErrorCode::Unavailable);
     vault.store.before(|_| Ok(()));
     assert_eq!(begun(), None);
-    // Another process is at it.
+    // Another process is reconciling.
     engine.begin_notes();
     let lock = folder.lock().unwrap();
     let kept = std::thread::spawn({
@@ -1522,7 +1523,7 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
     let first = moment(vault.row("a.md").stamp.modified_nanoseconds / 1_000);
     assert_eq!(forgotten_at(), Some(first));
     assert!(found(&vault.engine, &Caller::local(), "honey").is_empty());
-    // The moment stays the first one.
+    // The time stays the first one.
     vault.folder.replace("a.md", "honey", "more honey");
     vault.reconcile();
     assert_eq!(forgotten_at(), Some(first));
@@ -1531,7 +1532,7 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
         .replace("a.md", "deleted", "deleted\ndeleted_at: 7000");
     vault.reconcile();
     assert_eq!(forgotten_at(), Some(moment(7_000)));
-    // A slip of the pen brings nothing back.
+    // A typing error brings nothing back.
     vault
         .folder
         .replace("a.md", "status: deleted", "status deleted");
@@ -1551,7 +1552,7 @@ fn a_status_that_a_person_flips_forgets_and_brings_back() {
         std::slice::from_ref(&id)
     );
     assert_sound(&vault);
-    // Nor does it for a note that was away meanwhile.
+    // Neither does it for a note that was missing meanwhile.
     vault
         .folder
         .write("a.md", "---\nuid: u1\nstatus: deleted\n---\nhoney");

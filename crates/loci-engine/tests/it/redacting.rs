@@ -1,4 +1,4 @@
-//! Taking secrets out of what callers write, and out of what is stored.
+//! Tests of removing secrets from the texts of callers and from stored records.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use loci_engine::{
 
 use super::*;
 
-/// The secret that [`Finder`] knows.
+/// The secret that [`Finder`] finds.
 const SECRET: &str = "s3cret";
 
 /// Finds one secret.
@@ -56,7 +56,7 @@ fn bench_of(scope: RedactionScope) -> Bench {
     }
 }
 
-/// All that the store holds, as one text.
+/// Returns all data of the store as one text.
 fn stored(store: &NaiveStore) -> String {
     let mut text = String::new();
     store
@@ -87,7 +87,7 @@ fn remember(content: &str) -> Remember {
     }
 }
 
-/// Has a caller write into everything that callers write into.
+/// Writes a text with the secret into every record that callers can write.
 fn write_everywhere(engine: &Engine, caller: &Caller) {
     let text = |number: usize| format!("text {number} {SECRET}");
     let first = engine.remember(caller, remember(&text(1))).unwrap().memory;
@@ -170,7 +170,7 @@ fn nothing_that_callers_write_is_stored_with_its_secrets() {
     let text = stored(&store);
     assert!(!text.contains(SECRET), "{text}");
     for number in 2..=15 {
-        // Another text is in the place of that one.
+        // It was replaced by another text.
         assert!(
             number == 5 || text.contains(&format!("text {number} [redacted: word]")),
             "{number}: {text}"
@@ -324,7 +324,7 @@ fn secrets_that_are_stored_are_found_and_taken_out() {
         ..hidden
     };
     assert_eq!(after, expected);
-    // The words of the index are those of the new text, and the model reads it again.
+    // The words of the index are those of the new text, and the model embeds it again.
     assert!(super::found(&engine, &elsewhere, SECRET).is_empty());
     assert_eq!(super::found(&engine, &elsewhere, "redacted"), [after.id]);
     assert!(engine.embed_pending().unwrap() > 0);

@@ -1,4 +1,4 @@
-//! The graph of places, beside one that is computed by trying everything.
+//! Tests of the room graph against a brute-force model.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,7 @@ use loci_testkit::Random;
 use super::*;
 
 type Place = (Option<&'static str>, &'static str);
-/// A wing that is asked for; the inner none is global.
+/// The wing of a request; `Some(None)` is global.
 type Asked = Option<Option<&'static str>>;
 
 fn end((collection, section): Place) -> TunnelEnd {
@@ -158,7 +158,7 @@ fn bridges_of_two_wings_of_one_and_of_all() {
             .unwrap()
     };
     tie((Some("api"), "rust"), (Some("web"), "css"));
-    // Neither leads from one wing to another one.
+    // Neither leads from one wing to another.
     tie((Some("api"), "rust"), (Some("api"), "plan"));
     tie((Some("api"), "general"), (Some("web"), "css"));
     let (api, web, global) = (Some(Some("api")), Some(Some("web")), Some(None));
@@ -274,7 +274,7 @@ fn a_walk_is_bounded_in_rooms_and_in_hops() {
         (names.len(), names[0], names[1], names[49]),
         (limits::TRAVERSED_MAX, "room59", "room00", "room48")
     );
-    // Each shares a wing with the next one alone.
+    // Each shares a wing only with the next one.
     let chain = engine();
     file_all(&chain, &|number| {
         [number, number + 1].map(|wing| wing.to_string()).to_vec()
@@ -332,7 +332,7 @@ struct Filed {
     at: Timestamp,
 }
 
-/// The graph that a caller sees, as lists to search through.
+/// The graph that a caller sees, as lists to search.
 struct Model {
     filed: Vec<Filed>,
     tunnels: Vec<Tunnel>,
@@ -372,7 +372,7 @@ impl Model {
             .map(|filed| filed.place.0)
     }
 
-    /// The wings that a room ties: of a mere type none.
+    /// Returns the wings that a room connects: none for a type.
     fn wings(&self, section: &str) -> BTreeSet<Option<&'static str>> {
         self.all_wings(section)
             .filter(|_| section != "fact")
@@ -394,7 +394,7 @@ impl Model {
         }
     }
 
-    /// All that makes these two neighbours.
+    /// Returns all connections between these two.
     fn between(&self, one: &str, other: &str) -> BTreeSet<Via> {
         let wings = self
             .wings(one)
@@ -420,7 +420,7 @@ impl Model {
             .collect()
     }
 
-    /// By the least number of hops, found by relaxing all pairs until nothing changes.
+    /// Walks by the least number of hops, found by relaxing all pairs until nothing changes.
     fn walk(&self, start: &str, hops_max: usize) -> Vec<Step> {
         let sections = self.sections();
         let mut hops = BTreeMap::from([(start, 0)]);
@@ -464,7 +464,7 @@ impl Model {
         steps
     }
 
-    /// The pairs of different wings that a room bridges.
+    /// Returns the pairs of different wings that a room bridges.
     fn bridged(&self, section: &str) -> BTreeSet<[Option<String>; 2]> {
         let wings: Vec<_> = self
             .wings(section)
@@ -563,7 +563,7 @@ fn end_of(end: &TunnelEnd) -> TunnelEnd {
     }
 }
 
-/// Whatever is filed, tied, untied and forgotten by whomever, each caller's graph is the one of the
+/// After any changes of memories and tunnels by any caller, each caller's graph equals that of the
 /// model.
 #[test]
 fn random_graphs_are_as_in_a_model() {
@@ -608,7 +608,7 @@ fn random_graphs_are_as_in_a_model() {
                     });
                 }
                 6..9 => {
-                    // Refused where there is nothing, or where both are one.
+                    // Refused if a location is empty, or if both are the same.
                     let places = [(); 2].map(|()| (random.pick(&WINGS), random.pick(&ROOMS)));
                     let of_filed = |random: &mut Random| {
                         filed

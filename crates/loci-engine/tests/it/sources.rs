@@ -1,4 +1,4 @@
-//! Filing what was read of files: once, whatever happens to the file and to the process.
+//! Tests of filing source files: once, despite changes of the file and ends of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicUsize;
@@ -15,7 +15,7 @@ use super::*;
 
 pub const WING: &str = "project";
 
-/// A process that mines, over a store that a test can fail.
+/// A process that mines files, over a store that a test can fail.
 pub struct Mine {
     pub engine: Engine,
     pub store: Arc<FaultyStore>,
@@ -47,7 +47,7 @@ impl Mine {
         self.engine.file_source(&self.ann, &id_of, read)
     }
 
-    /// All of the file, as it is now.
+    /// Returns the reading of the whole file in its present state.
     pub fn whole(&self, path: &str, parts: Texts<'_>) -> ReadSource {
         let parts = (0..)
             .zip(parts)
@@ -56,7 +56,7 @@ impl Mine {
         read(path, self.known(path), parts, true)
     }
 
-    /// The messages of a transcript that are new, where `counted` were read before.
+    /// Returns the reading of new messages of a transcript, after the first `counted` ones.
     pub fn further(&self, path: &str, counted: u64, messages: &[&str]) -> ReadSource {
         let parts = (counted..)
             .zip(messages)
@@ -67,7 +67,7 @@ impl Mine {
         read
     }
 
-    /// Everything in the wing, as it was filed.
+    /// Returns all memories of the wing, in the order of insertion.
     pub fn memories(&self) -> Vec<Memory> {
         let request = Browse {
             collections: CollectionFilter::Only(WING.to_owned()),
@@ -100,7 +100,7 @@ impl Mine {
         }
     }
 
-    /// Returns the memories from files, in their order.
+    /// Returns the memories that were filed from files, sorted.
     fn filed(&self) -> Vec<Filed> {
         let mut filed: Vec<Filed> = self.memories().iter().filter_map(filed).collect();
         filed.sort();
@@ -122,7 +122,7 @@ impl Mine {
             .collect()
     }
 
-    /// Lets so many commits go well, then none.
+    /// Lets so many commits succeed, and fails all later ones.
     pub fn fail_after(&self, commits: usize) {
         let left = AtomicUsize::new(commits);
         self.store.before(move |method| match method {
@@ -155,10 +155,10 @@ impl Mine {
     }
 }
 
-/// Makes something wrong.
+/// Makes one field invalid.
 type Spoil = fn(&mut ReadSource);
 
-/// Text and room of each part.
+/// The text and room of each part.
 type Texts<'a> = &'a [(&'a str, &'a str)];
 
 /// Source, position, text, room, lines, title.
@@ -367,7 +367,7 @@ fn a_file_that_is_read_again_changes_what_changed() {
             counts(0, 3, 0),
             "a0 b0 a1",
         ),
-        // The first of what is the same stays, in its new position.
+        // The first of equal parts stays, in its new position.
         (
             &[("b", "x"), ("new", "x"), ("a", "x")],
             counts(1, 2, 1),
@@ -378,7 +378,7 @@ fn a_file_that_is_read_again_changes_what_changed() {
             counts(2, 1, 2),
             "a0 a1 a2",
         ),
-        // In another room it is the same one, with the id that it has.
+        // In another room it is the same memory, with the same id.
         (&[("a", "y"), ("a", "x")], counts(0, 2, 1), "a1 a0"),
         (&[], counts(0, 0, 2), ""),
         (&[("a", "x")], counts(1, 0, 0), "a0"),
@@ -430,7 +430,7 @@ fn a_file_that_is_read_again_changes_what_changed() {
             ids
         );
     }
-    // Nothing to write is nothing written.
+    // Without changes nothing is written.
     let version = mine.store.inner.version().unwrap();
     mine.file(mine.whole(path, rows[8].0)).unwrap();
     assert_eq!(mine.store.inner.version().unwrap(), version);
@@ -456,7 +456,7 @@ fn as_filed(part: SourcePart) -> Filed {
     )
 }
 
-/// Terms and vectors stay where a part only moved; a title is among both.
+/// Terms and vectors stay if a part only moved; the title is in both.
 #[test]
 fn what_moved_is_not_embedded_again() {
     let mine = Mine::new();
@@ -511,7 +511,7 @@ fn a_file_that_was_renamed_keeps_its_memories() {
         (None, Some(2))
     );
     assert_eq!(mine.memories()[0].created_at, before[0].created_at);
-    // A new file in its old place makes new memories, whose ids are taken: again and again.
+    // A new file in the old place makes new memories, whose ids are taken: again and again.
     for round in 0..20 {
         assert_eq!(
             mine.file(mine.whole("/p/old.md", &texts)),
@@ -541,7 +541,7 @@ fn a_file_that_was_renamed_keeps_its_memories() {
     assert_eq!(mine.ids("/p/last.md")[0], ids[1]);
 }
 
-/// Conversations of a file go along with it, those too of which nothing new was read.
+/// Conversations of a file move with it, even those without new messages.
 #[test]
 fn conversations_move_with_their_file() {
     let mine = Mine::new();
@@ -576,8 +576,8 @@ fn conversations_move_with_their_file() {
     assert_eq!(threads, BTreeSet::from(["/p/new#one".to_owned()]));
 }
 
-/// A conversation that has a name of its own is the same in every export: a later one adds what is
-/// new in it.
+/// A conversation with a name of its own is the same in every export: a later one adds its new
+/// messages.
 #[test]
 fn a_conversation_of_another_file_is_gone_on_with() {
     let mine = Mine::new();
@@ -598,7 +598,7 @@ fn a_conversation_of_another_file_is_gone_on_with() {
         Ok(counts(3, 0, 0))
     );
     let first = mine.memories();
-    // A user moves one elsewhere, where it stays.
+    // A caller moves one to another section, where it stays.
     let refiled = Memory {
         location: Location {
             section: "kept".to_owned(),
@@ -642,7 +642,7 @@ fn a_conversation_of_another_file_is_gone_on_with() {
         found,
         expected.map(|(path, position, room)| (path.to_owned(), position, room.to_owned()))
     );
-    // A project's file of that name is none of its own.
+    // A project's file with that conversation makes its own memory.
     let mut whole = export("/p/whole", &["why?"]);
     whole.file.is_whole = true;
     assert_eq!(mine.file(whole), Ok(counts(1, 0, 0)));
@@ -677,7 +677,7 @@ fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
         Ok(counts(2, 0, 0))
     );
     assert_eq!((mine.known(path), mine.memories().len()), (None, 2));
-    // The process has ended. It starts again, and goes on.
+    // The process has ended. It starts again, and continues.
     assert_eq!(
         mine.file(step("one", &["a", "b"], true)),
         Ok(counts(0, 2, 0))
@@ -694,7 +694,7 @@ fn a_file_that_is_filed_in_parts_is_known_at_the_end() {
     );
 }
 
-/// Memories filed by hand, or from other files and wings, are never touched.
+/// Memories that a caller filed by hand, and those of other files and wings, are never touched.
 #[test]
 fn what_is_of_nobody_else_is_not_touched() {
     let mine = Mine::new();
@@ -733,7 +733,7 @@ fn what_was_forgotten_stays_so_and_what_was_deleted_is_filed_again() {
     let ids: Vec<MemoryId> = mine.ids(path).into_iter().map(MemoryId::new).collect();
     mine.engine.forget_softly(&mine.ann, &ids[0]).unwrap();
     mine.engine.forget(&mine.ann, &ids[1]).unwrap();
-    // No read shows a soft-deleted memory, and it keeps its id.
+    // A soft-deleted memory is hidden, but keeps its id.
     let discarded = loci_engine::Discard {
         id: Some(ids[2].clone()),
         ..loci_engine::Discard::default()
@@ -755,7 +755,7 @@ fn what_was_forgotten_stays_so_and_what_was_deleted_is_filed_again() {
     );
 }
 
-/// The memories are common: a caller that reads a file again finds them, whoever owned them.
+/// The memories are common: any reader of the file finds them, of every owner.
 #[test]
 fn a_file_is_read_again_by_another_user() {
     let path = "/p/a.md";
@@ -793,7 +793,7 @@ fn whoever_comes_second_is_told() {
     let error = mine.file(read).unwrap_err();
     assert_eq!(error.code, ErrorCode::Conflict);
     assert!(error.message.contains("/p/a.md"), "{error}");
-    // Among others it holds up none.
+    // It does not stop other files.
     let late = ReadSource {
         before: None,
         ..mine.whole("/p/a.md", &[("b", "x")])
@@ -919,8 +919,8 @@ fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("part {number}")).collect()
 }
 
-/// A large file is filed in several steps. Whatever ends the process between them, the next reading
-/// goes on.
+/// A large file is filed in several steps. If the process ends between two of them, the next
+/// reading continues.
 #[test]
 fn a_large_file_that_was_interrupted_is_resumed() {
     let texts = numbered(700);
@@ -974,7 +974,7 @@ fn a_large_file_that_was_interrupted_is_resumed() {
     }
 }
 
-/// Small files are filed together, each with what is known of it.
+/// Small files are filed together, each with its state.
 #[test]
 fn a_step_is_neither_small_nor_long() {
     let mine = Mine::new();
@@ -1019,7 +1019,7 @@ fn a_step_is_neither_small_nor_long() {
     );
 }
 
-/// The new end of a transcript is filed without a read of the older part.
+/// New messages at the end of a transcript are filed without reading the old ones.
 #[test]
 fn a_transcript_that_grows_costs_by_what_is_new() {
     let mine = Mine::new();
@@ -1037,7 +1037,7 @@ fn a_transcript_that_grows_costs_by_what_is_new() {
         .map(|(_, _, text, ..)| text)
         .collect();
     assert_eq!(contents[599..], ["part 599", "ok", "ok", "part 3", "ok"]);
-    // The last reading was filed and not noted, and the file has grown since.
+    // The last reading was filed and its state not stored, and the file has grown since.
     let known = mine.known(path).unwrap();
     let forgotten = SourceFile {
         parts: 601,
@@ -1059,7 +1059,7 @@ fn a_transcript_that_grows_costs_by_what_is_new() {
         Ok(counts(1, 3, 0))
     );
     assert_eq!(mine.filed().len(), 605);
-    // A program that rewrote it, and kept the end of it.
+    // A program rewrote it and kept its end.
     assert_eq!(
         mine.file(mine.further(path, 0, &["new", "ok", "part 3"])),
         Ok(counts(1, 2, 0))
@@ -1067,8 +1067,7 @@ fn a_transcript_that_grows_costs_by_what_is_new() {
     assert_eq!(mine.filed().len(), 606);
 }
 
-/// However a transcript is cut into readings, and wherever they end, it is filed as if it were read
-/// once.
+/// A transcript that is read in any pieces, with interruptions, is filed as if it were read once.
 #[test]
 fn a_transcript_is_filed_as_it_is_read() {
     for seed in 0..20 {
@@ -1109,8 +1108,8 @@ fn a_transcript_is_filed_as_it_is_read() {
     }
 }
 
-/// Files that are made, changed, renamed and removed, while processes end in between: reading them
-/// all again gives what reading them for the first time would give.
+/// Files that are created, changed, renamed and removed, while processes end in between: reading
+/// all of them again gives the result of a first reading.
 #[test]
 fn a_project_is_filed_as_it_is() {
     for seed in 0..30 {
@@ -1121,7 +1120,7 @@ fn a_project_is_filed_as_it_is() {
             ..fact("by hand", Visibility::Common)
         };
         let by_hand = mine.engine.remember(&mine.ann, by_hand).unwrap().memory;
-        // The files on the disk.
+        // The files on disk.
         let mut disk: BTreeMap<String, Vec<(&str, &str)>> = BTreeMap::new();
         for _ in 0..25 {
             for _ in 0..=random.below(3) {
@@ -1185,7 +1184,7 @@ fn change_disk(
     }
 }
 
-/// As the command line mines: what has the content of a known file that is gone was moved.
+/// Mines like the command line: a file with the content of a known, missing one counts as moved.
 fn mine_all(mine: &Mine, disk: &BTreeMap<String, Vec<(&str, &str)>>) -> Result<()> {
     let known = mine.engine.source_files(&mine.ann, Some(WING))?;
     let mut gone: Vec<SourceFile> = known

@@ -1,4 +1,4 @@
-//! Taking out what was made from files that are no part of their project any more.
+//! Tests of the removal of memories whose files no longer belong to their project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,14 +10,14 @@ use loci_engine::{Refile, SOURCE_FILE, Sync, Synced};
 use super::sources::{Mine, WING};
 use super::*;
 
-/// Folders and files that are there, and files that a rule excludes.
+/// Existing folders and files, and files that a rule excludes.
 #[derive(Default)]
 struct Tree {
     folders: Mutex<BTreeSet<String>>,
     files: Mutex<BTreeMap<String, bool>>,
-    /// Which drive they are on.
+    /// The drive of the folders and files.
     drive: AtomicU64,
-    /// The event right before the files of a folder are read.
+    /// The event just before the files of a folder are checked.
     meanwhile: Mutex<Option<(&'static str, Meanwhile)>>,
 }
 
@@ -37,7 +37,7 @@ impl Tree {
         })
     }
 
-    /// The drive of `/p` goes away, and leaves an empty folder.
+    /// Unmounts the drive of `/p`, which leaves an empty folder.
     fn unmount(&self) {
         self.folders.lock().unwrap().remove("/p");
         self.files
@@ -46,7 +46,7 @@ impl Tree {
             .retain(|path, _| !path.starts_with("/p/"));
     }
 
-    /// Another drive takes its place.
+    /// Replaces the drive by another one.
     fn exchange(&self) {
         self.files
             .lock()
@@ -101,8 +101,8 @@ impl SourceTree for Tree {
     }
 }
 
-/// A project with a file of each state, a neighbour of a similar name, and memories of other
-/// makings.
+/// Returns a project with a file of each state, a neighbour with a similar name, and memories of
+/// other origins.
 fn mined(tree: &Arc<Tree>) -> Mine {
     let mine = Mine::new();
     let mine = Mine {
@@ -286,7 +286,7 @@ fn every_memory_is_in_one_class() {
         before,
         "a look changes nothing"
     );
-    // Who may read more, sees more.
+    // A caller who may read more sees more.
     let everything = mine
         .engine
         .sync(&Caller::local(), &request(None, false))
@@ -349,7 +349,7 @@ fn what_is_ignored_or_gone_is_removed() {
         ..Synced::default()
     };
     assert_eq!(again, expected);
-    // Bob's private memory stays his.
+    // Bob's private memory stays.
     assert!(
         listed(&mine.engine, &caller("bob", &WRITER))
             .iter()
@@ -359,7 +359,7 @@ fn what_is_ignored_or_gone_is_removed() {
 
 #[test]
 fn what_was_said_outlasts_its_transcript() {
-    // Not even the folder is there any more.
+    // Not even the folder exists any more.
     let mine = mined(&tree());
     mine.file(mine.further("/host/session.jsonl", 0, &["a question", "an answer"]))
         .unwrap();
@@ -407,14 +407,14 @@ fn a_root_that_is_away_removes_nothing_at_all() {
                 .contains("`project_dir`")
         );
     }
-    // Of two projects one is away: known by its root, though nothing of it is there to see.
+    // One of two projects is away: its root is known, though none of its files is visible.
     tree.folders.lock().unwrap().remove("/p2");
     tree.files.lock().unwrap().remove("/p2/kept.rs");
     assert!(refused(&request(None, true), ErrorCode::Unavailable).contains("/p2"));
     for is_applied in [false, true] {
         refused(&request(Some("/p2"), is_applied), ErrorCode::Unavailable);
     }
-    // A look says what it can, and what it cannot.
+    // A dry run reports the states that it can determine, and the projects that are away.
     let looked = mine.engine.sync(&mine.ann, &request(None, false)).unwrap();
     assert_eq!(
         (looked.away, looked.kept, looked.missing),
@@ -433,7 +433,7 @@ fn a_root_that_is_away_removes_nothing_at_all() {
         .unwrap()
         .extend(["/p2".to_owned(), "/p2/unreadable".to_owned()]);
     refused(&request(None, true), ErrorCode::Unavailable);
-    // The other one by itself.
+    // The other one alone.
     assert_eq!(
         mine.engine
             .sync(&mine.ann, &request(Some("/p"), true))
@@ -451,8 +451,8 @@ fn a_root_that_is_away_removes_nothing_at_all() {
     );
 }
 
-/// A folder is looked at before its files and after them, since one where a drive was mounted has
-/// no files either.
+/// A folder is checked before its files and after them, since one whose drive is unmounted has no
+/// files either.
 #[test]
 fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
     for meanwhile in [Tree::unmount, Tree::exchange] {
@@ -484,7 +484,7 @@ fn a_root_that_goes_away_during_the_look_removes_nothing_at_all() {
     }
 }
 
-/// The state of the files of a drive is checked again before each removal.
+/// The state of a drive's files is checked again before each removal.
 #[test]
 fn a_root_that_goes_away_during_the_removal_ends_it() {
     for meanwhile in [Tree::unmount, Tree::exchange] {
@@ -517,7 +517,7 @@ fn a_root_that_goes_away_during_the_removal_ends_it() {
     }
 }
 
-/// Of a file that is there again nothing is lost, be it seen in time or mined in the last moment.
+/// A file that is back loses nothing, whether it is seen in time or mined at the last moment.
 #[test]
 fn a_file_that_came_back_is_kept() {
     for (moment, is_mined) in [
@@ -614,8 +614,8 @@ fn who_may_not_write_removes_nothing() {
     );
 }
 
-/// A memory that changes between the check and the removal is checked again; a moved or deleted one
-/// is left alone.
+/// A memory that changes between the check and its removal is checked again; one that was moved or
+/// deleted is left alone.
 #[test]
 fn what_changes_meanwhile_is_looked_at_again() {
     type Meanwhile = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
@@ -669,7 +669,7 @@ fn what_changes_meanwhile_is_looked_at_again() {
     }
 }
 
-/// A file goes as a whole; what was not reached is found the next time.
+/// The memories of a file are removed together; a later sync finds the remaining files.
 #[test]
 fn an_interrupted_removal_is_resumed() {
     let mine = mined(&tree());
@@ -710,7 +710,7 @@ fn an_interrupted_removal_is_resumed() {
     );
 }
 
-/// Of a file whose memories were deleted by hand, what is known of it goes.
+/// The state of a file is removed even after its memories were deleted by hand.
 #[test]
 fn what_is_known_of_a_file_goes_without_memories_too() {
     let tree = tree();
@@ -731,8 +731,7 @@ fn what_is_known_of_a_file_goes_without_memories_too() {
     let synced = mine.engine.sync(&mine.ann, &request(None, true)).unwrap();
     assert_eq!(synced.stale.get("/p/target/made.rs"), None);
     assert_eq!(paths(&mine), ["/p/kept.rs", "/p2/kept.rs"]);
-    // A project that is gone, and of which only the record of its reading is left, disturbs no
-    // other.
+    // A missing project of which only the state of a file is left does not stop a sync.
     let mut empty = mine.whole("/p9/empty.rs", &[]);
     empty.file = SourceFile {
         root: "/p9".to_owned(),

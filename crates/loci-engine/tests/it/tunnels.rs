@@ -1,4 +1,4 @@
-//! Ties between places: who sees them, and what becomes of them.
+//! Tests of tunnels between locations: their visibility and their changes.
 
 use loci_core::{Clock, Page, Store, Tunnel, TunnelEnd};
 use loci_engine::{Followed, Refile};
@@ -80,7 +80,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
     assert!(made.is_common && made.owner.as_deref() == Some("ann"));
     clock.advance(5);
     let updated_at = clock.now();
-    // Who says nothing of the label or of a memory changes none.
+    // Without a label or a memory, the existing ones stay.
     for (label, expected) in [
         (None, "needs"),
         (Some(" "), "needs"),
@@ -113,7 +113,7 @@ fn a_pair_has_one_tunnel_either_way_round() {
         engine.delete_tunnel(&ann, &made.id).unwrap_err().code,
         ErrorCode::NotFound
     );
-    // The id is of the places alone, and does not change from one version to the next.
+    // The id depends only on the locations, and is the same in every version.
     assert_eq!(
         engine
             .create_tunnel(&ann, end(DATABASE), end(API), None)
@@ -238,7 +238,7 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     assert_eq!(ids(&seen(&engine, &bob)), [&bobs.id]);
     assert_eq!(ids(&seen(&engine, &anonymous())), [""; 0]);
     assert_eq!(ids(&seen(&engine, &local)), [&anns.id, &bobs.id]);
-    // A mere claim is no owner.
+    // A merely claimed name does not own it.
     let claiming = Caller {
         is_claimed: true,
         ..ann.clone()
@@ -248,7 +248,7 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
         engine.delete_tunnel(&bob, &anns.id).unwrap_err().code,
         ErrorCode::NotFound
     );
-    // It stays as it was when a user adds a common memory.
+    // It stays private when a caller adds a memory that every caller may read.
     common(&engine, vault);
     let again = engine
         .create_tunnel(&ann, end(vault), end(API), None)
@@ -275,7 +275,8 @@ fn a_tunnel_to_what_others_may_not_read_is_its_owners() {
     engine.delete_tunnel(&local, &bobs.id).unwrap();
 }
 
-/// A memory that only a strict dialect hides from anonymous callers is not common.
+/// A memory that only a strict tool set hides from anonymous callers does not make a location
+/// common.
 #[test]
 fn a_shared_memory_makes_no_place_common() {
     let engine = engine();
@@ -314,7 +315,7 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
     assert!(made.is_common);
     assert_eq!(memories(&made), both);
     assert_eq!(memories(&seen(&engine, &bob)[0]), one);
-    // Who ties it again is not told of it, and does not take it off.
+    // Another caller that creates the tunnel again does not see the memory, and does not remove it.
     assert_eq!(
         memories(
             &engine
@@ -332,7 +333,7 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
         ),
         (one.clone(), &None)
     );
-    // Nor is anybody told where it is not.
+    // Nor does any caller learn where it is not.
     let to = |collection: &str| {
         let refile = Refile {
             collection: Some(Some(collection.to_owned())),
@@ -350,7 +351,7 @@ fn an_end_names_its_memory_to_those_who_may_read_it() {
         [Some(design.clone()), None]
     );
     engine.forget(&ann, &design).unwrap();
-    // The end is gone, and the tunnel still there for who removes it.
+    // The location is empty, and the tunnel can still be deleted.
     assert_eq!(memories(&seen(&engine, &ann)[0]), [None, None]);
     assert_eq!(
         engine
@@ -407,7 +408,7 @@ fn tunnels_of_one_collection() {
     assert_eq!(of(Some("api")), sorted(vec![&first, &second, &third]));
     assert_eq!(of(Some("database")), sorted(vec![&first]));
     assert_eq!(of(Some("global")), sorted(vec![]));
-    // A page of them, of which all are counted.
+    // A page of them, with the number of all.
     let all = seen(&engine, &local);
     for (offset, limit, expected) in [
         (0, 2, &all[..2]),
@@ -488,7 +489,7 @@ fn where_a_place_leads() {
     let expected = [
         (end((Some("zoo"), "design")), Some(zoo), 1),
         (end_at(DATABASE, &schema[1]), Some(needs), 4),
-        // Where a tunnel leads already, the name says nothing more.
+        // A tunnel leads there already, so the name adds nothing.
         (end((None, "design")), None, 1),
         (end((Some("web"), "design")), None, 1),
     ];
@@ -526,7 +527,7 @@ fn where_a_place_leads() {
     );
 }
 
-/// An unlisted memory of another dialect is not a drawer, and its location is not listed.
+/// An unlisted memory of another tool set is not visible, and neither is its location.
 #[test]
 fn what_is_apart_is_there_for_its_own_tool_set() {
     let engine = engine();
@@ -620,12 +621,12 @@ fn there_are_at_most_so_many() {
             .len(),
         limits::TRAVERSED_MAX
     );
-    // The tunnels of others, visible or not, are not the caller's own.
+    // The tunnels of other owners, visible or not, do not count for a caller.
     let ann = caller("ann", &WRITER);
     more(Some("bob"), false);
     let of_ann = third(&ann).unwrap();
     engine.delete_tunnel(&ann, &of_ann.id).unwrap();
-    // Anonymous callers have the tunnels without an owner.
+    // Anonymous callers share the tunnels without an owner.
     more(None, false);
     let of_nobody = third(&anonymous()).unwrap();
     engine.delete_tunnel(&anonymous(), &of_nobody.id).unwrap();
@@ -636,8 +637,7 @@ fn there_are_at_most_so_many() {
     assert_eq!(third(&ann).unwrap().id, of_ann.id);
 }
 
-/// An engine, and what another process does once, right before the first commit of this one from
-/// now on.
+/// Returns an engine, and runs an action of another process once, just before its next commit.
 fn interrupted(
     file: impl FnOnce(&Engine),
     meanwhile: impl Fn(&Engine) -> Result<()> + Send + Sync + 'static,
@@ -739,7 +739,7 @@ fn no_tunnel_leads_to_what_is_gone_by_then() {
     }
 }
 
-/// A wipe by another process comes between the look at the places and the commit.
+/// Another process wipes the data between the check of the locations and the commit.
 #[test]
 fn a_wipe_meanwhile_leaves_no_tunnel() {
     let (ann, wiped) = (caller("ann", &WRITER), caller("ann", &WRITER));
@@ -759,7 +759,7 @@ fn a_wipe_meanwhile_leaves_no_tunnel() {
     assert_eq!(seen(&engine, &Caller::local()), []);
 }
 
-/// A tunnel of the model.
+/// The state of a tunnel in the model.
 #[derive(Debug, Clone)]
 struct Tied {
     id: String,
@@ -769,17 +769,18 @@ struct Tied {
     is_common: bool,
 }
 
-/// A memory of the model: whose it is, and whether everyone reads it.
+/// A memory of the model: its id, location and owner, and true if every caller may read it.
 type Lying = (MemoryId, Place, &'static str, bool);
 
-/// The number of memories that a user reads there; without a name, that everyone reads.
+/// Returns the number of memories that a caller can read there; without a name, those for all
+/// callers.
 fn readable(memories: &[Lying], place: Place, name: Option<&str>) -> u64 {
     let is_read =
         |(_, at, owner, is_open): &&Lying| *at == place && (*is_open || name == Some(*owner));
     memories.iter().filter(is_read).count() as u64
 }
 
-/// Ties are made, made again, followed and removed while places come and go, by several callers.
+/// Several callers create, replace, follow and delete tunnels while locations come and go.
 #[test]
 fn random_ties_are_as_in_a_model() {
     const PLACES: [Place; 6] = [

@@ -1,4 +1,4 @@
-//! The data of one user: deleting, counting and wiping it.
+//! Tests of the data of one user: deleting, counting and wiping it.
 
 use std::sync::atomic::AtomicUsize;
 use std::thread;
@@ -26,7 +26,7 @@ fn by_tag(tag: &str) -> Discard {
     }
 }
 
-/// Marks a long-term memory as judged.
+/// Marks a long-term memory as enriched.
 fn complete(store: &NaiveStore, memory: &Memory) {
     let revision = memory.revision + 1;
     let judged = Memory {
@@ -155,13 +155,13 @@ fn a_message_and_what_was_made_from_it_go_together() {
             (all(&engine, &ann), found(&engine, &ann, "budget")),
             (0, Vec::new())
         );
-        // Softly: its position stays taken.
+        // A soft deletion: its position stays taken.
         say(&engine, &ann, "c1", vec![message(Role::Human, "more")]).unwrap();
         assert_eq!(store.thread_end(&ann.space, "ann", "c1"), Ok(2));
     }
 }
 
-/// Through the other tool sets, which see what was made from a message alone.
+/// Through the other tool sets, which see only the memory made from a message.
 #[test]
 fn a_message_goes_with_what_was_made_from_it_wherever_that_is_deleted() {
     let rows: [fn(&Engine, &Caller, &MemoryId); 2] = [
@@ -237,7 +237,7 @@ fn deleting_asks_for_a_condition_a_user_and_the_scope() {
             "{caller:?}"
         );
     }
-    // Memories of others, or without an owner, are not the admin's own.
+    // Records of other owners, or without one, are not the admin's own.
     assert_eq!(engine.discard(&Caller::local(), &by_tag("a")), Ok(0));
     assert_eq!(engine.size().unwrap().memories, 1);
 }
@@ -393,7 +393,7 @@ fn a_wipe_takes_everything_of_one_user() {
     for caller in [anonymous(), caller("ann", &[Scope::Read])] {
         assert_eq!(engine.wipe(&caller).unwrap_err().code, ErrorCode::Forbidden);
     }
-    // Buffered entries count, too.
+    // An audit entry that was not written yet counts, too.
     engine.audit(audit_entry("ann", engine.now()));
     let wiped = Wiped {
         memories: 3,
@@ -464,7 +464,7 @@ fn audit_entry(user: &str, at: Timestamp) -> AuditEntry {
     }
 }
 
-/// A write that was under way when its user was wiped brings nothing back.
+/// A write in progress when its user is wiped restores nothing.
 #[test]
 fn a_write_under_way_does_not_outlive_a_wipe() {
     type Write = fn(&Engine, &Caller, &MemoryId) -> Result<()>;
@@ -495,7 +495,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
             store,
             clock,
         } = bench_with(embedder.clone(), SearchMode::Hybrid);
-        // Another process; it needs no model.
+        // Another process, which needs no model.
         let other = Engine::new(
             store,
             Arc::new(FailingEmbedder::default()),
@@ -513,7 +513,8 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
             let written = scope.spawn(|| write(&engine, &ann, &old));
             embedder.wait_until_entered();
             other.wipe(&ann).unwrap();
-            // Another call stores after the wipe, which does not let the older write through.
+            // A caller that continues after the wipe is not a reason to let the older write
+            // through.
             say(&other, &ann, "c1", vec![message(Role::Human, "after")]).unwrap();
             embedder.open();
             assert_eq!(
@@ -528,7 +529,7 @@ fn a_write_under_way_does_not_outlive_a_wipe() {
     }
 }
 
-/// A change of what is superseded is no reason to fail, and a wipe no reason to go on trying.
+/// A change of the superseded memory is not a reason to fail, and a wipe is not one to retry.
 #[test]
 fn a_successor_is_tried_again_while_the_old_memory_changes() {
     for (is_wiped, expected) in [(false, Ok(())), (true, Err(ErrorCode::Conflict))] {
@@ -576,7 +577,7 @@ fn a_successor_is_tried_again_while_the_old_memory_changes() {
     }
 }
 
-/// Two users who say, ask and decide the same are as far apart as two who do not know each other.
+/// Two users with the same texts, questions and decisions stay fully separate.
 #[test]
 fn users_with_the_same_texts_have_nothing_in_common() {
     let engine = engine();
@@ -592,7 +593,7 @@ fn users_with_the_same_texts_have_nothing_in_common() {
     let mine = engine.recall(&ann, &both).unwrap().hits;
     assert!(!mine.is_empty());
 
-    // Of Bob's, there is nothing.
+    // There is nothing of Bob's.
     assert!(engine.recall(&bob, &both).unwrap().hits.is_empty());
     assert_eq!(
         engine.cached_answer(&bob, LONG, Some(-1.0)),
@@ -613,7 +614,7 @@ fn users_with_the_same_texts_have_nothing_in_common() {
     assert_eq!(engine.forget_answers(&bob, None), Ok(0));
     assert_eq!((all(&engine, &ann), all(&engine, &bob)), (2, 0));
 
-    // With the same of his own, he sees that alone.
+    // With the same data of his own, he sees only that.
     say(&engine, &bob, "c1", vec![tagged("a")]).unwrap();
     engine.cache_answer(&bob, mint(), LONG, "bob's").unwrap();
     assert_eq!(engine.decide(&bob, "theme", "bob's", None), Ok(true));

@@ -1,4 +1,4 @@
-//! Notes in a folder on the disk.
+//! Tests of notes in a folder on disk.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// An installation: its processes share the store, the folder and the file of its lock.
+/// An installation, whose processes share the store, the folder and its lock file.
 struct Disk {
     folder: TempDir,
     store: Arc<NaiveStore>,
@@ -34,7 +34,7 @@ impl Disk {
         self.folder.path().join("vault").join(path)
     }
 
-    /// The engine of a process.
+    /// Returns the engine of a process.
     fn engine(&self) -> Engine {
         let lock = self.folder.path().join("vault.lock");
         let notes = Arc::new(VaultFolder::new(self.path(""), lock, self.clock.clone()));
@@ -62,7 +62,7 @@ impl Disk {
         self.store.get(&Space::default(), id).unwrap().unwrap()
     }
 
-    /// The file and the index agree, and the next pass has nothing to do.
+    /// Checks that the files match the index, and that another reconciliation has nothing to do.
     fn assert_settled(&self, engine: &Engine) {
         engine.reconcile().unwrap();
         let (version, files) = (
@@ -99,7 +99,8 @@ fn append(engine: &Engine, title: &str, body: &str) -> Memory {
     *memory
 }
 
-/// Whatever is written is read again as the same, so that the next look finds nothing to do.
+/// Every text that is written is read again unchanged, so that a reconciliation finds nothing to
+/// do.
 #[test]
 fn texts_go_to_the_disk_and_back() {
     let disk = Disk::new();
@@ -151,7 +152,7 @@ fn texts_go_to_the_disk_and_back() {
         assert_eq!(disk.stored(&memory.id), *memory);
     }
     disk.assert_settled(&engine);
-    // An index that was lost is the same when it was made again, but for who wrote the notes.
+    // A lost index equals the rebuilt one, except for the writers of the notes.
     let again = Disk {
         folder: disk.folder,
         store: Arc::new(NaiveStore::new()),

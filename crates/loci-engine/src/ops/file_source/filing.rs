@@ -1,4 +1,4 @@
-//! The changes that the content of files needs, and their commit.
+//! The changes that file the parts of source files, and their commits.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::{iter, mem};
@@ -13,31 +13,31 @@ use crate::notes::in_parallel;
 use crate::ops::enrich::changed;
 use crate::{Engine, SearchMode};
 
-/// Memories, and bytes of their texts, that one transaction stores, so that another caller's write
-/// never waits long.
+/// The memories, and the bytes of their texts, that one transaction stores at most, so that another
+/// caller's write never waits long.
 const STEP_CHANGES_MAX: usize = 256;
 const STEP_BYTES_MAX: usize = 1 << 20;
-/// Attempts at one file while others change its memories, or while the ids of its parts turn out to
-/// be taken.
+/// Attempts at one file while others change its memories, or while the ids of its parts are taken.
 const ATTEMPTS_MAX: u64 = 100;
 
-/// Files the parts of sources for one caller.
+/// Files the parts of source files for a caller.
 pub(super) struct Filing<'a> {
     engine: &'a Engine,
     caller: &'a Caller,
     id_of: SourceId<'a>,
     now: Timestamp,
-    /// The version of the store when the work began.
+    /// The store's version when the work began.
     since: u64,
 }
 
-/// The changes for a file.
+/// The changes that file one source file.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// Of what was filed before: removals first, since new parts may get ids that become free.
+    /// Changes of memories filed before: removals first, since new parts may get the ids that they
+    /// free.
     edits: Vec<Change>,
     new: Vec<Memory>,
-    /// Of what is known of the file.
+    /// Changes of the file's state.
     rows: Vec<Change>,
 }
 
@@ -52,9 +52,9 @@ struct Step<'a> {
 /// A memory that was filed before.
 struct Before {
     memory: Memory,
-    /// Its thread as it is called now.
+    /// The current name of its thread.
     thread: String,
-    /// Whether it was filed from the path that the file had before.
+    /// True if it was filed from the path that the file had before.
     is_moved: bool,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Filing<'a> {
         })
     }
 
-    /// Files all: what came of each, in their order.
+    /// Files all of them and returns the result of each, in order.
     pub(super) fn file(&self, reads: &[ReadSource]) -> Result<Vec<Result<SourceFiled>>> {
         let mut outcomes = Vec::with_capacity(reads.len());
         let mut waiting: Vec<(&ReadSource, Plan)> = Vec::new();
@@ -95,7 +95,7 @@ impl<'a> Filing<'a> {
         Ok(outcomes)
     }
 
-    /// Files those in one step; else, or if one is large, each alone.
+    /// Files these in one transaction; after a conflict, or if there is only one, each alone.
     fn together(
         &self,
         waiting: Vec<(&ReadSource, Plan)>,
@@ -143,7 +143,7 @@ impl<'a> Filing<'a> {
         Err(Error::new(ErrorCode::Conflict, message))
     }
 
-    /// Counts in `filed` what was added and removed, if it fails as well.
+    /// Adds the parts that were added and removed to `filed`, even if it fails.
     fn commit_all(&self, plan: &Plan, filed: &mut SourceFiled) -> Result<()> {
         for step in plan.steps() {
             self.commit(&[step])?;
@@ -195,8 +195,8 @@ impl<'a> Filing<'a> {
         })
     }
 
-    /// Whether it may help to try again after a conflict: no, if another process read the file, or
-    /// if the caller's data was wiped.
+    /// Returns an error if a further attempt after a conflict cannot help: if another process read
+    /// the file, or the caller's data was wiped.
     fn check_conflict(&self, read: &ReadSource, conflict: Error) -> Result<()> {
         let SourceFile {
             collection, path, ..
@@ -220,7 +220,7 @@ impl<'a> Filing<'a> {
         }
     }
 
-    /// Returns the changes for a file. Every further attempt tries other ids for new parts.
+    /// Returns the changes that file this. Every further attempt tries other ids for new parts.
     pub(super) fn plan(&self, read: &ReadSource, attempt: u64) -> Result<Plan> {
         let begins = begins(read);
         let mut filed = self.filed(read, &begins, attempt > 0)?;
@@ -286,9 +286,9 @@ impl<'a> Filing<'a> {
         Ok(plan)
     }
 
-    /// Returns the memories from the file in its threads, of any owner. Where a file goes on it
-    /// costs by what is new: of a thread that nothing of the caller's is in beyond that, nothing is
-    /// read, unless the work is to be thorough.
+    /// Returns the memories that any caller filed from the file in its threads. For a file that
+    /// continues, the cost grows with the new parts only: a thread in which the caller has no
+    /// memory beyond them is not read, unless the search is thorough.
     fn filed(
         &self,
         read: &ReadSource,
@@ -324,7 +324,7 @@ impl<'a> Filing<'a> {
                     .map_or(CollectionFilter::Global, CollectionFilter::Only);
                 let filter = Filter {
                     thread: Some(name),
-                    // Forgotten memories stay forgotten.
+                    // A forgotten memory stays forgotten.
                     forgotten: Forgotten::Show,
                     ..self.engine.filter(self.caller, collections)
                 };
@@ -351,7 +351,7 @@ impl<'a> Filing<'a> {
         Ok(filed)
     }
 
-    /// The memory that a new part makes.
+    /// Returns the memory of a new part.
     fn memory(&self, read: &ReadSource, part: &SourcePart, number: u64) -> Memory {
         let SourcePart {
             thread,
@@ -369,7 +369,7 @@ impl<'a> Filing<'a> {
             origin,
             ..
         } = self.caller;
-        // No clock but ours says what is in the future.
+        // The engine's clock alone decides which times are in the future.
         let created_at = created_at.map_or(self.now, |at| at.min(self.now));
         let id = (self.id_of)(&read.file, part, number);
         let mut attributes = attributes.clone();
@@ -396,7 +396,7 @@ impl<'a> Filing<'a> {
 }
 
 impl Plan {
-    /// Returns the outcome.
+    /// Returns the result of the plan.
     pub(super) fn filed(&self, read: &ReadSource) -> SourceFiled {
         let added = self.new.len();
         let kept = read.parts.len() - added;
@@ -407,7 +407,7 @@ impl Plan {
         }
     }
 
-    /// Memories that are stored or removed, and bytes of new texts.
+    /// Returns the number of memories that are stored or removed, and the bytes of new texts.
     fn size(&self) -> (usize, usize) {
         (
             self.edits.len() + self.new.len(),
@@ -415,8 +415,8 @@ impl Plan {
         )
     }
 
-    /// All of it in one step, or, if it is large, in several, what is known of the file in the
-    /// last.
+    /// Returns all of it as one step or, if it is large, as several, with the state of the file in
+    /// the last.
     fn steps(&self) -> Vec<Step<'_>> {
         let Plan { edits, new, rows } = self;
         if fits(iter::once(self.size())) {
@@ -459,7 +459,8 @@ impl Before {
             .map_or(0, |thread| thread.position)
     }
 
-    /// The change that makes it this part of the file, or just one of the file; none if it is that.
+    /// Returns the change that makes it this part of the file, or only a memory of the file; `None`
+    /// if it is that already.
     fn moved(
         &self,
         engine: &Engine,
@@ -475,7 +476,7 @@ impl Before {
         if let Some(part) = part {
             memory.title.clone_from(&part.title);
             memory.attributes.extend(part.attributes.clone());
-            // A memory that outlasts its file may have been moved since.
+            // A memory that outlives its file keeps the section that a caller gave it since.
             if file.is_whole {
                 memory.location.section.clone_from(&part.section);
             }
@@ -489,7 +490,7 @@ impl Before {
             return Ok(None);
         }
         let is_titled_anew = memory.title != self.memory.title;
-        // The title and the path are among the words; the model reads the title alone.
+        // The title and the path are among the indexed words; the model reads the title alone.
         let passages = if is_titled_anew || memory.source_path() != self.memory.source_path() {
             let mut passages = Engine::passages_of(&memory);
             if !is_titled_anew {
@@ -510,8 +511,8 @@ impl Before {
     }
 }
 
-/// For each part the memory that is the same: of its thread and text; of a whole file, first in its
-/// section, then in whichever.
+/// Returns the memory that is the same as each part, by thread and text; for a whole file, first in
+/// the same section, then in any.
 fn matched<'b>(
     read: &ReadSource,
     begins: &BTreeMap<&str, u64>,
@@ -551,8 +552,8 @@ fn matched<'b>(
     matched
 }
 
-/// The threads of the parts and, where more than these may have to change, the path as a thread,
-/// each with the position from which on the parts may be what was filed before.
+/// Returns the threads of the parts and, for a whole or moved file, the path as a thread, each with
+/// the position from which the parts may equal memories filed before.
 fn begins(read: &ReadSource) -> BTreeMap<&str, u64> {
     let mut begins = BTreeMap::new();
     for SourcePart {
@@ -576,13 +577,13 @@ fn removals(edits: &[Change]) -> u64 {
         .count() as u64
 }
 
-/// Whether what has these sizes may be stored in one step.
+/// Reports whether changes of these sizes fit into one transaction.
 fn fits(sizes: impl Iterator<Item = (usize, usize)>) -> bool {
     let (changes, bytes) = sizes.fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
     changes <= STEP_CHANGES_MAX && bytes <= STEP_BYTES_MAX
 }
 
-/// Returns the outcome for one file, unless the store failed.
+/// Separates the result of one file from a failure of the store.
 fn of_one_file(outcome: Result<SourceFiled>) -> Result<Result<SourceFiled>> {
     match outcome {
         Err(error) if error.is_unavailable() => Err(error),
