@@ -125,9 +125,9 @@ impl Engine {
     ///
     /// A memory matters in a phase if it has one of its tags, in any case, or an identifier that
     /// its query names, or if its similarity to the query reaches the
-    /// [floor](Weights::phase_floor). Its score there is the relevance `r` to the query, or `r + (1
-    /// - r) / 4` with one of the tags; a memory counts in the phase where its score is highest. In
-    /// each phase the 50 most relevant memories are examined.
+    /// [floor](Weights::phase_floor). Its score there is the relevance `r` to the query, or
+    /// `r + (1 - r) / 4` with one of the tags; a memory counts in the phase where its score is
+    /// highest. In each phase the 50 most relevant memories are examined.
     ///
     /// # Errors
     /// `invalid_argument` for the names of phases (`phases`); `unavailable` if the store cannot be
