@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use loci::exit::{Exit, Failure};
+use loci::models::embedder;
 use loci::settings::Settings;
-use loci::wiring::{Parts, Wiring, embedder};
+use loci::wiring::{Parts, Wiring};
 use loci_core::{Clock, Embedder, Timestamp, limits};
 use loci_engine::{Policy, SearchMode, Weights};
 use serde_json::{Map, Value};

@@ -7,8 +7,8 @@ use loci_core::{Embedder, FormerModels, ModelId};
 use loci_embed::{CachedEmbedder, CatalogueModel, LocalModel};
 use loci_http::HttpModel;
 
+use crate::models::{embedder, http_model};
 use crate::settings::{EmbeddingChoice, Runtime, Settings, model_folder};
-use crate::wiring::{embedder, http_model};
 
 /// Finds models in the binary, installed ones, the one in the folder of the settings, and those
 /// behind the endpoint, if the settings choose it. No address of another endpoint is taken from the

@@ -17,6 +17,7 @@ mod commands;
 mod damage;
 pub mod exit;
 mod former_models;
+pub mod models;
 pub mod output;
 mod panics;
 pub mod progress;
@@ -24,6 +25,7 @@ pub mod secret;
 pub mod settings;
 mod signal;
 pub mod store;
+mod swap;
 mod visible;
 pub mod wiring;
 

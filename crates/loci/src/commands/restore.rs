@@ -3,21 +3,16 @@
 //! It first unpacks and checks everything in the folder `restoring` of the data folder, then
 //! decides and renames the files into place (`swap.rs`).
 
-pub mod swap;
-
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use loci_archive::backup::{Archive, DATABASE, Refused, sha256_of};
 use loci_archive::files::create_private;
 use loci_archive::{HEAD_BYTES, begins_archive, listing};
 use loci_core::{Clock, FilesLock, OpenFault, StoreFiles};
 use serde_json::json;
-use tempfile::TempDir;
 
 use crate::cli;
 use crate::commands::backup::check_space;
@@ -27,16 +22,14 @@ use crate::output::{Output, moment, status_line};
 use crate::progress::Progress;
 use crate::settings::Settings;
 use crate::store::{files_in, open_failure};
+use crate::swap;
+use crate::swap::{Swap, files_alone, stage, unusable};
 use crate::wiring::{SystemClock, Vault};
-use swap::{STAGING, Swap};
 
 /// The first bytes of every SQLite database.
 const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// The largest number of paths that a refusal names.
 const NAMED_MAX: usize = 3;
-/// The longest wait for other processes that found the same restore, and the pause between checks.
-const END_WAIT: Duration = Duration::from_secs(10);
-const END_PAUSE: Duration = Duration::from_millis(10);
 
 pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Result<(), Failure> {
     let vault = Vault::of(settings, &settings.data)?;
@@ -113,29 +106,6 @@ pub fn run(settings: &Settings, arguments: &cli::Restore, output: Output) -> Res
         text += &format!("what was there is in {}\n", replaced.display());
     }
     Ok(output.either(&value, text)?)
-}
-
-/// The files of a store, and the lock that keeps other processes out.
-pub type LockedFiles = (Box<dyn StoreFiles>, Box<dyn FilesLock>);
-
-/// The files of the store, for this process alone. A restore that was cut off is ended first, so
-/// that the files that it put aside are whole.
-///
-/// # Errors
-/// [`Exit::DataFolder`] if another process has the store open; [`Exit::Usage`] if the store has no
-/// files, or its folder cannot be written.
-pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
-    let files = settings.store_files()?;
-    let alone = files
-        .lock_exclusive()
-        .map_err(|error| open_failure(&error))?;
-    let folder = files
-        .folder()
-        .canonicalize()
-        .map_err(|error| unusable(files.folder(), &error))?;
-    let files = files_in(&folder);
-    swap::resume(&*files).map_err(|error| unusable(&folder, &error))?;
-    Ok((files, alone))
 }
 
 /// The source of a restore.
@@ -250,21 +220,6 @@ fn with_log(database: &Path) -> [PathBuf; 2] {
     [database.to_owned(), log.into()]
 }
 
-/// Makes a folder for the unpacked files, which is deleted unless it is kept. An existing one is
-/// from a restore that was interrupted before its decision, since no other process uses the data
-/// folder now.
-pub fn stage(data: &Path) -> io::Result<TempDir> {
-    let path = data.join(STAGING);
-    match fs::remove_dir_all(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    tempfile::Builder::new()
-        .prefix(STAGING)
-        .rand_bytes(0)
-        .tempdir_in(data)
-}
-
 /// Checks an unpacked database; returns its number of memories.
 fn inspect(files: &dyn StoreFiles, source: &Source, database: &Path) -> Result<u64, Failure> {
     let inspected = files.inspect(database).map_err(|error| {
@@ -367,54 +322,4 @@ fn refuse_to_replace(
         named.join(", ")
     );
     Err(Failure::new(Exit::Usage, message))
-}
-
-/// The failure of a command that could not write there, and changed nothing.
-pub fn unusable(path: &Path, error: &io::Error) -> Failure {
-    let message = format!(
-        "{} cannot be written ({error}); nothing was changed",
-        path.display()
-    );
-    Failure::new(Exit::Usage, message)
-}
-
-/// Completes an interrupted restore into this data folder that was already decided. Processes that
-/// look at the mark at the same time have the folder open for a moment, and one of them is first:
-/// so this waits a little.
-///
-/// # Errors
-/// [`Exit::DataFolder`] if another process uses the folder, or the disk refuses.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "no system offers to wait for a file lock with a limit, so we poll"
-)]
-pub fn end(files: &dyn StoreFiles) -> Result<(), Failure> {
-    let begun = Instant::now();
-    let alone = loop {
-        let error = match files.lock_exclusive() {
-            Ok(alone) => break alone,
-            Err(error) => error,
-        };
-        // Another process has ended it, and has the store open.
-        if error.fault == OpenFault::InUse && !files.restore_mark().exists() {
-            return Ok(());
-        }
-        if error.fault != OpenFault::InUse || begun.elapsed() >= END_WAIT {
-            return Err(open_failure(&error));
-        }
-        thread::sleep(END_PAUSE);
-    };
-    if !files.restore_mark().exists() {
-        return Ok(());
-    }
-    swap::resume(files).map_err(|error| {
-        let message = format!(
-            "a restore into {} was cut off and cannot go on ({error})",
-            files.folder().display()
-        );
-        Failure::new(Exit::DataFolder, message)
-    })?;
-    drop(alone);
-    status_line("note: ended a restore that was cut off");
-    Ok(())
 }

@@ -18,6 +18,7 @@ use crate::access;
 use crate::background::Background;
 use crate::cli::Serve;
 use crate::exit::{Exit, Failure};
+use crate::models::probe;
 use crate::output::{Output, status_line};
 use crate::secret::{self, OwnersToken};
 use crate::settings::{
@@ -25,7 +26,7 @@ use crate::settings::{
     Settings, TRUSTED_PROXIES, TlsFiles,
 };
 use crate::signal::{note_aside, signal};
-use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock, probe};
+use crate::wiring::{CALLS_END_TIMEOUT, Parts, SystemClock};
 
 /// The longest wait of the start for the keys of an identity provider.
 const FIRST_FETCH_TIMEOUT: Duration = Duration::from_secs(2);

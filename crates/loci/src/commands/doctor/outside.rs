@@ -10,9 +10,10 @@ use loci_server::{MonotonicTime, Tls};
 
 use super::{Finding, Verdict};
 use crate::exit::Exit;
+use crate::models::probe;
 use crate::output::moment;
 use crate::settings::{Settings, TlsFiles};
-use crate::wiring::{SystemClock, probe};
+use crate::wiring::SystemClock;
 
 /// The earliest time that the clock can show, 2025-01-01, in seconds since 1970.
 const CLOCK_SECONDS_MIN: i64 = 1_735_689_600;

@@ -6,11 +6,11 @@ use loci_core::{Clock, Rebuilt, Salvaged};
 
 use super::{Finding, Verdict, failed};
 use crate::commands::backup::check_space;
-use crate::commands::restore::{files_alone, stage, swap, unusable};
 use crate::damage;
 use crate::exit::{Exit, Failure};
 use crate::output::moment;
 use crate::settings::Settings;
+use crate::swap::{self, files_alone, stage, unusable};
 use crate::wiring::SystemClock;
 
 const WHAT: &str = "rebuild";

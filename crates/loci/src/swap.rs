@@ -15,15 +15,25 @@
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use loci_archive::backup::{DATABASE, NOTES, sha256_of};
 use loci_archive::files::{create_private, flush_folder, write_privately};
 use loci_archive::listing;
-use loci_core::StoreFiles;
+use loci_core::{FilesLock, OpenFault, StoreFiles};
 use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
 
 use crate::damage::BACKUPS;
+use crate::exit::{Exit, Failure};
+use crate::output::status_line;
+use crate::settings::Settings;
+use crate::store::{files_in, open_failure};
 
+/// The longest wait for other processes that found the same restore, and the pause between checks.
+const END_WAIT: Duration = Duration::from_secs(10);
+const END_PAUSE: Duration = Duration::from_millis(10);
 /// The folder in the data folder in which a backup is unpacked.
 pub const STAGING: &str = "restoring";
 /// The temporary name of a note that is copied from another disk, hidden from readers of the
@@ -216,6 +226,94 @@ fn move_to(from: &Path, to: &Path, arriving: &Path) -> io::Result<()> {
     }
     flush(to)?;
     flush(from)
+}
+
+/// The files of a store, and the lock that keeps other processes out.
+pub type LockedFiles = (Box<dyn StoreFiles>, Box<dyn FilesLock>);
+
+/// The files of the store, for this process alone. A restore that was cut off is ended first, so
+/// that the files that it put aside are whole.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if another process has the store open; [`Exit::Usage`] if the store has no
+/// files, or its folder cannot be written.
+pub fn files_alone(settings: &Settings) -> Result<LockedFiles, Failure> {
+    let files = settings.store_files()?;
+    let alone = files
+        .lock_exclusive()
+        .map_err(|error| open_failure(&error))?;
+    let folder = files
+        .folder()
+        .canonicalize()
+        .map_err(|error| unusable(files.folder(), &error))?;
+    let files = files_in(&folder);
+    resume(&*files).map_err(|error| unusable(&folder, &error))?;
+    Ok((files, alone))
+}
+
+/// Makes a folder for the unpacked files, which is deleted unless it is kept. An existing one is
+/// from a restore that was interrupted before its decision, since no other process uses the data
+/// folder now.
+pub fn stage(data: &Path) -> io::Result<TempDir> {
+    let path = data.join(STAGING);
+    match fs::remove_dir_all(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    tempfile::Builder::new()
+        .prefix(STAGING)
+        .rand_bytes(0)
+        .tempdir_in(data)
+}
+
+/// The failure of a command that could not write there, and changed nothing.
+pub fn unusable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!(
+        "{} cannot be written ({error}); nothing was changed",
+        path.display()
+    );
+    Failure::new(Exit::Usage, message)
+}
+
+/// Completes an interrupted restore into this data folder that was already decided. Processes that
+/// look at the mark at the same time have the folder open for a moment, and one of them is first:
+/// so this waits a little.
+///
+/// # Errors
+/// [`Exit::DataFolder`] if another process uses the folder, or the disk refuses.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "no system offers to wait for a file lock with a limit, so we poll"
+)]
+pub fn end(files: &dyn StoreFiles) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let alone = loop {
+        let error = match files.lock_exclusive() {
+            Ok(alone) => break alone,
+            Err(error) => error,
+        };
+        // Another process has ended it, and has the store open.
+        if error.fault == OpenFault::InUse && !files.restore_mark().exists() {
+            return Ok(());
+        }
+        if error.fault != OpenFault::InUse || begun.elapsed() >= END_WAIT {
+            return Err(open_failure(&error));
+        }
+        thread::sleep(END_PAUSE);
+    };
+    if !files.restore_mark().exists() {
+        return Ok(());
+    }
+    resume(files).map_err(|error| {
+        let message = format!(
+            "a restore into {} was cut off and cannot go on ({error})",
+            files.folder().display()
+        );
+        Failure::new(Exit::DataFolder, message)
+    })?;
+    drop(alone);
+    status_line("note: ended a restore that was cut off");
+    Ok(())
 }
 
 #[cfg(test)]
