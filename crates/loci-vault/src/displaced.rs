@@ -9,8 +9,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use loci_core::{ContentHash, FileStamp, Timestamp};
 
 use crate::disk::{Folder, has_name, stamp, wait_for_writers};
-use crate::read;
-use crate::write::short;
+use crate::read::{self, short};
 
 /// The maximum number of files that are kept open; beyond it, the oldest are dropped.
 pub(crate) const KEPT_MAX: usize = 64;

@@ -6,6 +6,7 @@ mod keys;
 mod scalar;
 #[cfg(test)]
 mod tests;
+mod value;
 
 use std::borrow::Cow;
 use std::ops::Range;

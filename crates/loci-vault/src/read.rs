@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek};
 
+use data_encoding::HEXLOWER;
 use loci_core::limits::CONTENT_BYTES_MAX;
 use loci_core::{
     ContentHash, FileProblem, FileProblemKind, FileRead, FileStamp, NoteContent, Timestamp,
@@ -13,6 +14,9 @@ use crate::conflict;
 use crate::disk::{Folder, stamp};
 use crate::frontmatter::{self, FRONTMATTER_BYTES_MAX};
 use crate::text::{Mentions, mentions};
+
+/// The number of bytes of a hash in a file name.
+pub(crate) const NAMED_BYTES: usize = 8;
 
 /// The maximum bytes of a file; a larger one is not read.
 const FILE_BYTES_MAX: u64 = (CONTENT_BYTES_MAX + FRONTMATTER_BYTES_MAX) as u64;
@@ -281,4 +285,9 @@ pub(crate) fn reason(error: &io::Error) -> String {
         }
         _ => error.to_string(),
     }
+}
+
+/// Returns the part of a hash that is used in names.
+pub(crate) fn short(hash: &ContentHash) -> String {
+    HEXLOWER.encode(&hash.0[..NAMED_BYTES])
 }

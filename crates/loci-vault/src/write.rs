@@ -21,19 +21,16 @@ use std::mem;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-use data_encoding::HEXLOWER;
 use loci_core::{ContentHash, FileStamp};
 
 use crate::disk::{Folder, flush, stamp};
 use crate::displaced::Displaced;
 use crate::lock::{is_token, random_token};
-use crate::read;
+use crate::read::{self, NAMED_BYTES, short};
 
 /// The default permissions of a new file: its owner alone.
 const FILE_MODE: u32 = 0o600;
 const PREFIX: &str = ".loci-";
-/// The number of bytes of a hash in a file name.
-const NAMED_BYTES: usize = 8;
 /// The number of names that are tried for a recovered file.
 const RECOVERED_MAX: usize = 1_000;
 
@@ -384,11 +381,6 @@ fn put_visible(folder: &Folder, name: &str) -> io::Result<()> {
 /// Returns the hash of a file; `None` if it is not a regular file, or larger than a note may be.
 fn hash_in(folder: &Folder, name: &str) -> io::Result<Option<ContentHash>> {
     Ok(read::bytes(folder, name)?.map(|(bytes, _)| read::hash(&bytes)))
-}
-
-/// Returns the part of a hash that is used in names.
-pub(crate) fn short(hash: &ContentHash) -> String {
-    HEXLOWER.encode(&hash.0[..NAMED_BYTES])
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::settings::{EmbeddingChoice, LanguageModel, Runtime};
 /// Returns the model that the settings choose. Loads nothing.
 ///
 /// # Errors
-/// [`Exit::Usage`] if the endpoint is invalid.
+/// [`Exit::Usage`](crate::exit::Exit::Usage) if the endpoint is invalid.
 pub fn embedder(choice: &EmbeddingChoice) -> Result<Arc<dyn Embedder>, Failure> {
     Ok(match choice {
         EmbeddingChoice::Bundled(runtime) => Arc::new(on(*runtime, LocalModel::bundled())),

@@ -10,8 +10,7 @@ use http::{HeaderValue, StatusCode};
 use loci_core::{Error, ErrorCode, Scope};
 use serde_json::json;
 
-use super::metadata::document_url;
-use super::{Authentication, Resource, scope_names};
+use super::{Authentication, Resource, document_url, scope_names};
 use crate::handler::protocol_error;
 
 /// The maximum length in bytes of an explanation in a header; a longer one is only in the body.

@@ -13,16 +13,8 @@ use loci_core::{Error, TokenVerifier};
 use serde_json::json;
 
 use super::challenge::{USUAL_SCOPES, failure};
-use super::{Authentication, scope_names};
+use super::{Authentication, WELL_KNOWN, scope_names};
 use crate::proxy::RequestOrigin;
-
-const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
-
-/// Returns the URL of the metadata document for a path of this server, or for the server itself if
-/// the path is empty.
-pub(super) fn document_url(base_url: &str, path: &str) -> String {
-    format!("{base_url}{WELL_KNOWN}{path}")
-}
 
 /// Returns the routes of the metadata documents of the server and of its endpoints at these paths
 /// (`/mcp/<dialect>`). There are no routes if only loci's own tokens are accepted. The documents

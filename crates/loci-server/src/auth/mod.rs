@@ -28,6 +28,8 @@ use crate::body::drain;
 use crate::connection_slots::ConnectionSlot;
 use crate::proxy::RequestOrigin;
 
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
 /// The authentication of callers.
 #[derive(Clone)]
 pub enum Authentication {
@@ -191,4 +193,10 @@ fn presented(headers: &HeaderMap) -> Result<&str, Denied> {
         )));
     }
     Ok(token)
+}
+
+/// Returns the URL of the metadata document for a path of this server, or for the server itself if
+/// the path is empty.
+fn document_url(base_url: &str, path: &str) -> String {
+    format!("{base_url}{WELL_KNOWN}{path}")
 }

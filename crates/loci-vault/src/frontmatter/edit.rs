@@ -3,9 +3,10 @@
 use loci_core::Note;
 
 use super::Parsed;
-use super::entries::{Entry, Item, Value};
+use super::entries::Entry;
 use super::keys::{Key, NoteKeys, normal_tag};
 use super::scalar;
+use super::value::{Item, Value};
 
 /// A piece of the YAML: an entry of loci, or the text between two of them.
 struct Piece {

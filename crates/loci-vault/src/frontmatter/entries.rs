@@ -7,6 +7,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
 use super::keys::Key;
+use super::value::{Item, Value};
 use super::{Broken, FRONTMATTER_BYTES_MAX};
 
 /// The maximum depth of nesting.
@@ -25,28 +26,6 @@ pub(super) struct Entry {
     /// True if the value is a block scalar, in which indented lines are text, even if they begin
     /// with `#`.
     is_block_text: bool,
-}
-
-/// The value of a key. Lists under foreign keys are not parsed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Value {
-    Null,
-    Text(String),
-    List {
-        items: Vec<Item>,
-        /// True if each item is on a separate line.
-        is_block: bool,
-    },
-    /// Any other value.
-    Other,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    /// `None` for null.
-    pub text: Option<String>,
-    /// Its line, if the item and its hyphen are alone on it.
-    pub line: Option<usize>,
 }
 
 /// Parses the keys; returns `None` if the text is not a mapping. Valid YAML that cannot be changed

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use loci_core::limits::TAGS_MAX;
 use loci_core::{MemoryId, Note, Timestamp};
 
-use super::entries::Value;
 use super::scalar;
+use super::value::Value;
 
 /// The status of a deleted note; any other status is that of an active one.
 pub(super) const DELETED: &str = "deleted";
