@@ -14,7 +14,7 @@ use crate::index::cache::Cache;
 use crate::integrity::repair::Work;
 use crate::opening::files::{has_bytes, log_of};
 use crate::opening::open::{Options, open};
-use crate::opening::open_error::OpenError;
+use crate::opening::open_error::{DATABASE, OpenError};
 use crate::opening::{folder, identity, presence};
 use crate::writer::Writer;
 
@@ -38,11 +38,12 @@ impl Opened {
     pub(crate) fn open(folder: &Path, options: Options) -> Result<Self, OpenError> {
         let real = folder::prepare(folder)?;
         identity::compare(&real)?;
+        let is_left = has_left_log(&real)?;
         let presence = presence::lock_shared(&real, options.busy_timeout)?;
         let (database, connection) = open(folder, options)?;
-        // A process that was killed may have left commits in the log whose flush failed, which the
-        // system's cache still shows. No later commit may depend on them (ADR 21).
-        if has_bytes(&log_of(&database.path)) {
+        // The log may hold commits whose flush failed, which the system's cache still shows. No
+        // later commit may depend on them (ADR 21).
+        if is_left {
             connection::checkpoint(&connection)
                 .map_err(|error| OpenError::from_database(&error, &database.path))?;
         }
@@ -91,6 +92,17 @@ impl Opened {
             readers: &self.readers,
             writer: &self.writer,
         }
+    }
+}
+
+/// Whether there is a log of a process that was killed: no process has the store open.
+fn has_left_log(folder: &Path) -> Result<bool, OpenError> {
+    if !has_bytes(&log_of(&folder.join(DATABASE))) {
+        return Ok(false);
+    }
+    match presence::lock_exclusive(folder) {
+        Err(OpenError::InUse { .. }) => Ok(false),
+        alone => alone.map(|_| true),
     }
 }
 
