@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, ffi};
+use rusqlite::{Connection, ErrorCode, Row, Rows, ffi};
 
 use super::database_file::DatabaseFile;
 use crate::failure::Result;
@@ -68,14 +68,14 @@ impl PageReader {
     }
 
     /// The records of a page, as far as the page can be read. A record whose own bytes are corrupt
-    /// has fewer or other fields; a corrupt position of a record hides those after it.
+    /// has fewer or other fields; a corrupt position or length of a record may hide those after it.
     pub(crate) fn records(&self, page: u32) -> Result<Vec<PageRecord>> {
         let sql = "SELECT cell, field, value FROM sqlite_dbdata('loci_page()') WHERE pgno = ?1";
         let mut statement = self.0.prepare_cached(sql)?;
         let mut fields = statement.query([page])?;
         let mut records: Vec<PageRecord> = Vec::new();
         let mut last = None;
-        while let Some(field) = fields.next()? {
+        while let Some(field) = next(&mut fields)? {
             let (cell, number): (i64, i64) = (field.get(0)?, field.get(1)?);
             if last != Some(cell) {
                 last = Some(cell);
@@ -101,6 +101,14 @@ impl PageReader {
         let mut statement = self.0.prepare_cached(sql)?;
         let children = statement.query_map([page], |row| row.get(0))?;
         Ok(children.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+/// The next field; none, too, where a corrupt length asks for more memory than SQLite allocates.
+fn next<'a>(fields: &'a mut Rows<'_>) -> rusqlite::Result<Option<&'a Row<'a>>> {
+    match fields.next() {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::OutOfMemory) => Ok(None),
+        field => field,
     }
 }
 

@@ -81,6 +81,24 @@ proptest! {
 }
 
 #[test]
+fn a_record_that_claims_two_gigabytes_does_not_end_a_salvage() {
+    let whole = database(3);
+    for length in [2_147_483_000_u32, 1_900_000_000, u32::MAX] {
+        let mut page = vec![0; PAGE_SIZE];
+        page[0] = 0x0d;
+        (page[4], page[9]) = (1, 100);
+        let varint = (0..5).map(|group| (length >> (28 - 7 * group) & 0x7f) as u8 | 0x80);
+        for (place, byte) in (100..).zip(varint) {
+            page[place] = byte;
+        }
+        page[104] &= 0x7f;
+        page[105] = 1;
+        let (report, records) = salvaged(&[&whole[..], &page].concat());
+        assert_eq!(records.len(), 3, "{length}: {report:?}");
+    }
+}
+
+#[test]
 fn of_a_database_with_many_changed_bytes_nothing_changed_is_handed_out() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(folder.path(), Options::default()).unwrap();
