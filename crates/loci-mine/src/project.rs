@@ -13,13 +13,12 @@ use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use ignore::gitignore::gitconfig_excludes_path;
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 use loci_core::{ContentHash, FileStamp};
 use sha2::{Digest, Sha256};
 
 use crate::plain_file::{self, Links, Refusal};
-use rules::Folder;
+use rules::{Folder, users_excludes};
 
 pub use plan::{NameRule, PLAN_FILE, Plan, place_name, plan_folders, propose, read_plan};
 pub use rules::{is_gone, top_of};
@@ -112,9 +111,10 @@ pub struct TextFile {
 /// of that one.
 ///
 /// # Errors
-/// If the folder itself cannot be read. What cannot be read in it is passed over, and said.
+/// If the folder itself, the rules that hold for it, or the user's configuration of git cannot be
+/// read. Whatever else cannot be read is passed over, and said.
 pub fn walk(root: &Path) -> io::Result<Walked> {
-    walk_with(root, gitconfig_excludes_path().as_deref())
+    walk_with(root, users_excludes()?.as_deref())
 }
 
 /// All files of a folder, whatever git's rules say of them; hidden ones and links as in [`walk`].

@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
-use ignore::gitignore::gitconfig_excludes_path;
 use loci_core::{Error, Result, SourceState, SourceTree};
 
-use crate::project::rules::{Folder, is_gone, top_of};
+use crate::project::rules::{Folder, is_gone, top_of, users_excludes};
 
 /// Projects as git sees them: ignored is what `.gitignore` files (nested ones, negation),
 /// `.git/info/exclude` and the user's own excludes say, whether or not the project is a git
@@ -44,7 +43,13 @@ impl SourceTree for GitTree {
     }
 
     fn states(&self, root: &str, paths: &[&str]) -> Result<Vec<SourceState>> {
-        states(root, paths, gitconfig_excludes_path().as_deref())
+        let users = users_excludes().map_err(|error| {
+            Error::unavailable(format!(
+                "nothing is known of the files in {root}, since the user's configuration of git \
+                 cannot be read: {error}"
+            ))
+        })?;
+        states(root, paths, users.as_deref())
     }
 }
 

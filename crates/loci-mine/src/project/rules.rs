@@ -42,7 +42,7 @@ impl Folder {
         let top = top_of(path).unwrap_or(path);
         let users = Rc::new(users.map_or_else(
             || Ok(Gitignore::empty()),
-            |users| rules_in(users, Links::Followed),
+            |users| rules_in(&top.join(users), Links::Followed),
         )?);
         let layers = layers_at_top(top, &users)?;
         let folder = Folder {
@@ -120,13 +120,15 @@ impl Layer {
 
 fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
     let repository = repository_of(top)?;
-    let own = repository
-        .as_deref()
-        .map(|repository| excludes_file(repository, top))
-        .transpose()?
-        .flatten();
+    // The repository's own configuration may name another file than the user's.
+    let own = match &repository {
+        Some(repository) => {
+            named_excludes(&repository.join("config"), std::env::home_dir().as_deref())?
+        }
+        None => None,
+    };
     let users = match own {
-        Some(own) => Rc::new(rules_in(&own, Links::Followed)?),
+        Some(own) => Rc::new(rules_in(&top.join(own), Links::Followed)?),
         None => Rc::clone(users),
     };
     let mut layers = Vec::from_iter(Layer::new(top, users));
@@ -138,16 +140,46 @@ fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
     Ok(layers)
 }
 
-/// The file that the repository's own configuration names in the place of the user's excludes; see
-/// git-config(1). What the configuration includes is not read.
-fn excludes_file(repository: &Path, top: &Path) -> io::Result<Option<PathBuf>> {
-    let configuration = text_of(&repository.join("config"), Links::Followed)?.unwrap_or_default();
-    Ok(excludes_in(&configuration).map(|path| {
-        match (path.strip_prefix("~/"), std::env::home_dir()) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => top.join(path),
+/// The file of the user's own rules: the one that the user's configuration names, or else the one
+/// that git takes by default; see gitignore(5). What the configuration includes is not read.
+///
+/// # Errors
+/// If a configuration is there and cannot be read.
+pub(crate) fn users_excludes() -> io::Result<Option<PathBuf>> {
+    let home = std::env::home_dir();
+    let xdg = std::env::var_os("XDG_CONFIG_HOME").filter(|folder| !folder.is_empty());
+    users_excludes_in(home.as_deref(), xdg.map(PathBuf::from))
+}
+
+/// As [`users_excludes`], with the user's folders.
+pub(crate) fn users_excludes_in(
+    home: Option<&Path>,
+    xdg: Option<PathBuf>,
+) -> io::Result<Option<PathBuf>> {
+    let own = xdg
+        .or_else(|| Some(home?.join(".config")))
+        .map(|folder| folder.join("git"));
+    let configurations = [
+        home.map(|home| home.join(".gitconfig")),
+        own.as_ref().map(|own| own.join("config")),
+    ];
+    for configuration in configurations.into_iter().flatten() {
+        if let Some(named) = named_excludes(&configuration, home)? {
+            return Ok(Some(named));
         }
-    }))
+    }
+    Ok(own.map(|own| own.join("ignore")))
+}
+
+/// The file that a configuration names as `core.excludesFile`; see git-config(1).
+fn named_excludes(configuration: &Path, home: Option<&Path>) -> io::Result<Option<PathBuf>> {
+    let configuration = text_of(configuration, Links::Followed)?.unwrap_or_default();
+    Ok(
+        excludes_in(&configuration).map(|path| match (path.strip_prefix("~/"), home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => path.into(),
+        }),
+    )
 }
 
 /// The value of `core.excludesFile`.

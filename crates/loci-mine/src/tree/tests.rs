@@ -8,9 +8,11 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::project::rules::users_excludes_in;
 use crate::project::{walk_all, walk_with};
 
-/// Runs git with none of the settings of whoever runs the tests. None if there is no git.
+/// Runs git with none of the settings of the user who runs the tests, whose home is `home` in the
+/// folder instead. None if there is no git.
 fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
     let mut command = Command::new("git");
     command
@@ -25,14 +27,14 @@ fn git(folder: &Path, arguments: &[&str], input: &str) -> Option<String> {
         "GIT_INDEX_FILE",
         "GIT_COMMON_DIR",
         "GIT_CEILING_DIRECTORIES",
+        "GIT_CONFIG_GLOBAL",
+        "XDG_CONFIG_HOME",
     ] {
         command.env_remove(name);
     }
     command
         .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("HOME", folder.join("no-home"))
-        .env_remove("XDG_CONFIG_HOME");
-    command.env("GIT_CONFIG_GLOBAL", folder.join("no-configuration"));
+        .env("HOME", folder.join("home"));
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -482,6 +484,61 @@ fn the_excludes_that_a_repository_names_are_its_own() {
     }
     fs::write(&configuration, before + "[core]\nexcludesFile =\n").unwrap();
     assert_eq!(walked(&repository, Some(&users)), names(&["a", "b", "c"]));
+}
+
+/// The user's configuration names a file of rules; without a name, git takes the default one.
+#[test]
+fn the_excludes_of_the_user_are_found_as_git_finds_them() {
+    let files = [
+        ("a", ""),
+        ("b", ""),
+        ("c", ""),
+        ("home/my rules", "a\n"),
+        ("home/.config/git/ignore", "b\n"),
+        ("home/xdg/git/ignore", "c\n"),
+    ];
+    let (_folder, root) = folder_with(&files);
+    let has_git = is_repository(&root);
+    let home = root.join("home");
+    let absolute = format!("[core]\n\texcludesfile = \"{}/my rules\"\n", home.display());
+    for (own, shared, ignored) in [
+        ("", "", "b"),
+        ("[core]\nexcludesFile = ~/my rules ; mine\n", "", "a"),
+        (&absolute, "[core]\nexcludesFile = ~/none\n", "a"),
+        ("[other]\nexcludesFile = ~/none\n", &absolute, "a"),
+        ("[core]\nexcludesFile = home/my rules\n", "", "a"),
+        ("[core]\nexcludesFile =\n", "", ""),
+    ] {
+        write(&home.join(".gitconfig"), own);
+        write(&home.join(".config/git/config"), shared);
+        let users = users_excludes_in(Some(&home), None).unwrap();
+        let names = ["a", "b", "c"];
+        let found: Vec<&str> = names
+            .into_iter()
+            .zip(states_in(&root, &names, users.as_deref()))
+            .filter(|(_, state)| *state == SourceState::Ignored)
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(found.concat(), ignored, "{own} {shared}");
+        if has_git {
+            let output = git(&root, &["check-ignore", "--no-index", "a", "b", "c"], "");
+            assert_eq!(output.unwrap().trim_end(), ignored, "{own} {shared}");
+        }
+    }
+    fs::remove_file(home.join(".gitconfig")).unwrap();
+    let xdg = home.join("xdg");
+    assert_eq!(
+        users_excludes_in(Some(&home), Some(xdg.clone())).unwrap(),
+        Some(xdg.join("git/ignore"))
+    );
+    assert_eq!(users_excludes_in(None, None).unwrap(), None);
+    // A configuration of more bytes than a file of rules may have.
+    fs::File::create(home.join(".gitconfig"))
+        .unwrap()
+        .set_len(11 << 20)
+        .unwrap();
+    let error = users_excludes_in(Some(&home), None).unwrap_err();
+    assert!(error.to_string().contains(".gitconfig"), "{error}");
 }
 
 #[test]
