@@ -1,7 +1,6 @@
 //! The files of a project: which there are, what is in them, into which sections they fall, and
 //! where they belong.
 
-mod pattern;
 mod plan;
 pub(crate) mod rules;
 mod sections;

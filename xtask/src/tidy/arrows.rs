@@ -89,7 +89,7 @@ pub static RULES: Rules = Rules {
         ("rten*", &["loci-embed"]),
         ("ort", &["loci-embed"]),
         ("ureq", &["loci-http"]),
-        ("ignore", &["loci-mine"]),
+        ("gix-ignore", &["loci-mine"]),
         ("ring", &["loci-oidc", "loci"]),
     ],
     never_in: &[("serde*", &["loci-core", "loci-search", "loci-engine"])],

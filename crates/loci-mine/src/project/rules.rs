@@ -1,15 +1,22 @@
 //! Which files of a project git would ignore, folder by folder from the top down.
+//!
+//! `gix-ignore` reads the rules and matches them. This module finds and opens their files, which
+//! the crate would do without a limit on their size and without a check of their kind.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use gix_ignore::glob::pattern::Case;
+use gix_ignore::glob::search::pattern::List;
+use gix_ignore::search::{Ignore, pattern_matching_relative_path};
 use loci_core::limits::SOURCE_FILE_BYTES_MAX;
 
-use super::pattern::translated;
 use crate::plain_file::{self, Links, Refusal};
+
+/// The rules of one file.
+type Rules = List<Ignore>;
 
 /// A folder, and the rules for what is in it.
 pub(crate) struct Folder {
@@ -19,17 +26,16 @@ pub(crate) struct Folder {
     /// from the top down.
     layers: Vec<Layer>,
     /// The user's own rules, for repositories further down.
-    users: Rc<Gitignore>,
+    users: Rc<Rules>,
     /// Whether it, and so everything in it, is ignored.
     is_ignored: bool,
 }
 
-/// The rules of one file.
+/// The rules of one file, and the folder that they are relative to.
 #[derive(Clone)]
 struct Layer {
-    /// What they are relative to.
     folder: PathBuf,
-    rules: Rc<Gitignore>,
+    rules: Rc<Rules>,
 }
 
 impl Folder {
@@ -41,7 +47,7 @@ impl Folder {
     pub(crate) fn open(path: &Path, users: Option<&Path>) -> io::Result<Self> {
         let top = top_of(path).unwrap_or(path);
         let users = Rc::new(users.map_or_else(
-            || Ok(Gitignore::empty()),
+            || Ok(Rules::default()),
             |users| rules_in(&top.join(users), Links::Followed),
         )?);
         let layers = layers_at_top(top, &users)?;
@@ -91,20 +97,18 @@ impl Folder {
     /// Whether git would ignore what has that name here.
     pub(crate) fn ignores(&self, name: &OsStr, is_folder: bool) -> bool {
         let path = self.path.join(name);
-        let strongest = self.layers.iter().rev().find_map(|layer| {
-            let found = layer
-                .rules
-                .matched(path.strip_prefix(&layer.folder).ok()?, is_folder);
-            (!found.is_none()).then(|| found.is_ignore())
-        });
-        self.is_ignored || strongest.unwrap_or_default()
+        let mut from_strongest = self.layers.iter().rev();
+        self.is_ignored
+            || from_strongest
+                .find_map(|layer| layer.ignores(&path, is_folder))
+                .unwrap_or_default()
     }
 }
 
 impl Layer {
     /// None if there are no rules.
-    fn new(folder: &Path, rules: Rc<Gitignore>) -> Option<Self> {
-        (!rules.is_empty()).then(|| Layer {
+    fn new(folder: &Path, rules: Rc<Rules>) -> Option<Self> {
+        (!rules.patterns.is_empty()).then(|| Layer {
             folder: folder.to_owned(),
             rules,
         })
@@ -116,9 +120,26 @@ impl Layer {
             Rc::new(rules_in(&folder.join(".gitignore"), Links::Refused)?),
         ))
     }
+
+    /// Whether the last rule that matches excludes the path; none if no rule matches.
+    fn ignores(&self, path: &Path, is_folder: bool) -> Option<bool> {
+        let path = path.strip_prefix(&self.folder).ok()?;
+        // Rules separate folders by `/` on every system.
+        let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
+        let path = parts.join(&b'/');
+        let slash = path.iter().rposition(|byte| *byte == b'/');
+        pattern_matching_relative_path(
+            &self.rules,
+            path.as_slice().into(),
+            slash.map(|slash| slash + 1),
+            Some(is_folder),
+            Case::Sensitive,
+        )
+        .map(|found| !found.pattern.is_negative())
+    }
 }
 
-fn layers_at_top(top: &Path, users: &Rc<Gitignore>) -> io::Result<Vec<Layer>> {
+fn layers_at_top(top: &Path, users: &Rc<Rules>) -> io::Result<Vec<Layer>> {
     let repository = repository_of(top)?;
     // The repository's own configuration may name another file than the user's.
     let own = match &repository {
@@ -249,26 +270,29 @@ fn repository_of(top: &Path) -> io::Result<Option<PathBuf>> {
 }
 
 /// The rules in a file; none if there is no such file.
-fn rules_in(path: &Path, links: Links) -> io::Result<Gitignore> {
-    let Some(text) = text_of(path, links)? else {
-        return Ok(Gitignore::empty());
-    };
-    // Paths are given relative to the folder.
-    let mut builder = GitignoreBuilder::new("");
-    for line in text.strip_prefix('\u{feff}').unwrap_or(&text).split('\n') {
-        if let Some(line) = translated(line.strip_suffix('\r').unwrap_or(line)) {
-            builder.add_line(None, &line).map_err(io::Error::other)?;
-        }
-    }
-    builder.build().map_err(io::Error::other)
+///
+/// They match as git has it, with two exceptions that no rule for a real file meets: a line of
+/// white space alone is no rule, and a class with `[:` and no `:]` may match otherwise.
+fn rules_in(path: &Path, links: Links) -> io::Result<Rules> {
+    let mut bytes = bytes_of(path, links)?.unwrap_or_default();
+    // Git ends the last line, too, before it takes the carriage return from it.
+    bytes.push(b'\n');
+    // Paths are given relative to the folder, so the rules need no base.
+    Rules::from_bytes(&bytes, path.to_owned(), None, Ignore::default())
 }
 
-/// The text of a file of git; none if there is no plain file. Git reads no link that could have
-/// come with a repository. The owner of the file does not matter, since its rules only keep files
-/// from being read. What is not UTF-8 in it matches no name that is looked at.
+/// The text of a file of git; none if there is no plain file.
 fn text_of(path: &Path, links: Links) -> io::Result<Option<String>> {
+    let bytes = bytes_of(path, links)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The bytes of a file of git; none if there is no plain file. Git reads no link that could have
+/// come with a repository. The owner of the file does not matter, since its rules only keep files
+/// from being read.
+fn bytes_of(path: &Path, links: Links) -> io::Result<Option<Vec<u8>>> {
     match plain_file::read(path, links, SOURCE_FILE_BYTES_MAX) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(bytes) => Ok(Some(bytes)),
         Err(error) if is_gone(&error) => Ok(None),
         Err(error) if matches!(Refusal::of(&error), Some(Refusal::Link | Refusal::NotPlain)) => {
             Ok(None)

@@ -217,6 +217,7 @@ const RULES: &[(&str, &[&str])] = &[
     ("a/**/c", &["a/b/c"]),
     ("**/c", &["a/b/c"]),
     ("a**c", &["abc"]),
+    ("**//", &[]),
     ("*a**/c", &[]),
     ("a/*\n!a/b", &["a/x.txt"]),
     ("a\n!a/b", &["a/b/c", "a/x.txt"]),
@@ -337,8 +338,11 @@ fn line() -> impl Strategy<Value = String> {
         let stars = line.find("**").unwrap_or(0);
         stars > 0 && !line[..stars].ends_with('/') && line.contains('/')
     };
+    // gix-ignore takes such a line for an empty one; git takes it for the name of a file.
+    let is_white = |line: &str| line.trim_start_matches('!').trim().is_empty();
     prop_oneof![4 => composed, 1 => random]
         .prop_filter("stars behind text", move |line| !is_plain_before(line))
+        .prop_filter("white space alone", move |line| !is_white(line))
 }
 
 fn rules() -> impl Strategy<Value = String> {
@@ -642,6 +646,30 @@ fn nothing_is_known_if_the_root_or_its_rules_cannot_be_read() {
         found.passed_over,
         [(root.join("q/r"), crate::project::Unread::Unreadable)]
     );
+}
+
+/// Rules are bytes to git, and there may be any number of them.
+#[cfg(unix)]
+#[test]
+fn rules_without_utf_8_and_many_rules_are_read() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let (_folder, root) = folder_with(&[("a", ""), ("9b-c", "")]);
+    let latin = root.join(OsStr::from_bytes(b"caf\xe9"));
+    // Not every file system takes such a name.
+    let has_latin = fs::write(latin, "").is_ok();
+    let mut rules = b"caf\xe9\n".to_vec();
+    for number in 0..20_000 {
+        rules.extend(format!("*{number}*-*\n").bytes());
+    }
+    fs::write(root.join(".gitignore"), rules).unwrap();
+    // Neither ignored nor passed over, and the file without UTF-8 is ignored.
+    assert_eq!(walked(&root, None), BTreeSet::from(["a".to_owned()]));
+    if has_latin && is_repository(&root) {
+        let output = git(&root, &["status", "--porcelain", "--untracked-files"], "");
+        assert_eq!(output.unwrap(), "?? .gitignore\n?? a\n");
+    }
 }
 
 #[cfg(unix)]
