@@ -27,6 +27,8 @@ pub(crate) struct Folder {
     layers: Vec<Layer>,
     /// The user's own rules, for repositories further down.
     users: Rc<Rules>,
+    /// Whether the rules tell letters by their case.
+    case: Case,
     /// Whether it, and so everything in it, is ignored.
     is_ignored: bool,
 }
@@ -50,11 +52,12 @@ impl Folder {
             || Ok(Rules::default()),
             |users| rules_in(&top.join(users), Links::Followed),
         )?);
-        let layers = layers_at_top(top, &users)?;
+        let (layers, case) = layers_at_top(top, &users)?;
         let folder = Folder {
             path: top.to_owned(),
             layers,
             users,
+            case,
             is_ignored: false,
         };
         let below = path.strip_prefix(top).unwrap_or(Path::new(""));
@@ -72,19 +75,20 @@ impl Folder {
         let is_ignored = self.ignores(name, true);
         // What is in an ignored folder cannot be brought back by rules in it: git does not even
         // read them. In a repository, no rules of folders above it hold.
-        let layers = if is_ignored {
-            Vec::new()
+        let (layers, case) = if is_ignored {
+            (Vec::new(), self.case)
         } else if is_top(&path) {
             layers_at_top(&path, &self.users)?
         } else {
             let mut layers = self.layers.clone();
             layers.extend(Layer::of_folder(&path)?);
-            layers
+            (layers, self.case)
         };
         Ok(Folder {
             path,
             layers,
             users: Rc::clone(&self.users),
+            case,
             is_ignored,
         })
     }
@@ -100,7 +104,7 @@ impl Folder {
         let mut from_strongest = self.layers.iter().rev();
         self.is_ignored
             || from_strongest
-                .find_map(|layer| layer.ignores(&path, is_folder))
+                .find_map(|layer| layer.ignores(&path, is_folder, self.case))
                 .unwrap_or_default()
     }
 }
@@ -122,7 +126,7 @@ impl Layer {
     }
 
     /// Whether the last rule that matches excludes the path; none if no rule matches.
-    fn ignores(&self, path: &Path, is_folder: bool) -> Option<bool> {
+    fn ignores(&self, path: &Path, is_folder: bool, case: Case) -> Option<bool> {
         let path = path.strip_prefix(&self.folder).ok()?;
         // Rules separate folders by `/` on every system.
         let parts: Vec<&[u8]> = path.iter().map(OsStr::as_encoded_bytes).collect();
@@ -133,22 +137,20 @@ impl Layer {
             path.as_slice().into(),
             slash.map(|slash| slash + 1),
             Some(is_folder),
-            Case::Sensitive,
+            case,
         )
         .map(|found| !found.pattern.is_negative())
     }
 }
 
-fn layers_at_top(top: &Path, users: &Rc<Rules>) -> io::Result<Vec<Layer>> {
+fn layers_at_top(top: &Path, users: &Rc<Rules>) -> io::Result<(Vec<Layer>, Case)> {
     let repository = repository_of(top)?;
-    // The repository's own configuration may name another file than the user's.
-    let own = match &repository {
-        Some(repository) => {
-            named_excludes(&repository.join("config"), std::env::home_dir().as_deref())?
-        }
-        None => None,
+    let configuration = match &repository {
+        Some(repository) => configuration_in(&repository.join("config"))?,
+        None => String::new(),
     };
-    let users = match own {
+    // The repository's own configuration may name another file than the user's.
+    let users = match excludes_in(&configuration, std::env::home_dir().as_deref()) {
         Some(own) => Rc::new(rules_in(&top.join(own), Links::Followed)?),
         None => Rc::clone(users),
     };
@@ -158,7 +160,7 @@ fn layers_at_top(top: &Path, users: &Rc<Rules>) -> io::Result<Vec<Layer>> {
         layers.extend(Layer::new(top, Rc::new(excludes)));
     }
     layers.extend(Layer::of_folder(top)?);
-    Ok(layers)
+    Ok((layers, case_in(&configuration)))
 }
 
 /// The file of the user's own rules: the one that the user's configuration names, or else the one
@@ -185,26 +187,39 @@ pub(crate) fn users_excludes_in(
         own.as_ref().map(|own| own.join("config")),
     ];
     for configuration in configurations.into_iter().flatten() {
-        if let Some(named) = named_excludes(&configuration, home)? {
+        if let Some(named) = excludes_in(&configuration_in(&configuration)?, home) {
             return Ok(Some(named));
         }
     }
     Ok(own.map(|own| own.join("ignore")))
 }
 
-/// The file that a configuration names as `core.excludesFile`; see git-config(1).
-fn named_excludes(configuration: &Path, home: Option<&Path>) -> io::Result<Option<PathBuf>> {
-    let configuration = text_of(configuration, Links::Followed)?.unwrap_or_default();
-    Ok(
-        excludes_in(&configuration).map(|path| match (path.strip_prefix("~/"), home) {
-            (Some(below), Some(home)) => home.join(below),
-            _ => path.into(),
-        }),
-    )
+/// The text of a file of git's configuration; empty if there is none.
+fn configuration_in(path: &Path) -> io::Result<String> {
+    Ok(text_of(path, Links::Followed)?.unwrap_or_default())
 }
 
-/// The value of `core.excludesFile`.
-fn excludes_in(configuration: &str) -> Option<String> {
+/// The file that a configuration names as `core.excludesFile`; see git-config(1).
+fn excludes_in(configuration: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let path = core_value(configuration, "excludesFile")?;
+    Some(match (path.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => path.into(),
+    })
+}
+
+/// Whether rules tell letters by their case. `git init` writes `core.ignoreCase` where the file
+/// system does not.
+fn case_in(configuration: &str) -> Case {
+    let value = core_value(configuration, "ignoreCase").unwrap_or_default();
+    let is_true = ["true", "yes", "on", "1"]
+        .iter()
+        .any(|word| value.eq_ignore_ascii_case(word));
+    if is_true { Case::Fold } else { Case::Sensitive }
+}
+
+/// The value of a key in the section `core`.
+fn core_value(configuration: &str, key: &str) -> Option<String> {
     let (mut is_core, mut found) = (false, None);
     for mut line in configuration.lines().map(str::trim) {
         if let Some((section, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']'))
@@ -212,7 +227,7 @@ fn excludes_in(configuration: &str) -> Option<String> {
             (is_core, line) = (section.trim().eq_ignore_ascii_case("core"), rest);
         }
         match line.split_once('=') {
-            Some((key, value)) if is_core && key.trim().eq_ignore_ascii_case("excludesfile") => {
+            Some((name, value)) if is_core && name.trim().eq_ignore_ascii_case(key) => {
                 found = Some(value_of(value));
             }
             _ => {}

@@ -545,6 +545,35 @@ fn the_excludes_of_the_user_are_found_as_git_finds_them() {
     assert!(error.to_string().contains(".gitconfig"), "{error}");
 }
 
+/// Git init writes so on a file system that does not tell letters by their case.
+#[test]
+fn the_case_of_letters_counts_as_the_repository_has_it() {
+    let files = [
+        (".gitignore", "Build/\n*.LOG\n/Sub/kept\n!loud.log\n"),
+        ("build/a", ""),
+        ("quiet.log", ""),
+        ("LOUD.log", ""),
+        ("sub/KEPT", ""),
+        ("sub/.gitignore", "[x-z]\n"),
+        ("sub/Y", ""),
+    ];
+    let (_folder, root) = folder_with(&files);
+    if !is_repository(&root) {
+        return;
+    }
+    let configuration = root.join(".git/config");
+    let before = fs::read_to_string(&configuration).unwrap();
+    for (value, is_folded) in [("true", true), ("False", false), ("ON", true), ("", false)] {
+        let text = format!("{before}[core]\nignorecase = {value}\n");
+        fs::write(&configuration, text).unwrap();
+        compare_with_git(&root, Path::new("none"), "sub");
+        let files = walked(&root, None);
+        assert_eq!(files.contains("build/a"), !is_folded, "{value}");
+        assert_eq!(files.contains("sub/KEPT"), !is_folded, "{value}");
+        assert!(files.contains("LOUD.log"));
+    }
+}
+
 #[test]
 fn a_repository_in_a_repository_has_rules_of_its_own() {
     let files = [
