@@ -14,12 +14,13 @@ use loci_search::{dates, document, passages::passages};
 
 use crate::Policy;
 use crate::audit::Buffers;
-use crate::background::{Rounds, Wakeup};
+use crate::leases::Rounds;
 use crate::models::ModelSwitch;
 use crate::notes::Notes;
 use crate::phases::Phases;
 use crate::redaction::Redaction;
 use crate::tokens::EstimatedTokens;
+use crate::wakeup::Wakeup;
 
 /// The method by which searches find candidates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,9 +1,9 @@
 //! The operations of the memory, such as remember, recall, update and forget, for any caller and
 //! any store.
 //!
-//! Each operation is one file under `ops`. Operations are shaped for an ideal client: they do not
-//! know about dialects, protocols or SQL. All of them block; the server calls them on dedicated
-//! threads.
+//! Each operation is one file, in the folder of its subject. Operations are shaped for an ideal
+//! client: they do not know about dialects, protocols or SQL. All of them block; the server calls
+//! them on dedicated threads.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -35,58 +35,72 @@ mod authors;
 mod background;
 mod budget;
 pub mod check;
+mod context;
 mod contradiction;
+mod conversations;
 mod engine;
 mod enrichment;
 mod excerpt;
+mod graph;
+mod idempotency;
+mod imports;
+mod leases;
+mod listings;
+mod memories;
 mod models;
 mod notes;
-mod ops;
 mod phases;
 mod policy;
 mod redaction;
+mod search;
+mod secrets;
 pub mod sentences;
-mod sweep_clock;
+mod settings;
+mod sources;
 mod title;
 pub mod tokens;
+mod wakeup;
+mod wipe;
 
 pub use authors::{Trust, author_of, notes_heading, owner_name, quoted, shown_name, writer_of};
-pub use background::{Wakeup, catch_panic};
 pub use budget::{ReplyBudget, Shown, TextPage};
+pub use context::bootstrap::Bootstrap;
+pub use context::bundle::{Bundle, BundleRequest, Bundled, LeftOut};
+pub use context::session_start::{
+    START_CHARACTERS, SessionStart, StartOverflow, short_id, start_line,
+};
+pub use conversations::answers::CachedAnswer;
+pub use conversations::store_messages::{Conversation, Message, Role, StoredMessages};
 pub use engine::{Engine, SearchMode};
 pub use enrichment::kind_of;
 pub use excerpt::Excerpt;
+pub use graph::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
+pub use graph::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, Step, Via};
+pub use graph::tunnels::Followed;
+pub use idempotency::{Answer, KeyedRequest};
+pub use imports::import::{Import, Imported};
+pub use imports::import_records::ImportReport;
+pub use listings::browse::{Browse, Browsed};
+pub use listings::list::{List, Listed};
+pub use listings::names::{Named, PlaceNouns};
 pub use loci_search::fusion::Weights;
+pub use memories::discard::Discard;
+pub use memories::file::Filed;
+pub use memories::refile::{Refile, Refiled};
+pub use memories::remember::{Embedding, Remember, Remembered, SimilarQuery};
 pub use models::ModelState;
+pub use notes::append_note::{AppendNote, Appended, KeyedNote};
 pub use notes::{NOTE_KIND, NoteStatus, Reconciled};
-pub use ops::answers::CachedAnswer;
-pub use ops::append_note::{AppendNote, Appended, KeyedNote};
-pub use ops::bootstrap::Bootstrap;
-pub use ops::browse::{Browse, Browsed};
-pub use ops::bundle::{Bundle, BundleRequest, Bundled, LeftOut};
-pub use ops::compare::Similar;
-pub use ops::discard::Discard;
-pub use ops::file::Filed;
-pub use ops::file_source::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
-pub use ops::find_duplicates::{Duplicates, passage_count};
-pub use ops::fusion_input::FusionInput;
-pub use ops::idempotency::{Answer, KeyedRequest};
-pub use ops::import::{Import, Imported};
-pub use ops::import_records::ImportReport;
-pub use ops::knowledge_graph::{AddedFact, Facts, NewFact, name_key};
-pub use ops::list::{List, Listed};
-pub use ops::names::{Named, PlaceNouns};
-pub use ops::page::{HitPage, PageRequest};
-pub use ops::recall::{Hit, Recall, Recalled, Signals};
-pub use ops::refile::{Refile, Refiled};
-pub use ops::remember::{Embedding, Remember, Remembered, SimilarQuery};
-pub use ops::room_graph::{Bridge, GENERAL_SECTION, MapCounts, Room, Step, Via};
-pub use ops::secrets::{SecretHolder, StoredSecret};
-pub use ops::session_start::{START_CHARACTERS, SessionStart, StartOverflow, short_id, start_line};
-pub use ops::store_messages::{Conversation, Message, Role, StoredMessages};
-pub use ops::sync::{Sync, Synced};
-pub use ops::tunnels::Followed;
 pub use phases::{Phase, Phases};
 pub use policy::{FusionWeights, Policy, RankingWeights};
 pub use redaction::RedactionScope;
+pub use search::compare::Similar;
+pub use search::find_duplicates::{Duplicates, passage_count};
+pub use search::fusion_input::FusionInput;
+pub use search::page::{HitPage, PageRequest};
+pub use search::recall::{Hit, Recall, Recalled, Signals};
+pub use secrets::{SecretHolder, StoredSecret};
+pub use sources::file_source::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
+pub use sources::sync::{Sync, Synced};
 pub use title::shown_title;
+pub use wakeup::{Wakeup, catch_panic};

@@ -1,9 +1,11 @@
 //! The folder of notes and its state in this process.
 
+pub mod append_note;
 mod change;
 mod identity;
 mod index;
 mod names;
+pub mod reconcile;
 mod reconciliation;
 
 use std::collections::{HashMap, HashSet};

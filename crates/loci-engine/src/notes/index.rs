@@ -11,7 +11,7 @@ use loci_core::{
 use uuid::Uuid;
 
 use super::{Notes, everything};
-use crate::ops::remember::named_collection;
+use crate::memories::remember::named_collection;
 use crate::{Embedding, Engine, SearchMode, catch_panic, check};
 
 /// The [kind](Memory::kind) of every note.

@@ -11,7 +11,7 @@ use loci_core::{
 use loci_search::passages::passages;
 
 use crate::Engine;
-use crate::ops::file_source::SOURCE_FILE;
+use crate::sources::file_source::SOURCE_FILE;
 
 /// The number of memories that are read at a time.
 const READ_AT_ONCE: usize = 256;

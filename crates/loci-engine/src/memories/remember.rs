@@ -9,7 +9,7 @@ use loci_core::{
 };
 use uuid::Uuid;
 
-use crate::ops::compare::{Compared, Similar};
+use crate::search::compare::{Compared, Similar};
 use crate::{Engine, SearchMode, StartOverflow, check};
 
 /// The most passages that are embedded before the write is acknowledged. Words find longer content

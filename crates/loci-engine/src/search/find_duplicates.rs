@@ -8,7 +8,7 @@ use loci_core::{
 use loci_search::query::Query;
 use loci_search::{dates, document, passages::passages};
 
-use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
+use crate::memories::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::{Engine, SearchMode, Similar, SimilarQuery, check};
 
 /// The number of nearest memories of each passage that are examined.

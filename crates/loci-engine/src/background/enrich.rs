@@ -12,9 +12,9 @@ use loci_core::{
 use loci_search::analysis::term_counts;
 use uuid::Uuid;
 
+use crate::conversations::store_messages::INITIAL_WEIGHT;
+use crate::memories::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
 use crate::models::PROBE_TEXT;
-use crate::ops::remember::PASSAGES_EMBEDDED_AT_ONCE_MAX;
-use crate::ops::store_messages::INITIAL_WEIGHT;
 use crate::{Engine, SearchMode, catch_panic, enrichment};
 
 /// Seconds of a lease: more than the longest wait for an enricher. The jobs of a process that ended

@@ -6,8 +6,8 @@ use loci_core::{
 };
 use loci_search::document;
 
+use crate::memories::remember::GLOBAL;
 use crate::notes::{Embedded, cannot_change, in_file_or_store, note_body};
-use crate::ops::remember::GLOBAL;
 use crate::{Embedding, Engine, Refile, check};
 
 impl Engine {

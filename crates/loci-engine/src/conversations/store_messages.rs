@@ -6,8 +6,8 @@ use loci_core::{
 };
 use loci_search::document;
 
+use crate::memories::remember::distinct;
 use crate::models::quantised;
-use crate::ops::remember::distinct;
 use crate::{Engine, SearchMode, check};
 
 /// The initial weight of a message, and of the long-term memory made from it.

@@ -3,8 +3,8 @@
 use loci_core::{Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result};
 
 use crate::Engine;
+use crate::memories::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 use crate::notes::not_note;
-use crate::ops::remember::{Remember, Remembered, check_request, new_memory, not_wiped};
 
 impl Engine {
     /// Stores a memory under this id, or replaces the caller's memory with that id, whose owner,

@@ -7,8 +7,8 @@ use loci_core::{
 use sha2::{Digest, Sha256};
 use uuid::{Builder, Uuid};
 
+use crate::memories::remember::{distinct, not_wiped};
 use crate::notes::{Embedded, Extent, Notes, memory_of, no_folder, note_body};
-use crate::ops::remember::{distinct, not_wiped};
 use crate::{Embedding, Engine, KeyedRequest, check};
 
 /// A note to write.

@@ -8,7 +8,7 @@ use loci_core::{
     Caller, Change, Error, ErrorCode, Expect, Memory, MemoryId, Result, Scope, Timestamp, limits,
 };
 
-use crate::ops::remember::{Remember, check_request, new_memory};
+use crate::memories::remember::{Remember, check_request, new_memory};
 use crate::{Engine, SearchMode, check};
 
 /// A memory from another system.

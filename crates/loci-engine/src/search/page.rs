@@ -20,7 +20,7 @@ use loci_core::{Caller, Error, Forgotten, MemoryId, Result, limits};
 use loci_search::analysis::query_terms;
 use sha2::Sha256;
 
-use crate::ops::recall::Paging;
+use crate::search::recall::Paging;
 use crate::{Engine, Hit, Recall, check};
 
 const VERSION: u8 = 1;

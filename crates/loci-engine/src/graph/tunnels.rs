@@ -9,8 +9,8 @@ use loci_core::{
 };
 use sha2::{Digest, Sha256};
 
-use crate::ops::names::{alike, nothing_there};
-use crate::ops::room_graph::{GENERAL_SECTION, is_type};
+use crate::graph::room_graph::{GENERAL_SECTION, is_type};
+use crate::listings::names::{alike, nothing_there};
 use crate::{Engine, check};
 
 /// The other end of a connection.

@@ -9,8 +9,8 @@ use loci_core::{
 };
 
 use super::{ReadSource, SOURCE_FILE, SourceFiled, SourceId, SourcePart};
+use crate::background::enrich::changed;
 use crate::notes::in_parallel;
-use crate::ops::enrich::changed;
 use crate::{Engine, SearchMode};
 
 /// The memories, and the bytes of their texts, that one transaction stores at most, so that another

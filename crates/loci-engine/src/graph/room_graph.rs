@@ -12,7 +12,7 @@ use loci_core::{
 };
 
 use crate::Engine;
-use crate::ops::names::{alike, nothing_there};
+use crate::listings::names::{alike, nothing_there};
 
 /// The section without a subject, which connects nothing.
 pub const GENERAL_SECTION: &str = "general";

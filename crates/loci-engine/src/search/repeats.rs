@@ -2,7 +2,7 @@
 
 use loci_core::{Caller, Memory, MemoryId, Result};
 
-use crate::ops::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
+use crate::search::recall::{CANDIDATES_MIN, CANDIDATES_PER_RESULT, Paging, Ranking};
 use crate::{Engine, Hit, Recall, Signals};
 
 /// The number of results that are read at a time, before their size is known.

@@ -3,8 +3,8 @@
 use loci_core::{Caller, Forgotten, Memory, MemoryId, RecordVerb, Result};
 
 use crate::Engine;
+use crate::memories::update::put_next;
 use crate::notes::{Embedded, in_file_or_store};
-use crate::ops::update::put_next;
 
 impl Engine {
     /// Marks a memory of any tool set as forgotten, with the message that it was made from; a note

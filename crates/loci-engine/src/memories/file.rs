@@ -6,7 +6,7 @@ use loci_core::{Caller, ErrorCode, Filter, Memory, MemoryId, Reader, Result, Sco
 use uuid::Uuid;
 
 use crate::Engine;
-use crate::ops::remember::{Remember, Remembered};
+use crate::memories::remember::{Remember, Remembered};
 
 /// The most ids that are tried for one text.
 const IDS_MAX: u32 = 16;

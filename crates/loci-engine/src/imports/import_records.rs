@@ -9,8 +9,8 @@ use loci_core::{
     Timestamp, Tunnel, limits,
 };
 
+use crate::memories::remember::named_collection;
 use crate::notes::in_parallel;
-use crate::ops::remember::named_collection;
 use crate::{Engine, SearchMode, catch_panic, check};
 
 /// The result of an import over all its calls; durable when a call returns.

@@ -11,7 +11,7 @@ use loci_core::{
     ModelId, Passage, Result, Sweep,
 };
 
-use crate::background::{ModelRounds, TextName};
+use crate::leases::{ModelRounds, TextName};
 use crate::models::{PROBE_TEXT, quantised, texts_of, vectors_by};
 use crate::{Engine, SearchMode, catch_panic};
 

@@ -17,7 +17,7 @@ use loci_search::query::Query;
 use loci_search::query::identifiers::Identifier;
 
 use crate::models::QueryReading;
-use crate::ops::fusion_input::{FusionInput, Marks, cut_at, input};
+use crate::search::fusion_input::{FusionInput, Marks, cut_at, input};
 
 use crate::{Engine, FusionWeights, SearchMode, check};
 

@@ -1,0 +1,260 @@
+//! Leases on background work, and its state from round to round.
+
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use loci_core::{Job, MemoryId, ModelId, Result, Space, Timestamp, limits};
+use uuid::Uuid;
+
+use crate::Engine;
+use crate::background::sweep_clock::ClockReading;
+
+/// Seconds for which a lease on background work lasts if its holder ends. Half of it is more than
+/// the longest wait for an embedding model.
+const LEASE_SECONDS: i64 = 120;
+/// Seconds for which a model counts as used after a process that used it ended without releasing
+/// it. Long, so that a renewal costs one write every few minutes.
+const USE_SECONDS: i64 = 600;
+/// The most memories that are remembered because searches lacked their vectors: a few searches.
+const WANTED_MAX: usize = 256;
+const _: () =
+    assert!(LEASE_SECONDS < limits::LEASE_SECONDS_MAX && USE_SECONDS < limits::LEASE_SECONDS_MAX);
+
+/// A lease on a kind of background work, kept from round to round while there is work. One thread
+/// of an engine does that work.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    name: String,
+    /// The duration in seconds.
+    seconds: i64,
+    /// The time at which it expires; `None` while this engine does not hold it.
+    until: Mutex<Option<Timestamp>>,
+}
+
+impl Lease {
+    fn of(name: impl Into<String>, seconds: i64) -> Self {
+        Lease {
+            name: name.into(),
+            seconds,
+            until: Mutex::new(None),
+        }
+    }
+
+    fn until(&self) -> MutexGuard<'_, Option<Timestamp>> {
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns true if this engine took it and has not released it; it may have expired.
+    pub(crate) fn is_held(&self) -> bool {
+        self.until().is_some()
+    }
+}
+
+/// The state of one engine's rounds for one model.
+#[derive(Debug)]
+pub(crate) struct ModelRounds {
+    /// Tells other engines that the model is in use, so that they keep its vectors. An engine that
+    /// removes these holds it meanwhile.
+    pub(crate) in_use: Lease,
+    /// The lease for embedding the memories that wait for the model.
+    pub(crate) embedding: Lease,
+    /// Memories without embedding that the next round skips, because the model refused them.
+    pub(crate) refused: Mutex<BTreeSet<TextName>>,
+    /// Memories that the next rounds embed before all others.
+    pub(crate) wanted: Wanted,
+    /// The number of rounds.
+    pub(crate) count: AtomicUsize,
+    /// The number of memories that the model refused after all others had been embedded; it will
+    /// never embed these.
+    pub(crate) unreadable: AtomicUsize,
+    /// The number of components with which the stored vectors were compared; 0 before.
+    pub(crate) dimensions: AtomicUsize,
+    /// True if some vectors have another number, so that all of them must be removed.
+    pub(crate) is_outdated: AtomicBool,
+}
+
+impl ModelRounds {
+    fn of(model: &ModelId) -> Self {
+        ModelRounds {
+            in_use: Lease::of(format!("model {model}"), USE_SECONDS),
+            embedding: Lease::of(format!("embed {model}"), LEASE_SECONDS),
+            refused: Mutex::default(),
+            wanted: Wanted::default(),
+            count: AtomicUsize::new(0),
+            unreadable: AtomicUsize::new(0),
+            dimensions: AtomicUsize::new(0),
+            is_outdated: AtomicBool::new(false),
+        }
+    }
+
+    /// Returns the refused memories and clears the set.
+    pub(crate) fn take_refused(&self) -> BTreeSet<TextName> {
+        std::mem::take(&mut self.refused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes the next round skip these.
+    pub(crate) fn pass_over(&self, refused: BTreeSet<TextName>) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = refused;
+    }
+}
+
+/// The key of a memory in the queue for embedding.
+pub(crate) type TextName = (Space, MemoryId);
+
+/// The memories that searches of this process had as candidates without a vector: those of the last
+/// search first, best first within each search. Memories beyond [`WANTED_MAX`] wait like all
+/// others.
+#[derive(Debug, Default)]
+pub(crate) struct Wanted(Mutex<VecDeque<TextName>>);
+
+impl Wanted {
+    /// Puts these before the others, in order.
+    pub(crate) fn put(&self, texts: impl IntoIterator<Item = TextName>) {
+        let mut wanted: VecDeque<TextName> = texts.into_iter().take(WANTED_MAX).collect();
+        let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let new: HashSet<&TextName> = wanted.iter().collect();
+        before.retain(|text| !new.contains(text));
+        wanted.append(&mut before);
+        wanted.truncate(WANTED_MAX);
+        *before = wanted;
+    }
+
+    /// Removes and returns the first `count`.
+    pub(crate) fn take(&self, count: usize) -> Vec<TextName> {
+        let mut wanted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = count.min(wanted.len());
+        wanted.drain(..count).collect()
+    }
+}
+
+/// The state of one engine's rounds.
+#[derive(Debug)]
+pub(crate) struct Rounds {
+    /// The name of this engine among all that work on the store.
+    holder: String,
+    /// The lease for sweeping.
+    pub(crate) sweeping: Lease,
+    /// The state of the clock in the last sweep round.
+    pub(crate) clock_look: Mutex<Option<ClockReading>>,
+    models: Mutex<HashMap<ModelId, Arc<ModelRounds>>>,
+    /// True if the last call of the enricher failed.
+    pub(crate) is_enricher_failing: AtomicBool,
+    /// The time before which the enricher is not called, in microseconds since 1970.
+    pub(crate) enricher_pauses_until: AtomicI64,
+    /// The job in progress.
+    pub(crate) job: Mutex<Option<Job>>,
+    /// True if no further lease is taken.
+    pub(crate) is_ending: AtomicBool,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds {
+            holder: Uuid::now_v7().to_string(),
+            sweeping: Lease::of("sweep", LEASE_SECONDS),
+            clock_look: Mutex::new(None),
+            models: Mutex::default(),
+            is_enricher_failing: AtomicBool::new(false),
+            enricher_pauses_until: AtomicI64::new(i64::MIN),
+            job: Mutex::new(None),
+            is_ending: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Rounds {
+    /// Returns the state for this model.
+    pub(crate) fn of(&self, model: &ModelId) -> Arc<ModelRounds> {
+        let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_model = models
+            .entry(model.clone())
+            .or_insert_with_key(|model| Arc::new(ModelRounds::of(model)));
+        Arc::clone(of_model)
+    }
+
+    fn of_all_models(&self) -> Vec<Arc<ModelRounds>> {
+        self.models
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
+    }
+}
+
+impl Engine {
+    /// Runs a round of work that one engine at a time does, unless another engine holds the lease.
+    /// After a round that did something, the lease is kept for the next one.
+    ///
+    /// # Errors
+    /// Those of the work; `unavailable` if the store cannot be written.
+    pub(crate) fn under_lease(
+        &self,
+        lease: &Lease,
+        work: impl FnOnce() -> Result<usize>,
+    ) -> Result<usize> {
+        if !self.hold(lease)? {
+            return Ok(0);
+        }
+        match work() {
+            Ok(done) if done > 0 => Ok(done),
+            ended => {
+                let given_back = self.give_back(lease);
+                ended.and_then(|done| given_back.map(|()| done))
+            }
+        }
+    }
+
+    /// Takes a lease, or checks that at least half of its time is left; returns true if this engine
+    /// holds it. Usually needs no write. If the clock was set back meanwhile, others may hold it,
+    /// so it is taken again. An engine that is ending takes none.
+    ///
+    /// # Errors
+    /// `unavailable` if the store cannot be written.
+    pub(crate) fn hold(&self, lease: &Lease) -> Result<bool> {
+        let mut until = lease.until();
+        // Checked under the lock, so that releasing all leases after setting the flag misses none.
+        if self.rounds.is_ending.load(Ordering::SeqCst) {
+            return Ok(false);
+        }
+        let now = self.now();
+        let next = now.plus_seconds(lease.seconds);
+        if until.is_some_and(|until| until >= now.plus_seconds(lease.seconds / 2) && until <= next)
+        {
+            return Ok(true);
+        }
+        let is_held = self
+            .store
+            .lease(&lease.name, &self.rounds.holder, now, next)?;
+        *until = is_held.then_some(next);
+        Ok(is_held)
+    }
+
+    pub(crate) fn give_back(&self, lease: &Lease) -> Result<()> {
+        let mut until = lease.until();
+        // Under the lock, so that an engine that is told of an end by it comes after this.
+        if until.take().is_some() {
+            let now = self.now();
+            self.store
+                .lease(&lease.name, &self.rounds.holder, now, now)?;
+        }
+        Ok(())
+    }
+
+    /// Releases the leases for sweeping and embedding, as far as possible; the others expire.
+    pub(crate) fn give_back_work(&self) {
+        let models = self.rounds.of_all_models();
+        let embedding = models.iter().map(|model| &model.embedding);
+        for lease in std::iter::once(&self.rounds.sweeping).chain(embedding) {
+            let _ = self.give_back(lease);
+        }
+    }
+
+    /// Releases the leases for the use of models in the same way.
+    pub(crate) fn give_up_models(&self) {
+        for model in self.rounds.of_all_models() {
+            let _ = self.give_back(&model.in_use);
+        }
+    }
+}
